@@ -1,0 +1,65 @@
+package company_test
+
+import (
+	"testing"
+	"time"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/apitest"
+)
+
+func start(t *testing.T) *apitest.Service {
+	t.Helper()
+	s := apitest.New(t, company.Operations)
+	name, created := "Acme", "2026-01-02T03:04:05.000Z"
+	err := company.NewStore(s.Table).Create(t.Context(), company.Company{ID: s.CompanyID, Name: &name, CreatedAt: &created, UpdatedAt: &created})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestCompany(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Run(t, []apitest.Scenario{
+		{Name: "list has exactly one", Op: "list_companies", Check: func(t *testing.T, r apitest.Response) {
+			if items := r.Items(t); len(items) != 1 || items[0]["id"] != s.CompanyID {
+				t.Error(r.Body)
+			}
+			if r.Header.Get("Service-Has-More") != "false" {
+				t.Error(r.Header)
+			}
+		}},
+		{Name: "get", Op: "get_company", WantFields: map[string]any{"id": s.CompanyID, "name": "Acme", "stage": nil}},
+		{Name: "update changes what is sent", Op: "update_company", Args: map[string]any{"stage": "mvp", "summary": "Tools & more <3"},
+			WantFields: map[string]any{"name": "Acme", "stage": "mvp", "summary": "Tools & more <3", "updatedAt": "2026-08-11T09:30:00.000Z"}},
+		{Name: "empty text clears", Op: "update_company", Args: map[string]any{"summary": ""}, WantFields: map[string]any{"summary": "", "stage": "mvp"}},
+		{Name: "empty name", Op: "update_company", Args: map[string]any{"name": ""}, Want: 400, WantCode: "bad_request", WantMessage: "body.name: must have at least 1"},
+		{Name: "null", Op: "update_company", Args: map[string]any{"summary": nil}, Want: 400, WantMessage: `body.summary: must not be null; clear it with ""`},
+		{Name: "not in the list", Op: "update_company", Args: map[string]any{"stage": "Growth"}, Want: 400, WantMessage: "body.stage: must be one of idea, mvp, growth, scale"},
+		{Name: "not a URI", Op: "update_company", Args: map[string]any{"websiteUrl": "acme"}, Want: 400, WantMessage: "body.websiteUrl: must be an absolute URI"},
+		{Name: "every fault is named", Op: "update_company", Args: map[string]any{"websiteUrl": 1, "targetMarket": "x", "slug": "s", "Name": "x"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
+			if _, messages := r.Messages(t); len(messages) != 4 {
+				t.Error(messages)
+			}
+		}},
+	})
+}
+
+// Ensure updatedAt moves only when a value changes.
+func TestUpdateWithoutChange(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	s.Clock.Advance(time.Hour)
+	for _, body := range []string{`{}`, `{"name":"Acme"}`} {
+		if r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}", body); r.Status != 200 || r.JSON(t)["updatedAt"] != "2026-01-02T03:04:05.000Z" {
+			t.Errorf("%s: %d %s", body, r.Status, r.Body)
+		}
+	}
+	r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}", `{"name":"Acme 2"}`)
+	if got := r.JSON(t)["updatedAt"]; got != "2026-08-11T10:30:00.000Z" {
+		t.Errorf("updatedAt is %v", got)
+	}
+}

@@ -1,0 +1,98 @@
+package company
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+)
+
+// Company is the profile of a company (spec.md, Company).
+type Company struct {
+	ID               string        `json:"id" doc:"the company's id"`
+	Name             *string       `json:"name" doc:"display name"`
+	Slug             *string       `json:"slug"`
+	Summary          *string       `json:"summary" doc:"one or two sentences describing the product"`
+	WebsiteURL       *string       `json:"websiteUrl"`
+	RepositoryURL    *string       `json:"repositoryUrl"`
+	Industry         *string       `json:"industry" doc:"free text"`
+	Stage            *Stage        `json:"stage"`
+	TeamSize         *TeamSize     `json:"teamSize"`
+	TargetMarket     *TargetMarket `json:"targetMarket"`
+	PrimaryLanguage  *string       `json:"primaryLanguage" doc:"ISO 639-1 code"`
+	Timezone         *string       `json:"timezone" doc:"IANA time-zone name"`
+	EmailDomain      *string       `json:"emailDomain"`
+	OnboardingStatus *Onboarding   `json:"onboardingStatus"`
+	CreatedAt        *string       `json:"createdAt"`
+	UpdatedAt        *string       `json:"updatedAt"`
+}
+
+// Stage is how far the company is.
+type Stage string
+
+// Values is api.Enum.
+func (Stage) Values() []string { return []string{"idea", "mvp", "growth", "scale"} }
+
+// TeamSize is how many people work at the company (decisions.md §7).
+type TeamSize string
+
+// Values is api.Enum.
+func (TeamSize) Values() []string {
+	return []string{"1", "2-10", "11-50", "51-200", "201-500", "501-1000", "1001-5000", "5001+"}
+}
+
+// TargetMarket is whom the company sells to.
+type TargetMarket string
+
+// Values is api.Enum.
+func (TargetMarket) Values() []string { return []string{"b2b", "b2c", "b2b2c"} }
+
+// Onboarding is how far the company has come in setting up its workspace (decisions.md §7).
+type Onboarding string
+
+// Values is api.Enum.
+func (Onboarding) Values() []string {
+	return []string{"not_started", "in_progress", "complete", "skipped"}
+}
+
+type listCompaniesInput struct{}
+
+func (s service) listCompanies(ctx context.Context, caller api.Caller, _ listCompaniesInput) (api.List[Company], error) {
+	company, err := s.store.Get(ctx, caller.CompanyID)
+	if err != nil {
+		return api.List[Company]{}, err
+	}
+	return api.NewList([]Company{company}, ""), nil
+}
+
+type getCompanyInput struct{}
+
+func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompanyInput) (Company, error) {
+	return s.store.Get(ctx, caller.CompanyID)
+}
+
+type updateCompanyInput struct {
+	Name            *string       `json:"name" min:"1" max:"200" doc:"display name"`
+	Summary         *string       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
+	WebsiteURL      *string       `json:"websiteUrl" format:"uri"`
+	RepositoryURL   *string       `json:"repositoryUrl" format:"uri"`
+	Industry        *string       `json:"industry" max:"200"`
+	Stage           *Stage        `json:"stage"`
+	TargetMarket    *TargetMarket `json:"targetMarket"`
+	PrimaryLanguage *string       `json:"primaryLanguage" max:"35" doc:"ISO 639-1 code"`
+	Timezone        *string       `json:"timezone" max:"100" doc:"IANA time-zone name"`
+}
+
+func (s service) updateCompany(ctx context.Context, caller api.Caller, in updateCompanyInput) (Company, error) {
+	return s.store.Modify(ctx, caller.CompanyID, func(c *Company) error {
+		api.Set(&c.Name, in.Name)
+		api.Set(&c.Summary, in.Summary)
+		api.Set(&c.WebsiteURL, in.WebsiteURL)
+		api.Set(&c.RepositoryURL, in.RepositoryURL)
+		api.Set(&c.Industry, in.Industry)
+		api.Set(&c.Stage, in.Stage)
+		api.Set(&c.TargetMarket, in.TargetMarket)
+		api.Set(&c.PrimaryLanguage, in.PrimaryLanguage)
+		api.Set(&c.Timezone, in.Timezone)
+		return nil
+	})
+}

@@ -1,0 +1,137 @@
+// Command engine runs a command beside an engine that speaks DynamoDB's
+// protocol, and ends the engine with it:
+//
+//	go run ./scripts/engine --prefer dynamodb-local --memory -- go test ./...
+//
+// The command finds the engine's address in WORKSPACE_TEST_ENDPOINT. Its exit
+// code is handed on, and the signals that reach this program go to it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"growthworkspace/shared/engine"
+)
+
+const usage = `usage: engine [--prefer dynoxide|dynamodb-local] (--memory | --data DIR) -- COMMAND [ARGUMENT...]`
+
+func main() {
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "engine:", err)
+	}
+	os.Exit(code)
+}
+
+// run returns the command's exit code; without a command to hand on, 2 for a
+// wrong call and 1 for everything else.
+func run(args []string) (code int, err error) {
+	o := engine.Options{Install: true, Log: os.Stderr}
+	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(os.Stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.Prefer, "prefer", "", "the only engine to use: dynoxide or dynamodb-local")
+	flags.StringVar(&o.Data, "data", "", "the folder in which data persists")
+	memory := flags.Bool("memory", false, "keep the data in memory")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0, nil
+		}
+		return 2, nil // flags has said why
+	}
+	command := flags.Args()
+	if len(command) == 0 {
+		return 2, errors.New("name a command after --\n" + usage)
+	}
+	// Memory is asked for by name: data that vanishes should be no accident.
+	if *memory == (o.Data != "") {
+		return 2, errors.New("name either --memory or --data DIR\n" + usage)
+	}
+
+	// Listening begins before the engine does, so that no signal can end us
+	// between its start and its end.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	e, err := open(o, signals)
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		if closeErr := e.Close(); closeErr != nil && err == nil {
+			code, err = 1, closeErr
+		}
+	}()
+	fmt.Fprintf(os.Stderr, "engine: %s at %s\n", e.Name, e.Endpoint)
+	return runBeside(e, command, signals)
+}
+
+// open gives up when a signal arrives.
+func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	opened := make(chan struct{})
+	defer cancel(nil)
+	defer close(opened)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(fmt.Errorf("%s", s))
+		case <-opened:
+		}
+	}()
+	e, err := engine.Open(ctx, o)
+	if err == nil && ctx.Err() != nil {
+		_ = e.Close()
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return e, err
+}
+
+// runBeside runs the command until it ends, whatever happens meanwhile.
+func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "WORKSPACE_TEST_ENDPOINT="+e.Endpoint)
+	if err := cmd.Start(); err != nil {
+		return 127, fmt.Errorf("start %s: %w", strings.Join(command, " "), err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	engineEnded := e.Done()
+	for {
+		select {
+		case s := <-signals:
+			_ = cmd.Process.Signal(s)
+		case <-engineEnded:
+			// The command fails by itself, and better knows what it was doing.
+			fmt.Fprintln(os.Stderr, "engine:", e.Err())
+			engineEnded = nil
+		case err := <-ended:
+			return exitCode(cmd, err)
+		}
+	}
+}
+
+// exitCode says it as a shell does: 128 and the signal's number for a command
+// that a signal ended.
+func exitCode(cmd *exec.Cmd, err error) (int, error) {
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 1, fmt.Errorf("wait for the command: %w", err)
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Place is where an argument is in an HTTP request. A tool's arguments are one flat object (spec.md, MCP 4), so names
+// are unique over all places of an operation.
+type Place string
+
+// The places, in the words that messages use.
+const (
+	InPath   Place = "path"
+	InQuery  Place = "query"
+	InHeader Place = "header"
+	InBody   Place = "body"
+)
+
+// Kind is the JSON type of a field.
+type Kind string
+
+// The kinds that inputs have. An array is of strings or of objects, an object is a flat map of strings.
+const (
+	String  Kind = "string"
+	Integer Kind = "integer"
+	Number  Kind = "number"
+	Boolean Kind = "boolean"
+	Array   Kind = "array"
+	Map     Kind = "object"
+)
+
+// Field is one argument and all that is known of it, read from a struct field and its tags:
+//
+//	path, query, header, json  the name, and with it the place; exactly one of them
+//	doc                        what it means, for people and agents
+//	default                    the value when a query parameter is absent
+//	min, max                   bounds of a number, or of a string's length in characters
+//	items, each                how many elements an array takes; how many characters each may have
+//	pattern, format            of a string: a name from patterns or formats
+//	required                   "true" for an array that must be there
+//
+// A field that is not a pointer, a slice or one with a default is required. A type with a Values method is a closed
+// list. Everything is checked before a function runs, and every fault is reported, each with its place.
+type Field struct {
+	Name     string
+	In       Place
+	Kind     Kind
+	Required bool
+	Default  string
+	Enum     []string
+	Min, Max *float64 // of the value, or of the length of a string
+	Items    int      // maximum number of elements; 0: not an array
+	Each     int      // maximum length of an element
+	Pattern  string
+	Format   string
+	Doc      string
+	Fields   []Field // of the objects in an array
+
+	index []int
+	typ   reflect.Type
+}
+
+// Enum is a closed list of values. Its zero value knows them.
+type Enum interface{ Values() []string }
+
+// Cursor is the position in a list that a request goes on from. Binding replaces the opaque text by the position that
+// the list returned; a text that is not a cursor of this operation with these filters is refused.
+type Cursor string
+
+// safeInteger is the largest whole number that every JSON reader keeps.
+const safeInteger = 1<<53 - 1
+
+func fieldsOf(t reflect.Type) []Field {
+	var out []Field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			for _, inner := range fieldsOf(f.Type) {
+				inner.index = append([]int{i}, inner.index...)
+				out = append(out, inner)
+			}
+			continue
+		}
+		field := Field{index: []int{i}, typ: f.Type, Doc: f.Tag.Get("doc")}
+		for place, tag := range map[Place]string{InPath: "path", InQuery: "query", InHeader: "header", InBody: "json"} {
+			if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
+				field.In, field.Name = place, name
+			}
+		}
+		if field.Name == "" {
+			panic(fmt.Sprintf("api: %s.%s has no name", t, f.Name))
+		}
+		field.describe(f)
+		out = append(out, field)
+	}
+	return out
+}
+
+func (f *Field) describe(s reflect.StructField) {
+	t := s.Type
+	f.Default = s.Tag.Get("default")
+	f.Required = f.In == InPath || (f.In != InHeader && t.Kind() != reflect.Pointer && t.Kind() != reflect.Slice && t.Kind() != reflect.Map && f.Default == "")
+	if s.Tag.Get("required") == "true" {
+		f.Required = true
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if e, ok := reflect.Zero(t).Interface().(Enum); ok {
+		f.Enum = e.Values()
+	}
+	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
+	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
+	f.Items, f.Each = count(s, "items"), count(s, "each")
+	switch t.Kind() {
+	case reflect.String:
+		f.Kind = String
+		if t == reflect.TypeFor[Cursor]() {
+			f.Required, f.Max = false, pointerTo(cursorChars)
+		}
+	case reflect.Int64:
+		f.Kind = Integer
+		if f.Min == nil {
+			f.Min = pointerTo(-safeInteger)
+		}
+		if f.Max == nil {
+			f.Max = pointerTo(safeInteger)
+		}
+	case reflect.Float64:
+		f.Kind = Number
+	case reflect.Bool:
+		f.Kind = Boolean
+	case reflect.Map:
+		f.Kind = Map
+	case reflect.Slice:
+		f.Kind = Array
+		if f.Items == 0 {
+			panic("api: an array needs a bound: " + s.Name)
+		}
+		if t.Elem().Kind() == reflect.Struct {
+			f.Fields = fieldsOf(t.Elem())
+		}
+	default:
+		panic(fmt.Sprintf("api: an input cannot hold a %s: %s", t, s.Name))
+	}
+	if f.Pattern != "" && patterns[f.Pattern] == nil || f.Format != "" && formats[f.Format] == nil {
+		panic("api: no such pattern or format: " + s.Name)
+	}
+	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && f.Format == "" {
+		panic("api: a text needs a bound: " + s.Name)
+	}
+}
+
+func boundTag(s reflect.StructField, tag string) *float64 {
+	text, ok := s.Tag.Lookup(tag)
+	if !ok {
+		return nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic(fmt.Sprintf("api: %s of %s: %v", tag, s.Name, err))
+	}
+	return &n
+}
+
+func count(s reflect.StructField, tag string) int {
+	if b := boundTag(s, tag); b != nil {
+		return int(*b)
+	}
+	return 0
+}
+
+func pointerTo(n float64) *float64 { return &n }

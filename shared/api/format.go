@@ -1,0 +1,49 @@
+package api
+
+import (
+	"net/url"
+	"regexp"
+
+	"growthworkspace/shared/timestamp"
+)
+
+// formats are the texts that the format tag names: what is wrong with a value, or "" when nothing is.
+var formats = map[string]func(string) string{
+	"uri":       checkURI,
+	"date-time": checkTimestamp,
+	"day":       checkDay,
+}
+
+// patterns are the regular expressions that the pattern tag names. They are ECMA-262 too, as JSON Schema wants.
+var patterns = map[string]*regexp.Regexp{
+	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
+	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
+	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
+}
+
+var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:[!-~]+$`)
+
+func checkURI(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || !uriChars.MatchString(s) || (u.Host == "" && u.Opaque == "" && u.Path == "") {
+		return "must be an absolute URI, for example https://example.com"
+	}
+	if (u.Scheme == "http" || u.Scheme == "https") && u.Host == "" {
+		return "must name a host, for example https://example.com"
+	}
+	return ""
+}
+
+func checkTimestamp(s string) string {
+	if _, ok := timestamp.Parse(s); !ok {
+		return "must be an RFC 3339 time, for example 2026-08-11T09:30:00Z"
+	}
+	return ""
+}
+
+func checkDay(s string) string {
+	if _, ok := timestamp.ParseDay(s); !ok {
+		return "must be a day, for example 2026-08-11"
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+)
+
+// bodyBytesMax is the largest body of a request (decisions.md §9).
+const bodyBytesMax = 256 << 10
+
+// Config is what an API needs besides its operations.
+type Config struct {
+	Keys  Keys
+	Now   func() time.Time
+	NewID id.Generator // of request ids
+	Log   *slog.Logger
+	// BaseURL is how the caller reached the service: scheme, host and stage. nil: the request's host.
+	BaseURL func(*http.Request) string
+}
+
+// API serves operations over HTTP, and to in-process callers by Call.
+type API struct {
+	keys    Keys
+	now     func() time.Time
+	newID   id.Generator
+	log     *slog.Logger
+	baseURL func(*http.Request) string
+	router  router
+}
+
+// New returns an API that serves the operations. It panics when two of them are the same.
+func New(operations []Operation, c Config) *API {
+	if c.BaseURL == nil {
+		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
+	}
+	return &API{keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, baseURL: c.BaseURL, router: newRouter(operations)}
+}
+
+// ServeHTTP answers every request in the envelope, also those that no operation is for.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	requestID := a.newID("req")
+	h := w.Header()
+	h.Set("Service-Version", CurrentVersion)
+	h.Set("Service-Request-Id", requestID)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "application/json")
+	defer a.recover(w, requestID)
+
+	op, parameters, allow := a.router.match(r.Method, r.URL.EscapedPath())
+	if op == nil {
+		a.noRoute(w, r, requestID, allow)
+		return
+	}
+	answer := a.Call(r.Context(), Call{
+		Operation: op, RequestID: requestID, CompanyID: parameters[companyParameter],
+		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
+		Arguments: httpArguments{r, parameters},
+	})
+	for name, values := range answer.Header {
+		h[name] = values
+	}
+	if answer.List {
+		h.Set("Service-Has-More", strconv.FormatBool(answer.Next != ""))
+		if answer.Next != "" {
+			h.Set("Link", "<"+a.nextPage(r, answer.Next)+`>; rel="next"`)
+		}
+	}
+	send(w, r, answer.Status, answer.Body)
+}
+
+// noRoute answers a path or a verb that no operation has. It asks for no key: there is nothing to protect.
+func (a *API) noRoute(w http.ResponseWriter, r *http.Request, requestID string, allow []string) {
+	err := fault.New(fault.NotFound, "no such path")
+	if len(allow) > 0 {
+		err = fault.New(fault.MethodNotAllowed, "this path takes %s", strings.Join(allow, ", "))
+		w.Header().Set("Allow", strings.Join(allow, ", "))
+	}
+	a.log.Info("request", "requestId", requestID, "status", err.Code.Status(), "error", err.Error())
+	send(w, r, err.Code.Status(), envelope(err))
+}
+
+// recover answers a panic outside of a function, which only a fault of this package can cause.
+func (a *API) recover(w http.ResponseWriter, requestID string) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	a.log.Error("panic", "requestId", requestID, "error", fmt.Sprint(p), "stack", string(debug.Stack()))
+	err := publicError(errors.New("panic"))
+	w.WriteHeader(err.Code.Status())
+	_, _ = w.Write(envelope(err)) // the connection is the caller's; nothing is left to tell
+}
+
+func (a *API) nextPage(r *http.Request, cursor string) string {
+	query := r.URL.Query()
+	query.Set("cursor", cursor)
+	return a.baseURL(r) + r.URL.EscapedPath() + "?" + query.Encode()
+}
+
+func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // a caller who has gone needs no answer
+	}
+}
+
+// envelope spells an error as spec.md, Errors, has it.
+func envelope(err *fault.Error) []byte {
+	type entry struct {
+		Code    fault.Code `json:"code"`
+		Message string     `json:"message"`
+	}
+	entries := make([]entry, len(err.Messages))
+	for i, message := range err.Messages {
+		entries[i] = entry{err.Code, message}
+	}
+	body, failed := encodeJSON(map[string][]entry{"errors": entries})
+	if failed != nil {
+		panic("api: an envelope of strings does not encode: " + failed.Error())
+	}
+	return body
+}
+
+// httpArguments are the arguments in a request's path, query, headers and body.
+type httpArguments struct {
+	request    *http.Request
+	parameters map[string]string
+}
+
+func (h httpArguments) bind(op *Operation) bound {
+	b := newBinder(op)
+	body, problems, tooLarge := h.body(op)
+	if tooLarge {
+		b.out.err = fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)
+		return b.out
+	}
+	b.problems = append(b.problems, problems...)
+	query := h.query(b)
+	for i := range op.Input {
+		f := &op.Input[i]
+		switch f.In {
+		case InPath:
+			b.set(f, argument{text: h.parameters[f.Name], raw: true}, true)
+		case InQuery:
+			text, ok := query[f.Name]
+			b.set(f, argument{text: text, raw: true}, ok)
+		case InHeader:
+			values := h.request.Header.Values(f.Name)
+			b.set(f, argument{text: strings.Join(values, ", "), raw: true}, len(values) > 0)
+		case InBody:
+			if body == nil {
+				continue // what is wrong with the body as a whole has been said
+			}
+			value, ok := body.get(f.Name)
+			b.set(f, argument{json: value}, ok)
+		}
+	}
+	b.unknown(op.Input, InBody, "body", body)
+	b.bindCursors()
+	if len(b.problems) > 0 {
+		b.out.err = &fault.Error{Code: fault.BadRequest, Messages: b.problems}
+	}
+	return b.out
+}
+
+// body reads the body as an object. nil when there is none: that is a problem where the operation takes one.
+func (h httpArguments) body(op *Operation) (o object, problems []string, tooLarge bool) {
+	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
+	if err != nil {
+		return nil, []string{"body: could not be read to its end"}, false
+	}
+	if len(text) > bodyBytesMax {
+		return nil, nil, true
+	}
+	if len(text) == 0 {
+		if slices.ContainsFunc(op.Input, func(f Field) bool { return f.In == InBody }) {
+			return nil, []string{"body: is required, a JSON object"}, false
+		}
+		return nil, nil, false
+	}
+	contentType, _, _ := strings.Cut(h.request.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
+		return nil, []string{"header.Content-Type: must be application/json"}, false
+	}
+	o, problems = parseObject(text, "body")
+	return o, problems, false
+}
+
+// query reads the query strictly: net/url drops what is malformed and keeps the first of what is repeated.
+func (h httpArguments) query(b *binder) map[string]string {
+	out := map[string]string{}
+	for pair := range strings.SplitSeq(h.request.URL.RawQuery, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, err1 := url.QueryUnescape(name)
+		value, err2 := url.QueryUnescape(value)
+		place := "query." + name
+		_, repeated := out[name]
+		switch {
+		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
+			b.problem("query", "%q is malformed", pair)
+		case b.op.field(InQuery, name) == nil:
+			b.problem(place, "unknown parameter")
+		case repeated:
+			b.problem(place, "is there twice")
+		}
+		if err1 == nil && err2 == nil {
+			out[name] = value
+		}
+	}
+	return out
+}

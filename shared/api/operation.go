@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/ratelimit"
+)
+
+// Effect says what an operation does to the records; retries, tool annotations and quotas follow from it.
+type Effect int
+
+// Read changes nothing. Write creates or changes. Destructive removes or makes public what cannot be taken back.
+const (
+	Read Effect = iota
+	Write
+	Destructive
+)
+
+// Spec is the declaration of one operation: everything about it that is not in its types. It is all that a route, a
+// tool, an OpenAPI operation, a permission and a sample event are made from.
+type Spec struct {
+	ID          string // snake_case verb_noun; also the tool's name and the operationId (decisions.md §13)
+	Method      string
+	Path        string     // with {parameters}; {companyId} is checked by the pipeline and needs no input field
+	Scope       auth.Scope // empty: any valid key
+	Effect      Effect
+	Class       ratelimit.Class // empty: read or write, from the effect
+	Summary     string          // one line
+	Description string          // what a caller must know beyond the summary; may be empty
+}
+
+// Operation is a declared operation with its types and its function.
+type Operation struct {
+	Spec
+	Input  []Field // where each argument is, and what it may be
+	Output reflect.Type
+
+	segments []string
+	input    reflect.Type
+	run      func(ctx context.Context, caller Caller, in reflect.Value) (any, error)
+}
+
+// Caller is who a function works for. It comes from the verified key, never from the request; the company is the first
+// argument of every store method.
+type Caller struct {
+	CompanyID string
+	KeyID     string
+}
+
+var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|preview|push|rotate|revoke)_[a-z]+(_[a-z]+)*$`)
+
+// Define declares an operation. In is a flat struct whose fields carry a path, query, header or json tag, which says
+// where the argument is (see Field). Out is a record, or a List of them. Define panics on a declaration that is not
+// sound: that is found when the program starts, never at a request.
+func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
+	op := Operation{
+		Spec:     spec,
+		Output:   reflect.TypeFor[Out](),
+		segments: strings.Split(strings.TrimPrefix(spec.Path, "/"), "/"),
+		input:    reflect.TypeFor[In](),
+		run: func(ctx context.Context, caller Caller, in reflect.Value) (any, error) {
+			return fn(ctx, caller, in.Interface().(In))
+		},
+	}
+	op.Input = fieldsOf(op.input)
+	if op.Class == "" {
+		op.Class = ratelimit.Read
+		if op.Effect != Read {
+			op.Class = ratelimit.Write
+		}
+	}
+	if err := op.check(); err != nil {
+		panic(fmt.Sprintf("api: operation %s: %v", spec.ID, err))
+	}
+	return op
+}
+
+func (op Operation) check() error {
+	switch {
+	case !operationID.MatchString(op.ID):
+		return fmt.Errorf("the id is not a verb and a noun")
+	case op.Summary == "":
+		return fmt.Errorf("no summary")
+	case op.Scope != "" && !op.Scope.Known():
+		return fmt.Errorf("no scope %s", op.Scope)
+	case op.Method != "GET" && op.Method != "POST" && op.Method != "PATCH" && op.Method != "DELETE":
+		return fmt.Errorf("no method %s", op.Method)
+	case op.Method == "GET" && op.Effect != Read:
+		return fmt.Errorf("a GET changes nothing")
+	}
+	for _, s := range op.segments {
+		name, isParameter := parameter(s)
+		if isParameter && name != companyParameter && op.field(InPath, name) == nil {
+			return fmt.Errorf("no input field for {%s}", name)
+		}
+	}
+	for _, f := range op.Input {
+		if f.In == InPath && !strings.Contains(op.Path, "{"+f.Name+"}") {
+			return fmt.Errorf("no {%s} in the path", f.Name)
+		}
+		if f.In == InBody && (op.Method == "GET" || op.Method == "DELETE") {
+			return fmt.Errorf("a %s has no body", op.Method)
+		}
+	}
+	return nil
+}
+
+// IsList tells whether the operation answers with a List.
+func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
+
+// Company tells whether the path names the company; the one operation that does not lists the key's.
+func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
+
+func (op Operation) field(in Place, name string) *Field {
+	for i := range op.Input {
+		if op.Input[i].In == in && op.Input[i].Name == name {
+			return &op.Input[i]
+		}
+	}
+	return nil
+}
+
+const companyParameter = "companyId"
+
+func parameter(segment string) (name string, ok bool) {
+	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+		return segment[1 : len(segment)-1], true
+	}
+	return "", false
+}
+
+// List is the answer of every list: an object with items and nothing else (spec.md, Endpoints 5). Where the page ends
+// is told in headers, because the body has no room for it (decisions.md §8).
+type List[T any] struct {
+	Items []T `json:"items"`
+
+	next string
+}
+
+// NewList returns a page of records. next is the position to go on from, empty at the end of the list.
+func NewList[T any](items []T, next string) List[T] {
+	if items == nil {
+		items = []T{} // encoding/json would spell null
+	}
+	return List[T]{Items: items, next: next}
+}
+
+type lister interface{ position() string }
+
+func (l List[T]) position() string { return l.next }
+
+// Tagged is an answer that has an entity tag, the opaque text between the quotes of the ETag header.
+type Tagged interface{ ETag() string }
+
+// Deleted is the answer of every delete.
+type Deleted struct {
+	ID      string `json:"id" doc:"the id of the record that is gone"`
+	Deleted bool   `json:"deleted" doc:"always true"`
+}
+
+// Set gives a field the value that the caller sent, if the caller sent one: how an update applies its input.
+func Set[T any](field **T, sent *T) {
+	if sent != nil {
+		*field = sent
+	}
+}
+
+// SetList is Set for lists, of which nil means that none was sent.
+func SetList[T any](field *[]T, sent []T) {
+	if sent != nil {
+		*field = sent
+	}
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"growthworkspace/shared/timestamp"
+)
+
+// DecodeRecord fills a record from a JSON object, as strictly as a request's body: unknown and repeated properties,
+// other types, values outside a closed list and texts that are no timestamp where the field has format:"date-time" are
+// named, all of them. A record may be partial: what is absent or null is null, and only fields that cannot be null must
+// be there. Timestamps are normalised. It is for imports, whose records are more than any request may send.
+func DecodeRecord(text []byte, record any) (problems []string) {
+	o, problems := parseObject(text, "record")
+	if o == nil {
+		return problems
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return []string{"record: " + err.Error()}
+	}
+	target := reflect.ValueOf(record).Elem()
+	known := map[string]bool{}
+	for _, f := range reflect.VisibleFields(target.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || name == "" || name == "-" {
+			continue
+		}
+		known[name] = true
+		value, present := o.get(name)
+		if wrong := decodeField(f, target.FieldByIndex(f.Index), value, raw[name], present); wrong != "" {
+			problems = append(problems, "record."+name+": "+wrong)
+		}
+	}
+	for _, m := range o {
+		if !known[m.name] {
+			problems = append(problems, "record."+m.name+": unknown property")
+		}
+	}
+	return problems
+}
+
+func decodeField(f reflect.StructField, target reflect.Value, value any, raw json.RawMessage, present bool) (wrong string) {
+	kind := f.Type.Kind()
+	if !present || value == nil {
+		if kind != reflect.Pointer && kind != reflect.Slice {
+			return "is required"
+		}
+		return ""
+	}
+	if f.Type == reflect.TypeFor[json.RawMessage]() {
+		target.SetBytes(slices.Clone(raw))
+		return ""
+	}
+	if list, ok := value.([]any); ok && kind == reflect.Slice {
+		target.Set(reflect.MakeSlice(f.Type, len(list), len(list)))
+		for i, v := range list {
+			if wrong := decodeScalar(f, target.Index(i), v); wrong != "" {
+				return fmt.Sprintf("[%d] %s", i, wrong)
+			}
+		}
+		return ""
+	}
+	if kind == reflect.Slice {
+		return "must be an array"
+	}
+	if kind == reflect.Pointer {
+		target.Set(reflect.New(f.Type.Elem()))
+		target = target.Elem()
+	}
+	return decodeScalar(f, target, value)
+}
+
+func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong string) {
+	a := argument{json: value}
+	switch target.Kind() {
+	case reflect.String:
+		s, ok := a.asText()
+		if !ok {
+			return "must be a string"
+		}
+		if e, ok := target.Interface().(Enum); ok && !slices.Contains(e.Values(), s) {
+			return "must be one of " + strings.Join(e.Values(), ", ")
+		}
+		if f.Tag.Get("format") == "date-time" {
+			if wrong := checkTimestamp(s); wrong != "" {
+				return wrong
+			}
+			s = timestamp.Normalise(s)
+		}
+		if !utf8.ValidString(s) {
+			return "is not valid UTF-8"
+		}
+		target.SetString(s)
+	case reflect.Float64:
+		n, ok := a.asNumber()
+		if !ok {
+			return "must be a number"
+		}
+		target.SetFloat(n)
+	case reflect.Bool:
+		b, ok := a.asBool()
+		if !ok {
+			return "must be true or false"
+		}
+		target.SetBool(b)
+	default:
+		panic(fmt.Sprintf("api: a record cannot hold a %s", target.Type()))
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+// Package apitest is the harness of the tests: the real handler over a real engine that speaks DynamoDB's protocol, one
+// table per test binary, one company per test, so that everything runs in parallel. Only the clock is not real.
+package apitest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/engine"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/service"
+	"growthworkspace/shared/table"
+)
+
+// EndpointVariable names an engine that is running, so that a run of many test binaries starts one only. Without it
+// each binary starts an installed engine; where none is installed its tests are skipped, which CI_NO_SKIP makes a
+// failure (scripts/test sets both).
+const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
+
+// attemptTimeout is generous: a race-detected run on a busy machine must not fail for its slowness.
+const attemptTimeout = 30 * time.Second
+
+// Clock is the time of one test. It stands still until it is moved.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the time on.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Epoch is the time at which every test begins.
+var Epoch = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
+
+// Service is a service for one test, with one company of its own.
+type Service struct {
+	Handler   http.Handler
+	Table     *table.Client
+	Keys      *keys.Store
+	Clock     *Clock
+	CompanyID string
+
+	operations []api.Operation
+}
+
+// New returns a service of the operations for a test.
+func New(t *testing.T, operations service.Operations) *Service {
+	t.Helper()
+	return NewOver(t, operations, nil)
+}
+
+// NewOver is New with the transport to the engine replaced, to count, delay or break calls. nil: the usual one.
+func NewOver(t *testing.T, operations service.Operations, transport http.RoundTripper) *Service {
+	t.Helper()
+	clock := &Clock{now: Epoch}
+	client := table.New(Options(t, clock.Now, transport))
+	s := &Service{
+		Table: client, Clock: clock, Keys: keys.NewStore(client, clock.Now),
+		CompanyID: client.NewID(id.Company), operations: operations(client),
+	}
+	s.Handler = service.New(client, s.operations, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return s
+}
+
+// Options returns the options of a client for the test binary's table.
+func Options(t *testing.T, now func() time.Time, transport http.RoundTripper) table.Options {
+	t.Helper()
+	shared.once.Do(shared.start)
+	if shared.err != nil {
+		if os.Getenv("CI_NO_SKIP") != "" {
+			t.Fatal(shared.err)
+		}
+		t.Skip(shared.err)
+	}
+	return table.Options{
+		Name: shared.name, Endpoint: shared.endpoint, Region: "eu-central-1", Timeout: attemptTimeout, Transport: transport,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Now:         now, NewID: id.NewGenerator(now, rand.Reader),
+	}
+}
+
+// shared is the engine and the table of the test binary. Nobody closes the engine: it ends with the binary.
+var shared struct {
+	once           sync.Once
+	name, endpoint string
+	err            error
+	start          func()
+}
+
+func init() { shared.start = startShared }
+
+func startShared() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	e, err := engine.Open(ctx, engine.Options{Endpoint: os.Getenv(EndpointVariable)})
+	if err != nil {
+		shared.err = fmt.Errorf("no engine for the tests: %w", err)
+		return
+	}
+	shared.endpoint = e.Endpoint
+	next := id.NewGenerator(time.Now, rand.Reader)
+	shared.name = next("test")
+	client := table.New(table.Options{
+		Name: shared.name, Endpoint: e.Endpoint, Region: "eu-central-1", Timeout: attemptTimeout,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), Now: time.Now, NewID: next,
+	})
+	shared.err = client.Create(ctx)
+}
+
+// Key issues a key of the test's company with these scopes, all scopes when none is named.
+func (s *Service) Key(t *testing.T, scopes ...auth.Scope) string {
+	t.Helper()
+	if len(scopes) == 0 {
+		scopes = auth.Scopes()
+	}
+	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: t.Name(), Scopes: scopes, APIVersion: api.CurrentVersion}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}

@@ -1,0 +1,67 @@
+package apitest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Scenario is one call and what must come of it.
+type Scenario struct {
+	Name        string
+	Key         string // empty: a key with every scope
+	Op          string
+	Args        map[string]any
+	Want        int            // status; zero: 200
+	WantCode    string         // of the error; may be left out
+	WantMessage string         // part of an error's messages
+	WantFields  map[string]any // fields of the answer, as JSON decodes them
+	Check       func(t *testing.T, r Response)
+}
+
+// Run runs scenarios one after the other, each as a subtest.
+func (s *Service) Run(t *testing.T, scenarios []Scenario) {
+	t.Helper()
+	full := s.Key(t)
+	for _, sc := range scenarios {
+		t.Run(sc.Name, func(t *testing.T) {
+			key := sc.Key
+			if key == "" {
+				key = full
+			}
+			want := sc.Want
+			if want == 0 {
+				want = http.StatusOK
+			}
+			r := s.Call(t, key, sc.Op, sc.Args)
+			if r.Status != want {
+				t.Fatalf("status %d, want %d: %s", r.Status, want, r.Body)
+			}
+			sc.check(t, r)
+		})
+	}
+}
+
+func (sc Scenario) check(t *testing.T, r Response) {
+	t.Helper()
+	if sc.WantCode != "" || sc.WantMessage != "" {
+		code, messages := r.Messages(t)
+		if sc.WantCode != "" && code != sc.WantCode {
+			t.Errorf("code %s, want %s", code, sc.WantCode)
+		}
+		if !strings.Contains(strings.Join(messages, "\n"), sc.WantMessage) {
+			t.Errorf("messages %q, want %q in them", messages, sc.WantMessage)
+		}
+	}
+	if len(sc.WantFields) > 0 {
+		body := r.JSON(t)
+		for name, want := range sc.WantFields {
+			if got := body[name]; !equalJSON(got, want) {
+				t.Errorf("%s is %v, want %v", name, got, want)
+			}
+		}
+	}
+	if sc.Check != nil {
+		sc.Check(t, r)
+	}
+}

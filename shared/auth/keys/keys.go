@@ -1,0 +1,72 @@
+// Package keys keeps the keys of companies in the table, and lets requests in: one conditional write checks a key,
+// takes a request from its bucket and notes the use (decisions.md §6 and §9, design.md §3).
+//
+// A key's record is in the company's keys partition under its id; the key itself says both, so no index is needed and
+// nothing is cached: a revoked key is dead at once.
+package keys
+
+import (
+	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/table"
+)
+
+// Key is the record of a key as decisions.md §6 shows it. The key itself is nowhere in it.
+type Key struct {
+	ID         string   `json:"id" doc:"the key's id"`
+	CompanyID  string   `json:"companyId" doc:"the company that the key opens"`
+	Name       *string  `json:"name" doc:"what the key is for"`
+	Kind       *string  `json:"kind" doc:"secret"`
+	Prefix     *string  `json:"prefix" doc:"the start of the key, to tell keys apart; it opens nothing"`
+	Scopes     []string `json:"scopes" doc:"what the key may do"`
+	APIVersion *string  `json:"apiVersion" doc:"the version served when a request names none"`
+	CreatedAt  *string  `json:"createdAt"`
+	LastUsedAt *string  `json:"lastUsedAt"`
+	ExpiresAt  *string  `json:"expiresAt" doc:"the key is refused from then on; null: never"`
+	RevokedAt  *string  `json:"revokedAt"`
+	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that a rotation issued"`
+}
+
+// storedKey is the record as the table holds it.
+type storedKey struct {
+	Key
+
+	Hash        string   `store:"hash"` // SHA-256 of the whole key, in hex
+	SuspendedAt *string  `store:"suspendedAt"`
+	ReadTat     int64    `store:"tatRead"`
+	WriteTat    int64    `store:"tatWrite"`
+	PublishTat  int64    `store:"tatPublish"`
+	PushTat     int64    `store:"tatPush"`
+	ReadQuota   *float64 `store:"quotaRead"` // absent: the default of the class
+	WriteQuota  *float64 `store:"quotaWrite"`
+	PubQuota    *float64 `store:"quotaPublish"`
+	PushQuota   *float64 `store:"quotaPush"`
+}
+
+func tatAttribute(c ratelimit.Class) string {
+	return map[ratelimit.Class]string{ratelimit.Read: "tatRead", ratelimit.Write: "tatWrite", ratelimit.Publish: "tatPublish", ratelimit.Push: "tatPush"}[c]
+}
+
+func quotaAttribute(c ratelimit.Class) string {
+	return map[ratelimit.Class]string{ratelimit.Read: "quotaRead", ratelimit.Write: "quotaWrite", ratelimit.Publish: "quotaPublish", ratelimit.Push: "quotaPush"}[c]
+}
+
+func (k storedKey) bucket(c ratelimit.Class) (quota ratelimit.Quota, tat int64) {
+	custom := map[ratelimit.Class]*float64{ratelimit.Read: k.ReadQuota, ratelimit.Write: k.WriteQuota, ratelimit.Publish: k.PubQuota, ratelimit.Push: k.PushQuota}[c]
+	tat = map[ratelimit.Class]int64{ratelimit.Read: k.ReadTat, ratelimit.Write: k.WriteTat, ratelimit.Publish: k.PublishTat, ratelimit.Push: k.PushTat}[c]
+	if custom != nil {
+		return ratelimit.Quota(*custom), tat
+	}
+	return ratelimit.Default(c), tat
+}
+
+// area names the partition of keys; every function's role may reach it, and only as authentication needs.
+const area = "keys"
+
+// keyKey is where a key is:
+//
+//	access                     key
+//	verify, use, revoke, read  <company>#keys / key#<keyId>
+//	list                       <company>#keys, whole (bounded)
+func keyKey(companyID, keyID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join("key", keyID)}
+}

@@ -1,0 +1,208 @@
+package keys
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// kindSecret is the only kind that this service issues; publishable keys belong to the delivery API.
+const kindSecret = "secret"
+
+// Grant says what a new key may do.
+type Grant struct {
+	Name       string
+	Scopes     []auth.Scope
+	APIVersion string
+	ExpiresAt  time.Time // zero: never
+}
+
+// Issue makes a key and returns its record and the key itself, which is nowhere else and never again.
+// Random is where its secret bits come from, crypto/rand except in tests.
+func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
+	key, secret, err := s.newKey(companyID, g, random)
+	if err != nil {
+		return Key{}, "", err
+	}
+	if err := s.table.Insert(ctx, keysOf(key), key); err != nil {
+		return Key{}, "", fmt.Errorf("issue a key: %w", err)
+	}
+	return key.Key, secret, nil
+}
+
+func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, string, error) {
+	for _, scope := range g.Scopes {
+		if !scope.Known() {
+			return storedKey{}, "", fmt.Errorf("no scope %q", scope)
+		}
+	}
+	keyID := s.table.NewID(id.Key)
+	secret, err := auth.Mint(companyID, keyID, random)
+	if err != nil {
+		return storedKey{}, "", err
+	}
+	token, err := auth.Parse(secret)
+	if err != nil {
+		return storedKey{}, "", fmt.Errorf("a new key does not read: %w", err)
+	}
+	key := storedKey{Hash: hex.EncodeToString(token.Hash[:])}
+	key.ID, key.CompanyID = keyID, companyID
+	key.Name, key.Kind, key.Prefix = text(g.Name), text(kindSecret), text(auth.VisiblePrefix(secret))
+	key.Scopes = make([]string, len(g.Scopes))
+	for i, scope := range g.Scopes {
+		key.Scopes[i] = string(scope)
+	}
+	key.APIVersion, key.CreatedAt = text(g.APIVersion), text(timestamp.Format(s.now()))
+	if !g.ExpiresAt.IsZero() {
+		key.ExpiresAt = text(timestamp.Format(g.ExpiresAt))
+	}
+	return key, secret, nil
+}
+
+// List returns the company's keys, oldest first.
+func (s *Store) List(ctx context.Context, companyID string) ([]Key, error) {
+	stored, err := s.all(ctx, companyID)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(stored))
+	for i, k := range stored {
+		keys[i] = k.Key
+	}
+	return keys, nil
+}
+
+func (s *Store) all(ctx context.Context, companyID string) ([]storedKey, error) {
+	return table.Whole[storedKey](ctx, s.table, table.Collection{
+		Partition: table.Partition(companyID, area), Prefix: table.Join("key", ""), Consistent: true,
+	})
+}
+
+// Revoke ends a key at once. fault.ErrNotFound for a key that does not exist or has been revoked before.
+func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error) {
+	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+		if k.RevokedAt != nil {
+			return fault.ErrNotFound
+		}
+		k.RevokedAt = text(timestamp.Format(s.now()))
+		return nil
+	})
+}
+
+// Rotate issues a key with the same name and scopes and lets the old one live on for overlap; both work until then.
+// fault.ErrNotFound for a key that does not exist, is revoked or has expired; fault.Conflict for one that has been
+// rotated before.
+func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
+	old, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+	if err != nil {
+		return Key{}, "", err
+	}
+	now := s.now()
+	switch {
+	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(now):
+		return Key{}, "", fault.ErrNotFound
+	case old.ReplacedBy != nil:
+		return Key{}, "", fault.New(fault.Conflict, "the key has been rotated: %s replaces it", *old.ReplacedBy)
+	}
+	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion)}
+	for _, scope := range old.Scopes {
+		grant.Scopes = append(grant.Scopes, auth.Scope(scope))
+	}
+	fresh, secret, err := s.newKey(companyID, grant, random)
+	if err != nil {
+		return Key{}, "", err
+	}
+	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = old.ReadQuota, old.WriteQuota, old.PubQuota, old.PushQuota
+	fresh.SuspendedAt = old.SuspendedAt
+	ends := timestamp.Format(now.Add(overlap))
+	if old.ExpiresAt != nil {
+		ends = min(ends, *old.ExpiresAt)
+	}
+	err = s.table.Transact(ctx, s.table.WriteNew(keysOf(fresh), fresh), s.table.WriteUpdate(keyKey(companyID, keyID),
+		"SET replacedBy = :by, expiresAt = :ends ADD rev :one", "attribute_not_exists(replacedBy) AND attribute_not_exists(revokedAt)", nil,
+		table.Item{":by": table.String(fresh.ID), ":ends": table.String(ends), ":one": table.Number(1)}))
+	if err != nil {
+		return Key{}, "", fmt.Errorf("rotate a key: %w", err)
+	}
+	return fresh.Key, secret, nil
+}
+
+// SetQuota gives one key another quota; zero freezes the class.
+func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class ratelimit.Class, quota ratelimit.Quota) (Key, error) {
+	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+		n := float64(quota)
+		switch class {
+		case ratelimit.Read:
+			k.ReadQuota = &n
+		case ratelimit.Write:
+			k.WriteQuota = &n
+		case ratelimit.Publish:
+			k.PubQuota = &n
+		case ratelimit.Push:
+			k.PushQuota = &n
+		}
+		return nil
+	})
+}
+
+// Suspend refuses all of the company's keys with 403 until Resume; it returns how many there are.
+func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
+	return s.each(ctx, companyID, func(k *storedKey) error {
+		if k.SuspendedAt == nil {
+			k.SuspendedAt = text(timestamp.Format(s.now()))
+		}
+		return nil
+	})
+}
+
+// Resume ends a suspension.
+func (s *Store) Resume(ctx context.Context, companyID string) (int, error) {
+	return s.each(ctx, companyID, func(k *storedKey) error {
+		k.SuspendedAt = nil
+		return nil
+	})
+}
+
+func (s *Store) each(ctx context.Context, companyID string, change func(*storedKey) error) (int, error) {
+	keys, err := s.all(ctx, companyID)
+	if err != nil {
+		return 0, err
+	}
+	for _, key := range keys {
+		if _, err := s.modify(ctx, companyID, key.ID, change); err != nil {
+			return 0, fmt.Errorf("key %s: %w", key.ID, err)
+		}
+	}
+	return len(keys), nil
+}
+
+func (s *Store) modify(ctx context.Context, companyID, keyID string, change func(*storedKey) error) (Key, error) {
+	key, err := table.Modify(ctx, s.table, keyKey(companyID, keyID), keysOf, change)
+	return key.Key, err
+}
+
+func keysOf(k storedKey) table.Keys { return table.Keys{Key: keyKey(k.CompanyID, k.ID)} }
+
+func text(s string) *string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return &s
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

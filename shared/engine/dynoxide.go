@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const dynoxideVersion = "1.2.1"
+
+// dynoxidePackages are the npm packages that each hold one binary, by GOOS/GOARCH.
+var dynoxidePackages = map[string]string{
+	"linux/amd64":   "@dynoxide/linux-x64",
+	"linux/arm64":   "@dynoxide/linux-arm64",
+	"darwin/amd64":  "@dynoxide/darwin-x64",
+	"darwin/arm64":  "@dynoxide/darwin-arm64",
+	"windows/amd64": "@dynoxide/win32-x64",
+}
+
+// findDynoxide takes the pinned version from the cache, installs it there with
+// npm, or takes a binary of the same major version from PATH, which may have
+// come from another package manager.
+func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
+	pinned, err := pinnedDynoxide(ctx, h, install)
+	if err == nil {
+		return dynoxide(pinned, titles[Dynoxide]), nil
+	}
+	path, lookErr := h.lookPath("dynoxide")
+	if lookErr != nil {
+		return nil, err
+	}
+	out, runErr := run(ctx, "", path, "--version")
+	if title := strings.TrimSpace(out); runErr == nil && strings.HasPrefix(title, "dynoxide 1.") {
+		return dynoxide(path, "Dynoxide "+strings.TrimPrefix(title, "dynoxide ")), nil
+	}
+	return nil, err
+}
+
+func dynoxide(path, title string) *program {
+	return &program{
+		kind: Dynoxide, title: title, announces: "listening on",
+		argv: func(port int, dir string) []string {
+			argv := []string{path, "--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+			if dir != "" {
+				argv = append(argv, "--db-path", filepath.Join(dir, dataFiles[Dynoxide]))
+			}
+			return argv
+		},
+	}
+}
+
+func pinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) {
+	pkg := dynoxidePackages[h.goos+"/"+h.goarch]
+	if pkg == "" {
+		return "", fmt.Errorf("there is no build for %s/%s", h.goos, h.goarch)
+	}
+	binary := filepath.Join("node_modules", filepath.FromSlash(pkg), "dynoxide")
+	if h.goos == "windows" {
+		binary += ".exe"
+	}
+	final, err := h.cached("dynoxide-" + dynoxideVersion)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(final, binary)
+	if exists(path) {
+		return path, nil
+	}
+	npm, err := h.lookPath("npm")
+	if err != nil {
+		return "", fmt.Errorf("npm is not on PATH: install Node.js 20 or later, which has it")
+	}
+	if !install {
+		return "", errNotAllowed
+	}
+	h.logf("installing %s with npm, once, into %s", titles[Dynoxide], final)
+	err = installOnce(final, binary, func(dir string) error {
+		_, err := run(ctx, dir, npm, "install", "--prefix", dir, "--no-save", "--no-package-lock", "--ignore-scripts",
+			"--no-audit", "--no-fund", "--loglevel=error", pkg+"@"+dynoxideVersion)
+		if err != nil {
+			return err
+		}
+		// A binary that can't run here must not get into the cache.
+		if !exists(filepath.Join(dir, binary)) {
+			return nil
+		}
+		_, err = run(ctx, dir, filepath.Join(dir, binary), "--version")
+		return err
+	})
+	return path, err
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestGivenEndpoint(t *testing.T) {
+	t.Parallel()
+	up := httptest.NewServer(http.NotFoundHandler())
+	defer up.Close()
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	for _, c := range []struct{ name, endpoint, want string }{
+		{"OK", up.URL, ""},
+		{"ErrNothingAnswers", down.URL, "nothing answers at the endpoint " + down.URL},
+		{"ErrNoScheme", "localhost:8000", "must be a URL such as http://127.0.0.1:8000"},
+		{"ErrNoHost", "http://", "must be a URL such as"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// An endpoint comes before everything else, a data folder included.
+			e, err := open(t.Context(), Options{Endpoint: c.endpoint, Data: t.TempDir()}, bareHost())
+			if c.want != "" {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("error %v, want %q", err, c.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Endpoint != c.endpoint || !e.Shared {
+				t.Errorf("got %q, shared %v", e.Endpoint, e.Shared)
+			}
+			if err := errors.Join(e.Close(), e.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestNothingFound(t *testing.T) {
+	t.Parallel()
+	h := bareHost()
+	h.goos, h.goarch = "linux", "amd64"
+	h.cacheDir = func() (string, error) { return t.TempDir(), nil }
+	_, err := open(t.Context(), Options{Install: true}, h)
+	if !errors.Is(err, ErrNone) {
+		t.Fatalf("error %v, want ErrNone", err)
+	}
+	want := `no engine that speaks DynamoDB's protocol can be had here:
+  Dynoxide 1.2.1: npm is not on PATH: install Node.js 20 or later, which has it
+  DynamoDB Local 3.1.0: java is not on PATH: install Java 17 or later, and Maven; and no Docker instead: docker is not on PATH
+  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB`
+	if err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	h.goarch = "riscv64"
+	_, err = open(t.Context(), Options{Prefer: Dynoxide}, h)
+	if err == nil || !strings.Contains(err.Error(), "there is no build for linux/riscv64") || strings.Contains(err.Error(), "java") {
+		t.Errorf("error %v, want only Dynoxide's reason", err)
+	}
+	_, err = open(t.Context(), Options{Prefer: "dynalite"}, h)
+	if err == nil || !strings.Contains(err.Error(), `unknown engine "dynalite": name dynoxide or dynamodb-local`) {
+		t.Errorf("error %v, want the names", err)
+	}
+}
+
+func TestStartAndClose(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Options{}, fakeHost("well"))
+	if e.Shared || e.Name != "Dynoxide 1.2.1" || !answers(t, e) {
+		t.Fatalf("got %s at %s, shared %v", e.Name, e.Endpoint, e.Shared)
+	}
+	log := e.proc.tmpLog
+	if err := errors.Join(e.Close(), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if answers(t, e) || alive(e.proc.cmd.Process.Pid) {
+		t.Error("the engine outlived Close")
+	}
+	if exists(log) {
+		t.Error("the log of an engine in memory was left behind")
+	}
+	select {
+	case <-e.Done():
+		t.Error("Close closed Done")
+	default:
+	}
+}
+
+func TestEngineEndsByItself(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Options{Data: t.TempDir()}, fakeHost("well"))
+	if res, err := probe.Get(e.Endpoint + "/die"); err == nil {
+		_ = res.Body.Close()
+	}
+	<-e.Done()
+	if err := e.Err(); err == nil || !strings.Contains(err.Error(), "ended by itself, with exit status 4") ||
+		!strings.Contains(err.Error(), "told to die") {
+		t.Errorf("Err is %v, want the status and the output", err)
+	}
+}
+
+func TestBadStarts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, mode, want string }{
+		{"ErrDies", "dies", "Dynoxide 1.2.1 ended at its start, with exit status 3; its last output:\n  fake: the disk is on fire"},
+		{"ErrSilent", "silent", "Dynoxide 1.2.1 didn't answer at http://127.0.0.1:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := fakeHost(c.mode)
+			h.startWait = 2 * time.Second
+			dir := t.TempDir()
+			_, err := open(t.Context(), Options{Data: dir}, h)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Fatalf("error %v, want %q", err, c.want)
+			}
+			// A failed start leaves the folder free and bound to no engine.
+			if exists(dir + "/engine.json") {
+				t.Error("engine.json was written")
+			}
+			mustOpen(t, Options{Data: dir}, fakeHost("well"))
+		})
+	}
+	t.Run("ErrNotExecutable", func(t *testing.T) {
+		h := fakeHost("well")
+		h.sources[0].find = findFixed(&program{kind: Dynoxide, title: "Dynoxide", argv: func(int, string) []string { return []string{"/nowhere"} }})
+		if _, err := open(t.Context(), Options{}, h); err == nil || !strings.HasPrefix(err.Error(), "start Dynoxide: ") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestLostPortIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	if e := mustOpen(t, Options{Data: t.TempDir()}, fakeHost("unlucky")); !answers(t, e) {
+		t.Error("no answer")
+	}
+}
+
+func TestDeafEngineIsKilled(t *testing.T) {
+	t.Parallel()
+	e := mustOpen(t, Options{}, fakeHost("deaf"))
+	begin := time.Now()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); answers(t, e) || took < endGrace {
+		t.Errorf("ended after %v, want after %v", took, endGrace)
+	}
+}
+
+func TestOpenCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := contextWithTimeout(t, 300*time.Millisecond)
+	defer cancel()
+	if _, err := open(ctx, Options{}, fakeHost("silent")); err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Errorf("error %v", err)
+	}
+}

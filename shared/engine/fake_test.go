@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary be its own fake engine and its own second
+// process, so the tests need no other program.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "fake-engine" {
+		fakeEngine(os.Args[2], os.Args[3], os.Args[4])
+	}
+	if len(os.Args) > 2 && os.Args[1] == "fake-opener" {
+		fakeOpener(os.Args[2])
+	}
+	os.Exit(m.Run())
+}
+
+// fakeEngine answers like Dynoxide, or misbehaves in the way that mode names.
+func fakeEngine(mode, port, dir string) {
+	switch mode {
+	case "dies":
+		fmt.Println("fake: the disk is on fire")
+		os.Exit(3)
+	case "silent":
+		select {}
+	case "unlucky":
+		// The first start loses its port, the second doesn't.
+		marker := filepath.Join(dir, "tried")
+		if !exists(marker) {
+			_ = os.WriteFile(marker, nil, 0o600)
+			fmt.Println("error: address already in use")
+			os.Exit(1)
+		}
+	case "deaf":
+		signal.Ignore(syscall.SIGTERM)
+	}
+	fmt.Println("fake listening on", port)
+	err := http.ListenAndServe("127.0.0.1:"+port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Server", "Dynoxide/fake")
+		if r.URL.Path == "/die" {
+			fmt.Println("fake: told to die")
+			os.Exit(4)
+		}
+	}))
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+// fakeOpener opens the folder, prints what it got, and holds it until its input ends.
+func fakeOpener(dir string) {
+	e, err := open(context.Background(), Options{Data: dir}, fakeHost("well"))
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	fmt.Println(e.Endpoint, e.Shared)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := e.Close(); err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// fakeHost is a machine on which the fake engine passes for Dynoxide, and there is no other.
+func fakeHost(mode string) *host {
+	h := bareHost()
+	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {
+		return &program{
+			kind: Dynoxide, title: titles[Dynoxide], announces: "listening on",
+			argv: func(port int, dir string) []string {
+				return []string{os.Args[0], "fake-engine", mode, strconv.Itoa(port), dir}
+			},
+		}, nil
+	}
+	return h
+}
+
+// bareHost is a machine with nothing on PATH and no cache.
+func bareHost() *host {
+	h := newHost(nil)
+	h.lookPath = func(string) (string, error) { return "", exec.ErrNotFound }
+	h.cacheDir = func() (string, error) { return "", errors.New("no home") }
+	h.startWait = 20 * time.Second
+	return h
+}
+
+func mustOpen(t *testing.T, o Options, h *host) *Engine {
+	t.Helper()
+	e, err := open(t.Context(), o, h)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return e
+}
+
+// eventually polls, since what it waits for is another process's doing.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+	}
+}
+
+func answers(t *testing.T, e *Engine) bool {
+	t.Helper()
+	return recognise(t.Context(), Dynoxide, e.Endpoint)
+}
+
+func pidOf(t *testing.T, dir string) int {
+	t.Helper()
+	f, err := newFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := f.read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.PID
+}
+
+// missing skips a test that needs something this machine lacks; where a skipped
+// test would go unnoticed, it fails.
+func missing(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv("CI_NO_SKIP") == "1" {
+		t.Fatalf("CI_NO_SKIP=1, so this may not be missing: %s", reason)
+	}
+	t.Skip(reason)
+}
+
+// installed skips unless the engine is in the user's cache, or may be put there.
+func installed(t *testing.T, find func(context.Context, *host, bool) (*program, error)) {
+	t.Helper()
+	if _, err := find(t.Context(), newHost(t.Output()), os.Getenv("WORKSPACE_TEST_INSTALL") == "1"); err != nil {
+		missing(t, fmt.Sprintf("%v (WORKSPACE_TEST_INSTALL=1 lets the tests install it)", err))
+	}
+}

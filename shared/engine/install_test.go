@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestInstallOnce(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	final := filepath.Join(cache, "thing-1")
+	fill := func(dir string) error { return os.WriteFile(filepath.Join(dir, "bin"), []byte(dir), 0o700) }
+
+	if err := installOnce(final, "bin", func(string) error { return errors.New("no network") }); err == nil || exists(final) {
+		t.Errorf("a failed installation: error %v, exists %v", err, exists(final))
+	}
+	if err := installOnce(final, "bin", func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "has no bin") || exists(final) {
+		t.Errorf("an empty installation: error %v, exists %v", err, exists(final))
+	}
+	// Somebody removed files: the folder is there but useless.
+	if err := os.Mkdir(final, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(final, "rest"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// What a killed installation left is swept once it is surely dead.
+	old := filepath.Join(cache, installing+"old")
+	if err := errors.Join(os.Mkdir(old, 0o755), os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := installOnce(final, "bin", fill); err != nil {
+				t.Error(err)
+			}
+			if !exists(filepath.Join(final, "bin")) {
+				t.Error("it isn't there afterwards")
+			}
+		})
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(cache)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the cache holds %v, want one installation", entries)
+	}
+}
+
+// toolHost is a machine whose PATH has only the given shell scripts.
+func toolHost(t *testing.T, scripts map[string]string) *host {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		missing(t, "shell scripts stand in for the installers, and Windows runs none")
+	}
+	bin, cache := t.TempDir(), t.TempDir()
+	for name, script := range scripts {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := bareHost()
+	h.goos, h.goarch = "linux", "amd64"
+	h.cacheDir = func() (string, error) { return cache, nil }
+	h.lookPath = func(name string) (string, error) {
+		if path := filepath.Join(bin, name); exists(path) {
+			return path, nil
+		}
+		return "", os.ErrNotExist
+	}
+	return h
+}
+
+const fakeJava = `echo 'openjdk version "17.0.15" 2025-04-15' >&2`
+
+func TestFindDynoxide(t *testing.T) {
+	t.Parallel()
+	npm := `mkdir -p node_modules/@dynoxide/linux-x64
+printf '#!/bin/sh\necho dynoxide 1.2.1\n' > node_modules/@dynoxide/linux-x64/dynoxide
+chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatter`
+	for _, c := range []struct {
+		name    string
+		scripts map[string]string
+		install bool
+		want    string // the title, or a part of the error
+	}{
+		{"OKInstalled", map[string]string{"npm": npm}, true, "Dynoxide 1.2.1"},
+		{"OKOnPath", map[string]string{"dynoxide": "echo dynoxide 1.4.0"}, false, "Dynoxide 1.4.0"},
+		{"ErrOnPathTooNew", map[string]string{"dynoxide": "echo dynoxide 3.0.0"}, false, "npm is not on PATH"},
+		{"ErrNotAllowed", map[string]string{"npm": npm}, false, "this command may not install it"},
+		{"ErrNpmFails", map[string]string{"npm": "echo E404 no such package; exit 1"}, true, "npm failed with exit status 1; its last output:\n  E404 no such package"},
+		{"ErrEmpty", map[string]string{"npm": "true"}, true, "has no node_modules"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := toolHost(t, c.scripts)
+			var log strings.Builder
+			h.log = &log
+			p, err := findDynoxide(t.Context(), h, c.install)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = p.title
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if strings.Contains(log.String(), "chatter") {
+				t.Errorf("the installer's chatter was shown: %q", log.String())
+			}
+			if c.name == "OKInstalled" {
+				// The second time nothing is run.
+				h.lookPath = bareHost().lookPath
+				if _, err := findDynoxide(t.Context(), h, false); err != nil || strings.Count(log.String(), "\n") != 1 {
+					t.Errorf("again: error %v, log %q", err, log.String())
+				}
+			}
+		})
+	}
+}
+
+func TestFindLocal(t *testing.T) {
+	t.Parallel()
+	mvn := `for a; do case $a in -DoutputDirectory=*) d=${a#*=};; esac; done; mkdir -p "$d"; : > "$d/` + localJar + `"`
+	docker := `case $1 in image) exit 1;; esac; echo ok`
+	for _, c := range []struct {
+		name    string
+		scripts map[string]string
+		install bool
+		want    string
+	}{
+		{"OKMaven", map[string]string{"java": fakeJava, "mvn": mvn, "docker": docker}, true, "DynamoDB Local 3.1.0"},
+		{"OKDocker", map[string]string{"java": fakeJava, "docker": docker}, true, "DynamoDB Local 3.1.0 in Docker"},
+		{"OKDockerImageThere", map[string]string{"docker": "echo ok"}, false, "DynamoDB Local 3.1.0 in Docker"},
+		{"ErrNoMaven", map[string]string{"java": fakeJava}, true, "mvn is not on PATH: install Maven"},
+		{"ErrOldJava", map[string]string{"java": `echo 'java version "1.8.0_402"' >&2`, "mvn": mvn}, true, "java is version 8: install Java 17 or later"},
+		{"ErrJavaStub", map[string]string{"java": "exit 1", "mvn": mvn}, true, "java does not run: install Java 17"},
+		{"ErrNotAllowed", map[string]string{"java": fakeJava, "mvn": mvn, "docker": docker}, false, "may not install it"},
+		{"ErrNoDaemon", map[string]string{"docker": "exit 1"}, true, "docker's daemon doesn't answer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := findLocal(t.Context(), toolHost(t, c.scripts), c.install)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = p.title
+			}
+			if !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if c.name == "OKDocker" {
+				got := strings.Join(p.argv(1234, "/d"), " ")
+				if !strings.Contains(got, "-p 127.0.0.1:1234:8000") || !strings.Contains(got, "-v /d:/data "+localImage) || !strings.HasSuffix(got, "-dbPath /data") {
+					t.Errorf("docker is called as %q", got)
+				}
+			}
+		})
+	}
+}

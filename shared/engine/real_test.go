@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// call sends a request as a client of DynamoDB would; neither engine checks the
+// signature, only its form.
+func call(t *testing.T, e *Engine, op, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.Endpoint, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC().Format("20060102T150405Z")
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+op)
+	req.Header.Set("X-Amz-Date", now)
+	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/"+now[:8]+
+		"/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
+	res, err := probe.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s %v", op, res.Status, b, err)
+	}
+	return string(b)
+}
+
+const newTable = `{"TableName": "kept", "BillingMode": "PAY_PER_REQUEST",
+"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}`
+
+func TestRealEngines(t *testing.T) {
+	t.Parallel()
+	finders := newHost(nil).sources
+	for _, s := range finders {
+		t.Run(s.kind, func(t *testing.T) {
+			t.Parallel()
+			installed(t, s.find)
+			dir := t.TempDir()
+			begin := time.Now()
+			e, err := Open(t.Context(), Options{Data: dir, Prefer: s.kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s answered after %v", e.Name, time.Since(begin))
+			call(t, e, "CreateTable", newTable)
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if !exists(filepath.Join(dir, dataFiles[s.kind])) {
+				t.Errorf("no %s in the data folder", dataFiles[s.kind])
+			}
+			// Ensure the folder's engine is taken again, unasked.
+			e = mustOpen(t, Options{Data: dir}, newHost(nil))
+			if got := call(t, e, "ListTables", "{}"); !strings.Contains(got, "kept") {
+				t.Errorf("after a restart the tables are %s", got)
+			}
+			m := mustOpen(t, Options{Prefer: s.kind}, newHost(nil))
+			if got := call(t, m, "ListTables", "{}"); strings.Contains(got, "kept") {
+				t.Errorf("a new engine in memory has the tables %s", got)
+			}
+		})
+	}
+}
+
+// Ensure two processes that install at once end with one whole installation.
+func TestRealInstallRace(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("WORKSPACE_TEST_INSTALL") != "1" {
+		missing(t, "WORKSPACE_TEST_INSTALL=1 lets the tests run npm")
+	}
+	cache := t.TempDir()
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			h := newHost(nil)
+			h.cacheDir = func() (string, error) { return cache, nil }
+			e, err := open(t.Context(), Options{Install: true, Prefer: Dynoxide}, h)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(filepath.Join(cache, "growth-workspace"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the cache holds %v (%v), want one installation", entries, err)
+	}
+}

@@ -1,0 +1,75 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// BaseURL returns what stands before the path in the URL that the client
+// called, without a final slash: scheme, host and, on the gateway's default
+// domain, the stage, which r.URL.Path lacks. So BaseURL(r) + r.URL.RequestURI()
+// is a URL the client can call, as in Link: <…>; rel="next".
+//
+// The scheme is the last one in X-Forwarded-Proto, which the gateway sets, or
+// https; outside Proxy it is that of the connection. X-Forwarded-Host is not
+// read: the gateway hands over whatever a client put there.
+func BaseURL(r *http.Request) string {
+	scheme, host := "http", r.Host
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	e := eventOf(r.Context())
+	if e == nil {
+		return scheme + "://" + host
+	}
+	scheme = "https"
+	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) > 0 {
+		last := forwarded[len(forwarded)-1]
+		if strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]) == "http" {
+			scheme = "http"
+		}
+	}
+	if !isHost(host) {
+		host = e.RequestContext.DomainName
+	}
+	return scheme + "://" + host + stagePrefix(e)
+}
+
+// stagePrefix returns "/" and the stage if the client's URL had them before the
+// path: requestContext.path has what the client called, path has it without.
+func stagePrefix(e *events.APIGatewayProxyRequest) string {
+	called, path := e.RequestContext.Path, e.Path
+	if !strings.HasSuffix(called, path) {
+		// Should only one of the two be decoded, compare what they mean.
+		called, path = unescapePath(called), unescapePath(path)
+	}
+	prefix, ok := strings.CutSuffix(called, path)
+	// At the root the two may differ by the slash alone: "/prod" and "/".
+	if !ok && path == "/" {
+		prefix = called
+	}
+	if e.RequestContext.Stage == "" || prefix != "/"+e.RequestContext.Stage {
+		return ""
+	}
+	return prefix
+}
+
+func unescapePath(path string) string {
+	text, _ := url.PathUnescape(escapePath(path)) // escapePath leaves no malformed escape
+	return text
+}
+
+// isHost reports whether host can stand in a URL inside a header: a name or an
+// address with an optional port, and none of the characters that would end it.
+func isHost(host string) bool {
+	for i := range len(host) {
+		c := host[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._:[]", c) >= 0) {
+			return false
+		}
+	}
+	return host != ""
+}

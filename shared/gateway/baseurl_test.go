@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+func TestBaseURL(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name                      string
+		path, called, stage       string
+		host, domain, proto, want string
+	}{
+		{name: "CustomDomain", path: "/v1/a", called: "/v1/a", stage: "prod", host: "api.example.com", proto: "https", want: "https://api.example.com"},
+		{name: "DefaultDomain", path: "/v1/a", called: "/prod/v1/a", stage: "prod", host: "id.example.com", proto: "https", want: "https://id.example.com/prod"},
+		{name: "StageLikePath", path: "/v1/a", called: "/v1/v1/a", stage: "v1", host: "h", want: "https://h/v1"},
+		{name: "StageLikePathCustomDomain", path: "/v1/a", called: "/v1/a", stage: "v1", host: "h", want: "https://h"},
+		{name: "BasePath", path: "/growth/v1/a", called: "/growth/v1/a", stage: "prod", host: "h", want: "https://h"},
+		{name: "Root", path: "/", called: "/prod", stage: "prod", host: "h", want: "https://h/prod"},
+		{name: "RootSlash", path: "/", called: "/prod/", stage: "prod", host: "h", want: "https://h/prod"},
+		{name: "CalledDecoded", path: "/v1/a%2Fb", called: "/prod/v1/a/b", stage: "prod", host: "h", want: "https://h/prod"},
+		{name: "ResourceTemplate", path: "/v1/a", called: "/{proxy+}", stage: "Prod", host: "h", want: "https://h"},
+		{name: "NotTheStage", path: "/a", called: "/x/a", stage: "prod", host: "h", want: "https://h"},
+		{name: "NoContext", path: "/a", host: "h", want: "https://h"},
+		{name: "PlainHTTP", path: "/a", called: "/a", host: "127.0.0.1:3000", proto: "http", want: "http://127.0.0.1:3000"},
+		{name: "LastProtoCounts", path: "/a", called: "/a", host: "h", proto: "http, https", want: "https://h"},
+		{name: "BadProto", path: "/a", called: "/a", host: "h", proto: "javascript", want: "https://h"},
+		{name: "BadHost", path: "/a", called: "/a", host: `h>; rel="x"`, domain: "api.example.com", want: "https://api.example.com"},
+		{name: "DomainOnly", path: "/a", called: "/a", domain: "api.example.com", want: "https://api.example.com"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := events.APIGatewayProxyRequest{
+				HTTPMethod: "GET", Path: tt.path,
+				MultiValueHeaders: map[string][]string{"X-Forwarded-Host": {"evil.example"}},
+				RequestContext:    events.APIGatewayProxyRequestContext{Path: tt.called, Stage: tt.stage, DomainName: tt.domain},
+			}
+			if tt.host != "" {
+				e.MultiValueHeaders["Host"] = []string{tt.host}
+			}
+			if tt.proto != "" {
+				e.MultiValueHeaders["X-Forwarded-Proto"] = []string{tt.proto}
+			}
+			r, _ := received(t, t.Context(), e)
+			if got := BaseURL(r); got != tt.want {
+				t.Errorf("BaseURL = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBaseURLOutsideProxy(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/a", nil)
+	r.Header.Set("X-Forwarded-Proto", "https")
+	if got := BaseURL(r); got != "http://example.com" {
+		t.Errorf("BaseURL = %q, want that of the connection", got)
+	}
+	r.TLS = &tls.ConnectionState{}
+	if got := BaseURL(r); got != "https://example.com" {
+		t.Errorf("BaseURL with TLS = %q", got)
+	}
+}

@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// requestBytesMax is the largest body that API Gateway accepts.
+const requestBytesMax = 10 << 20
+
+// proxyResource is the resource that answers every path.
+const proxyResource = "/{proxy+}"
+
+// localStage names the stage of events made here. No path carries it.
+const localStage = "local"
+
+// errBodyTooLarge says that a body is over requestBytesMax.
+var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
+
+// Event builds the REST proxy event that API Gateway would send for r, called
+// on a custom domain, so that the path carries no stage.
+//
+// It reads r's body, at most 10 MB and one byte of it, and changes nothing else
+// in r. The error is that of the body: it could not be read or is over 10 MB.
+//
+// An event is JSON, so text in it is UTF-8: other bytes in a header or in the
+// query become U+FFFD, as they do in the gateway. The path stays encoded and a
+// body that is not UTF-8 goes in base64, so those two arrive byte for byte. A
+// query parameter with a malformed escape is kept as the text it is.
+func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return events.APIGatewayProxyRequest{}, fmt.Errorf("read body: %w", err)
+	}
+	path := r.URL.EscapedPath()
+	if path == "" {
+		path = "/"
+	}
+	host := r.Host
+	if host == "" {
+		host = r.URL.Host
+	}
+	sourceIP := r.RemoteAddr
+	if ip, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		sourceIP = ip
+	}
+	query := parseQuery(r.URL.RawQuery)
+	headers := gatewayHeaders(r, host, sourceIP)
+	e := events.APIGatewayProxyRequest{
+		Resource:                        proxyResource,
+		Path:                            path,
+		HTTPMethod:                      r.Method,
+		Headers:                         lastValues(headers),
+		MultiValueHeaders:               headers,
+		QueryStringParameters:           lastValues(query),
+		MultiValueQueryStringParameters: query,
+		PathParameters:                  map[string]string{"proxy": validText(strings.TrimPrefix(r.URL.Path, "/"))},
+		Body:                            string(body),
+		RequestContext: events.APIGatewayProxyRequestContext{
+			APIID:        localStage,
+			Stage:        localStage,
+			DomainName:   host,
+			RequestID:    requestID,
+			Protocol:     r.Proto,
+			ResourcePath: proxyResource,
+			Path:         path,
+			HTTPMethod:   r.Method,
+			Identity:     events.APIGatewayRequestIdentity{SourceIP: sourceIP, UserAgent: validText(r.UserAgent())},
+		},
+	}
+	if !utf8.Valid(body) {
+		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
+	}
+	return e, nil
+}
+
+// readBody reads the body of r and bounds what one caller can make us hold.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	if r.ContentLength > requestBytesMax {
+		return nil, errBodyTooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, requestBytesMax+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > requestBytesMax {
+		return nil, errBodyTooLarge
+	}
+	return body, nil
+}
+
+// gatewayHeaders returns the headers of r with those that the gateway sets.
+// What the client sent under these names does not count: it could lie about its
+// address or make links that lead elsewhere.
+func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string {
+	headers := make(http.Header, len(r.Header)+4)
+	for name, values := range r.Header {
+		for _, value := range values {
+			headers[name] = append(headers[name], validText(value))
+		}
+	}
+	proto, port := "http", "80"
+	if r.TLS != nil {
+		proto, port = "https", "443"
+	}
+	if _, p, err := net.SplitHostPort(host); err == nil && p != "" {
+		port = p
+	}
+	headers.Set("Host", host)
+	headers.Set("X-Forwarded-Proto", proto)
+	headers.Set("X-Forwarded-Port", port)
+	if sourceIP != "" {
+		// The gateway appends to this one: only the last address is vouched for.
+		headers.Set("X-Forwarded-For", strings.Join(append(headers.Values("X-Forwarded-For"), sourceIP), ", "))
+	}
+	return headers
+}
+
+// parseQuery decodes a raw query as a REST API does: "&" and ";" separate, "+"
+// is a space, a missing "=" is an empty value, empty pairs vanish. It returns
+// nil for no parameters. Text with a malformed escape is not decoded: dropping
+// the pair, as url.URL.Query does, would hide it from the check of parameters.
+func parseQuery(raw string) map[string][]string {
+	var query map[string][]string
+	for pair := range strings.FieldsFuncSeq(raw, isSeparator) {
+		name, value, _ := strings.Cut(pair, "=")
+		if query == nil {
+			query = map[string][]string{}
+		}
+		name = unescapeQuery(name)
+		query[name] = append(query[name], unescapeQuery(value))
+	}
+	return query
+}
+
+func isSeparator(c rune) bool { return c == '&' || c == ';' }
+
+func unescapeQuery(s string) string {
+	if text, err := url.QueryUnescape(s); err == nil {
+		return validText(text)
+	}
+	return validText(s)
+}
+
+// malformedQuery reports whether raw has an escape that can't be decoded.
+func malformedQuery(raw string) bool {
+	_, err := url.QueryUnescape(raw)
+	return err != nil
+}
+
+// lastValues is the map with one value per name that events carry beside the
+// full one.
+func lastValues(multi map[string][]string) map[string]string {
+	if multi == nil {
+		return nil
+	}
+	last := make(map[string]string, len(multi))
+	for name, values := range multi {
+		last[name] = values[len(values)-1]
+	}
+	return last
+}
+
+func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

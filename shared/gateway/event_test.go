@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEvent(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/a%2Fb?x=1&x=2&y", strings.NewReader(`{"a":1}`))
+	r.Host = "api.example.com:8443"
+	r.TLS = &tls.ConnectionState{}
+	r.RemoteAddr = "192.0.2.1:999"
+	r.Header = http.Header{
+		"Accept":            {"a", "b"},
+		"User-Agent":        {"test"},
+		"X-Forwarded-For":   {"198.51.100.1"},
+		"X-Forwarded-Proto": {"gopher"},
+	}
+	got, err := Event(r, "req-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := events.APIGatewayProxyRequest{
+		Resource:   "/{proxy+}",
+		Path:       "/v1/a%2Fb",
+		HTTPMethod: "POST",
+		Headers: map[string]string{
+			"Accept": "b", "Host": "api.example.com:8443", "User-Agent": "test",
+			"X-Forwarded-For": "198.51.100.1, 192.0.2.1", "X-Forwarded-Port": "8443", "X-Forwarded-Proto": "https",
+		},
+		MultiValueHeaders: map[string][]string{
+			"Accept": {"a", "b"}, "Host": {"api.example.com:8443"}, "User-Agent": {"test"},
+			"X-Forwarded-For": {"198.51.100.1, 192.0.2.1"}, "X-Forwarded-Port": {"8443"}, "X-Forwarded-Proto": {"https"},
+		},
+		QueryStringParameters:           map[string]string{"x": "2", "y": ""},
+		MultiValueQueryStringParameters: map[string][]string{"x": {"1", "2"}, "y": {""}},
+		PathParameters:                  map[string]string{"proxy": "v1/a/b"},
+		Body:                            `{"a":1}`,
+		RequestContext: events.APIGatewayProxyRequestContext{
+			APIID: "local", Stage: "local", DomainName: "api.example.com:8443", RequestID: "req-1", Protocol: "HTTP/1.1",
+			ResourcePath: "/{proxy+}", Path: "/v1/a%2Fb", HTTPMethod: "POST",
+			Identity: events.APIGatewayRequestIdentity{SourceIP: "192.0.2.1", UserAgent: "test"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+}
+
+// Ensure the parameters of an event are those a REST API decodes, and that no
+// pair disappears on the way.
+func TestEventQuery(t *testing.T) {
+	t.Parallel()
+	type query = map[string][]string
+	tests := []struct {
+		name, raw string
+		want      query
+	}{
+		{"None", "", nil},
+		{"Separators", "&&;", nil},
+		{"Repeated", "a=1&b=2&a=3&a=1", query{"a": {"1", "3", "1"}, "b": {"2"}}},
+		{"Empty", "a&b=&=c", query{"a": {""}, "b": {""}, "": {"c"}}},
+		{"Plus", "a=b+c%2Bd%20e", query{"a": {"b c+d e"}}},
+		{"Equals", "a=b=c", query{"a": {"b=c"}}},
+		{"Semicolon", "a=1;b=2", query{"a": {"1"}, "b": {"2"}}},
+		{"Malformed", "a=%zz&%=1&b=%2", query{"a": {"%zz"}, "%": {"1"}, "b": {"%2"}}},
+		{"InvalidUTF8", "a=%ff", query{"a": {"\uFFFD"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e, err := Event(&http.Request{Method: "GET", URL: &url.URL{Path: "/", RawQuery: tt.raw}}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, e.MultiValueQueryStringParameters); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+			r, _ := received(t, t.Context(), e)
+			got, err := url.ParseQuery(r.URL.RawQuery)
+			if err != nil {
+				t.Fatalf("RawQuery: %v", err)
+			}
+			if want := url.Values(tt.want); want != nil && !cmp.Equal(want, got) {
+				t.Errorf("handler saw %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestEventBody(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		body    io.Reader
+		length  int64
+		want    string
+		base64  bool
+		wantErr error
+	}{
+		{name: "None"},
+		{name: "Text", body: strings.NewReader("é"), want: "é"},
+		{name: "Binary", body: strings.NewReader("\xff\x00"), want: "/wA=", base64: true},
+		{name: "ErrRead", body: iotest.ErrReader(io.ErrUnexpectedEOF), wantErr: io.ErrUnexpectedEOF},
+		{name: "ErrTooLarge", body: endless{}, length: -1, wantErr: errBodyTooLarge},
+		// Refused by its length, before a byte is read.
+		{name: "ErrDeclaredTooLarge", body: iotest.ErrReader(io.EOF), length: requestBytesMax + 1, wantErr: errBodyTooLarge},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := &http.Request{Method: "POST", URL: &url.URL{Path: "/"}, ContentLength: tt.length}
+			if tt.body != nil {
+				r.Body = io.NopCloser(tt.body)
+			}
+			e, err := Event(r, "")
+			if !errors.Is(err, tt.wantErr) || e.Body != tt.want || e.IsBase64Encoded != tt.base64 {
+				t.Errorf("Event = %q, %t, %v; want %q, %t, %v", e.Body, e.IsBase64Encoded, err, tt.want, tt.base64, tt.wantErr)
+			}
+		})
+	}
+}
+
+// endless is a body without end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// FuzzEvent checks that the handler sees the request that was sent, that the
+// event survives JSON, which Local skips, and that a body comes back unchanged.
+func FuzzEvent(f *testing.F) {
+	f.Add("GET", "/v1/companies", "limit=10", "value", []byte(nil))
+	f.Fuzz(func(t *testing.T, method, path, query, value string, body []byte) {
+		sent := eventURL(&events.APIGatewayProxyRequest{Path: path})
+		sent.RawQuery = query
+		r := &http.Request{
+			Method: method, URL: sent, Host: "api.example.com", Proto: "HTTP/1.1", RemoteAddr: "192.0.2.1:999",
+			Header: http.Header{"X-Fuzz": {value, "second"}},
+			Body:   io.NopCloser(strings.NewReader(string(body))),
+		}
+		e, err := Event(r, "req-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var overJSON events.APIGatewayProxyRequest
+		if err := json.Unmarshal(text, &overJSON); err != nil {
+			t.Fatal(err)
+		}
+		if utf8.ValidString(method) { // a server refuses others
+			e = overJSON
+		}
+		var got *http.Request
+		proxy := Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got = r
+			_, _ = io.Copy(w, r.Body)
+		}))
+		resp, err := proxy(t.Context(), e)
+		if err != nil || got == nil {
+			t.Fatalf("Proxy: %v, handler called: %t", err, got != nil)
+		}
+		if got.Method != method || got.Host != r.Host || got.URL.Path != sent.Path || got.URL.EscapedPath() != sent.EscapedPath() {
+			t.Errorf("got %s %s%s (%q), sent %s %s%s (%q)", got.Method, got.Host, got.URL.EscapedPath(), got.URL.Path, method, r.Host, sent.EscapedPath(), sent.Path)
+		}
+		if parsed, err := url.ParseRequestURI(got.RequestURI); sent.Path != "*" && (err != nil || parsed.EscapedPath() != got.URL.EscapedPath() || parsed.RawQuery != got.URL.RawQuery) {
+			t.Errorf("RequestURI %q is not %v: %v", got.RequestURI, got.URL, err)
+		}
+		// net/url is the judge, of the queries that it takes whole.
+		if want, err := url.ParseQuery(strings.ToValidUTF8(query, "")); err == nil && utf8.ValidString(query) {
+			for _, values := range want {
+				for i := range values {
+					values[i] = validText(values[i])
+				}
+			}
+			if seen, err := url.ParseQuery(got.URL.RawQuery); err != nil || !cmp.Equal(seen, want) && utf8.ValidString(joined(want)) {
+				t.Errorf("query %v, %v; sent %v", seen, err, want)
+			}
+		}
+		if diff := cmp.Diff([]string{validText(value), "second"}, got.Header["X-Fuzz"]); diff != "" {
+			t.Errorf("header (-sent +got):\n%s", diff)
+		}
+		if method == http.MethodHead {
+			body = nil
+		}
+		w := httptest.NewRecorder()
+		writeEvent(w, resp)
+		if w.Body.String() != string(body) || got.ContentLength < int64(len(body)) {
+			t.Errorf("body %q came back as %q", body, w.Body)
+		}
+	})
+}
+
+// joined is the text of all names, which alone are compared undecoded.
+func joined(query url.Values) string {
+	var b strings.Builder
+	for name := range query {
+		b.WriteString(name)
+	}
+	return b.String()
+}

@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// Refusals that a deployed gateway makes itself, before any function runs.
+const (
+	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: must be at most 10 MB"}]}`
+	unreadableBody = `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`
+)
+
+// Local serves h as Lambda behind API Gateway would: every request becomes an
+// event, passes through Proxy, and the response event is written. What runs
+// locally is what runs in Lambda.
+//
+// A body over 10 MB is answered with 413, code payload_too_large, and never
+// held whole. A query with a malformed escape, which a deployed gateway refuses
+// with 400, reaches h as it is, so that h's 400 stands in for the gateway's.
+func Local(h http.Handler) http.Handler {
+	proxy := Proxy(h)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, requestID := r.Context(), rand.Text()
+		e, err := Event(r, requestID)
+		if errors.Is(err, errBodyTooLarge) {
+			refuse(w, http.StatusRequestEntityTooLarge, tooLargeBody, requestID)
+			return
+		}
+		if err != nil {
+			slog.WarnContext(ctx, "request body not read", "error", err, "requestId", requestID)
+			refuse(w, http.StatusBadRequest, unreadableBody, requestID)
+			return
+		}
+		if malformedQuery(r.URL.RawQuery) {
+			ctx = context.WithValue(ctx, malformedQueryKey{}, r.URL.RawQuery)
+		}
+		resp, _ := proxy(ctx, e) // never an error
+		writeEvent(w, resp)
+	})
+}
+
+// writeEvent writes resp, which is Proxy's, as API Gateway does: it names JSON
+// where the function names no type.
+func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
+	body := []byte(resp.Body)
+	if resp.IsBase64Encoded {
+		body, _ = base64.StdEncoding.DecodeString(resp.Body) // the adapter encoded it
+	}
+	header := w.Header()
+	for name, values := range resp.MultiValueHeaders {
+		header[name] = values
+	}
+	if len(body) > 0 && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(resp.StatusCode)
+	if len(body) > 0 {
+		_, _ = w.Write(body) // a caller that left has no use for the error
+	}
+}

@@ -1,0 +1,193 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Ensure a request line arrives over a real connection as the client wrote it.
+func TestLocalRequestLine(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.EscapedPath()+" "+r.URL.RawQuery+" "+BaseURL(r))
+	})))
+	t.Cleanup(server.Close)
+	tests := []struct{ name, target, want string }{
+		{"Encoded", "/v1/a%2Fb%23%25%00%3F%20%C3%A9?b=1&a=%20", "/v1/a%2Fb%23%25%00%3F%20%C3%A9 a=+&b=1"},
+		{"Unclean", "//v1/..//x/?a&a=", "//v1/..//x/ a=&a="},
+		// A parser that is strict must see what url.URL.Query drops.
+		{"MalformedQuery", "/v1?b=%zz&a=1;c", "/v1 b=%zz&a=1;c"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			if _, err := io.WriteString(conn, "GET "+tt.target+" HTTP/1.1\r\nHost: api.local:81\r\nX-Forwarded-Host: evil\r\nConnection: close\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if want := "GET " + tt.want + " http://api.local:81"; string(body) != want {
+				t.Errorf("handler saw %q, want %q", body, want)
+			}
+		})
+	}
+}
+
+// Ensure the answer on the wire is the one a plain server would give.
+func TestLocalResponse(t *testing.T) {
+	t.Parallel()
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", "Tue, 11 Aug 2026 09:30:00 GMT")
+		w.Header()["Link"] = []string{"<a>", "<b>"}
+		switch r.URL.Path {
+		case "/text":
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "2")
+			_, _ = io.WriteString(w, "{}")
+		case "/binary":
+			_, _ = w.Write([]byte("\x89PNG\x0d\x0a\x1a\x0a\xff"))
+		case "/204":
+			w.WriteHeader(204)
+		case "/304":
+			w.Header().Set("ETag", `"1"`)
+			w.WriteHeader(304)
+		case "/404":
+			http.NotFound(w, r)
+		}
+	})
+	plain, local := httptest.NewServer(h), httptest.NewServer(Local(h))
+	t.Cleanup(plain.Close)
+	t.Cleanup(local.Close)
+	type answer struct {
+		Status int
+		Header http.Header
+		Length int64
+		Body   string
+	}
+	ask := func(t *testing.T, method, url string) answer {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer{resp.StatusCode, resp.Header, resp.ContentLength, string(body)}
+	}
+	for _, path := range []string{"/text", "/binary", "/204", "/304", "/404", "/silent"} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			t.Run(method+path, func(t *testing.T) {
+				if diff := cmp.Diff(ask(t, method, plain.URL+path), ask(t, method, local.URL+path)); diff != "" {
+					t.Errorf("(-plain +local):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestLocalRefusals(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		body   io.Reader
+		status int
+		want   string
+	}{
+		{"OKAtLimit", bytes.NewReader(make([]byte, requestBytesMax)), 200, ""},
+		{"ErrTooLarge", bytes.NewReader(make([]byte, requestBytesMax+1)), 413, tooLargeBody},
+		{"ErrEndless", endless{}, 413, tooLargeBody},
+		{"ErrUnreadable", iotest.ErrReader(io.ErrUnexpectedEOF), 400, unreadableBody},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			called := false
+			w := httptest.NewRecorder()
+			Local(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })).
+				ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/", tt.body))
+			if w.Code != tt.status || w.Body.String() != tt.want || called != (tt.status == 200) {
+				t.Errorf("answer = %d %s, handler called: %t; want %d %s", w.Code, w.Body, called, tt.status, tt.want)
+			}
+			if got := w.Header().Get("Content-Type"); tt.status != 200 && got != "application/json" {
+				t.Errorf("Content-Type = %q", got)
+			}
+		})
+	}
+}
+
+// Ensure a body that no one will read still gets an answer, not a reset.
+func TestLocalTooLargeOverNetwork(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(Local(http.NotFoundHandler()))
+	t.Cleanup(server.Close)
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, io.LimitReader(endless{}, requestBytesMax+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 413 || !strings.Contains(string(body), "payload_too_large") {
+		t.Errorf("answer = %d %s, want 413", resp.StatusCode, body)
+	}
+}
+
+// Ensure a client that hangs up ends the handler's context.
+func TestLocalDisconnect(t *testing.T) {
+	t.Parallel()
+	started, ended := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(Local(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(started)
+		<-r.Context().Done()
+		close(ended)
+	})))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-started
+		cancel()
+	}()
+	resp, err := http.DefaultClient.Do(r)
+	if err == nil {
+		_ = resp.Body.Close()
+		t.Fatal("request was answered")
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("context lives on")
+	}
+}

@@ -1,0 +1,155 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// malformedQueryKey is the context key under which Local passes a query that
+// the gateway would refuse and that no event can hold; see Local.
+type malformedQueryKey struct{}
+
+// rebuild makes r, which the adapter made, the request that e describes, in the
+// form in which net/http's server presents one: relative URL, RequestURI, Host
+// outside the header.
+func rebuild(r *http.Request, e *events.APIGatewayProxyRequest) {
+	body := eventBody(e)
+	r.Method = e.HTTPMethod
+	r.Proto, r.ProtoMajor, r.ProtoMinor = protocol(e.RequestContext.Protocol)
+	r.Header = eventHeader(e)
+	r.Host = eventHost(e, r.Header)
+	r.Header.Del("Host")
+	// The body is whole: a coding or length from the wire no longer describes it.
+	r.Header.Del("Transfer-Encoding")
+	if r.Header.Get("Content-Length") != "" {
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	r.Body, r.ContentLength, r.GetBody = http.NoBody, int64(len(body)), nil
+	if len(body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	r.RemoteAddr = ""
+	if ip := e.RequestContext.Identity.SourceIP; ip != "" {
+		// The port is not known; with one, net.SplitHostPort works as on a server.
+		r.RemoteAddr = net.JoinHostPort(ip, "0")
+	}
+	r.URL = eventURL(e)
+	if raw, ok := r.Context().Value(malformedQueryKey{}).(string); ok {
+		r.URL.RawQuery = raw
+	}
+	r.RequestURI = r.URL.RequestURI()
+}
+
+// eventURL returns path and query of e as a server-side URL. It never fails:
+// what can't stand in a path is escaped, so that h sees it as text.
+func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
+	path := e.Path
+	if path != "*" && !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	path = escapePath(path)
+	u := &url.URL{RawQuery: eventQuery(e)}
+	u.Path, _ = url.PathUnescape(path) // escapePath leaves no malformed escape
+	// As url.Parse does: RawPath only where the default encoding differs.
+	if u.EscapedPath() != path {
+		u.RawPath = path
+	}
+	return u
+}
+
+// escapePath escapes the bytes of path that a URL's path cannot hold, and a "%"
+// that begins no escape. Text that is already valid comes back unchanged: REST
+// APIs send the path encoded, and encoding it twice would change it. Emulators
+// that send it decoded lose only what they have lost already.
+func escapePath(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		c := path[i]
+		if isPathByte(c) || c == '%' && i+2 < len(path) && isHex(path[i+1]) && isHex(path[i+2]) {
+			b.WriteByte(c)
+			continue
+		}
+		const digits = "0123456789ABCDEF"
+		b.WriteByte('%')
+		b.WriteByte(digits[c>>4])
+		b.WriteByte(digits[c&15])
+	}
+	return b.String()
+}
+
+// isPathByte reports whether net/url accepts c, unescaped, in an encoded path.
+func isPathByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		strings.IndexByte("-_.~!$&'()*+,;=:@/[]", c) >= 0
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// eventQuery encodes the decoded parameters of e again. Order among names is
+// lost in the event; sorting them makes one event one request.
+func eventQuery(e *events.APIGatewayProxyRequest) string {
+	if len(e.MultiValueQueryStringParameters) > 0 {
+		return url.Values(e.MultiValueQueryStringParameters).Encode()
+	}
+	single := make(url.Values, len(e.QueryStringParameters))
+	for name, value := range e.QueryStringParameters {
+		single.Set(name, value)
+	}
+	return single.Encode()
+}
+
+// eventHeader merges both header maps of e, the one with all values first: an
+// event written by hand often has only the other. Names are added in order, so
+// that two spellings of one name always give the same values.
+func eventHeader(e *events.APIGatewayProxyRequest) http.Header {
+	header := make(http.Header, len(e.MultiValueHeaders)+2)
+	for _, name := range slices.Sorted(maps.Keys(e.MultiValueHeaders)) {
+		key := http.CanonicalHeaderKey(name)
+		// Values are kept whole: splitting at commas would tear dates apart.
+		header[key] = append(header[key], e.MultiValueHeaders[name]...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		if key := http.CanonicalHeaderKey(name); len(header[key]) == 0 {
+			header[key] = []string{e.Headers[name]}
+		}
+	}
+	return header
+}
+
+// eventHost is the host the client called. The gateway sets both sources.
+func eventHost(e *events.APIGatewayProxyRequest, header http.Header) string {
+	if host := header.Get("Host"); host != "" {
+		return host
+	}
+	return e.RequestContext.DomainName
+}
+
+// eventBody returns the bytes of e's body. Broken base64 comes back as it is,
+// for h to refuse: it is no JSON either.
+func eventBody(e *events.APIGatewayProxyRequest) []byte {
+	if e.IsBase64Encoded {
+		if body, err := base64.StdEncoding.DecodeString(e.Body); err == nil {
+			return body
+		}
+	}
+	return []byte(e.Body)
+}
+
+func protocol(p string) (proto string, major, minor int) {
+	if major, minor, ok := http.ParseHTTPVersion(p); ok {
+		return p, major, minor
+	}
+	return "HTTP/1.1", 1, 1
+}

@@ -1,0 +1,243 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+)
+
+// internalResponse is what Proxy answers when h fails.
+var internalResponse = events.APIGatewayProxyResponse{
+	StatusCode: 500,
+	MultiValueHeaders: map[string][]string{
+		"Content-Type":       {"application/json"},
+		"Cache-Control":      {"no-store"},
+		"Service-Request-Id": {"req-1"},
+	},
+	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
+}
+
+func TestProxyResponse(t *testing.T) {
+	t.Parallel()
+	type header = map[string][]string
+	tests := []struct {
+		name   string
+		method string
+		h      http.HandlerFunc
+		want   events.APIGatewayProxyResponse
+	}{
+		{
+			name: "Nothing",
+			h:    func(http.ResponseWriter, *http.Request) {},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{}},
+		},
+		{
+			name: "MultiValueHeaders",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Add("Link", `<a>; rel="next"`)
+				w.Header().Add("Link", `<b>; rel="prev"`)
+				w.Header().Set("Allow", "GET, HEAD")
+				w.Header()["Set-Cookie"] = []string{"a=1", "b=2"}
+				w.WriteHeader(405)
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 405, MultiValueHeaders: header{
+				"Link":  {`<a>; rel="next"`, `<b>; rel="prev"`},
+				"Allow": {"GET, HEAD"}, "Set-Cookie": {"a=1", "b=2"},
+			}},
+		},
+		{
+			name: "HeadersFreeze",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/a")
+				w.WriteHeader(http.StatusEarlyHints)
+				w.WriteHeader(201)
+				w.Header().Set("Content-Type", "text/b")
+				w.Header().Set("Late", "1")
+				w.WriteHeader(500)
+				_, _ = io.WriteString(w, "x")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 201, MultiValueHeaders: header{"Content-Type": {"text/a"}}, Body: "x"},
+		},
+		{
+			name: "UnfitHeaders",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Null"] = nil
+				w.Header()["Bad Name"] = []string{"x"}
+				w.Header()["Trailer:X"] = []string{"x"}
+				w.Header().Set("Broken", "a\r\nb\xff ")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{"Broken": {"a  b\uFFFD"}}},
+		},
+		{
+			name: "TypeGuessed",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, "<ht")
+				_, _ = io.WriteString(w, "ml>")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{"Content-Type": {"text/html; charset=utf-8"}}, Body: "<html>"},
+		},
+		{
+			name: "TypeRefused",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = nil
+				_, _ = io.WriteString(w, "x")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{}, Body: "x"},
+		},
+		{
+			name: "Binary",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				_, _ = w.Write([]byte{0x1f, 0x8b, 0xff})
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{"Content-Encoding": {"gzip"}}, Body: "H4v/", IsBase64Encoded: true},
+		},
+		{
+			name: "WrongLength",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.Header().Set("Content-Length", "7")
+				_, _ = io.WriteString(w, "x")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{"Content-Type": {"text/plain"}}, Body: "x"},
+		},
+		{
+			name:   "HeadKeepsLength",
+			method: "HEAD",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.Header().Set("Content-Length", "7")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{"Content-Type": {"text/plain"}, "Content-Length": {"7"}}},
+		},
+		{
+			name:   "HeadCountsBody",
+			method: "HEAD",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				_, _ = io.WriteString(w, "four")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{"Content-Type": {"text/plain"}, "Content-Length": {"4"}}},
+		},
+		{
+			name: "NoContent",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "1")
+				w.WriteHeader(204)
+				if _, err := io.WriteString(w, "x"); !errors.Is(err, http.ErrBodyNotAllowed) {
+					panic(err)
+				}
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 204, MultiValueHeaders: header{}},
+		},
+		{
+			name: "NotModified",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("ETag", `"1"`)
+				w.WriteHeader(304)
+				_, _ = io.WriteString(w, "x")
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 304, MultiValueHeaders: header{"Etag": {`"1"`}}},
+		},
+		{
+			name: "Flush",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				if err := http.NewResponseController(w).Flush(); err != nil {
+					panic(err)
+				}
+				w.WriteHeader(500)
+			},
+			want: events.APIGatewayProxyResponse{StatusCode: 200, MultiValueHeaders: header{}},
+		},
+		{
+			name: "ErrPanic",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Leaked", "1")
+				_, _ = io.WriteString(w, "half an ans")
+				panic("boom")
+			},
+			want: internalResponse,
+		},
+		{
+			name: "ErrAbortHandler",
+			h:    func(http.ResponseWriter, *http.Request) { panic(fmt.Errorf("wrapped: %w", http.ErrAbortHandler)) },
+			want: internalResponse,
+		},
+		{
+			name: "ErrStatusZero",
+			h:    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(0) },
+			want: internalResponse,
+		},
+		{
+			name: "ErrStatusOver599",
+			h:    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) },
+			want: internalResponse,
+		},
+		{
+			name: "ErrTooLarge",
+			h: func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write(bytes.Repeat([]byte(`"`), responseBytesMax/2+1))
+			},
+			want: internalResponse,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := get
+			if tt.method != "" {
+				e.HTTPMethod = tt.method
+			}
+			got, err := Proxy(tt.h)(t.Context(), e)
+			if err != nil {
+				t.Fatalf("Proxy: %v", err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("response (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Ensure an answer just under the limit leaves whole, however it is encoded.
+func TestProxyLargeResponse(t *testing.T) {
+	t.Parallel()
+	for name, chunk := range map[string]string{"Text": "x", "Escaped": `"`, "Binary": "\xff"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			size := map[string]int{"x": 6<<20 - 8<<10, `"`: 3<<20 - 8<<10, "\xff": 4 << 20 * 9 / 10}[chunk]
+			resp, _ := Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, strings.Repeat(chunk, size))
+			}))(t.Context(), get)
+			if resp.StatusCode != 200 || len(resp.Body) < size {
+				t.Errorf("status, body = %d, %d bytes; want 200 and %d", resp.StatusCode, len(resp.Body), size)
+			}
+		})
+	}
+}
+
+// Ensure the size of an answer is that which the runtime's encoder makes.
+func TestJSONBytes(t *testing.T) {
+	t.Parallel()
+	text := []byte("<&>\"\\/ é\u2028\u2029😀\x7f")
+	for c := range byte(' ') {
+		text = append(text, c)
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(string(text)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := jsonBytes(text), b.Len()-len(`""`)-len("\n"); got != want {
+		t.Errorf("jsonBytes = %d, want %d", got, want)
+	}
+}

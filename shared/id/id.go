@@ -1,0 +1,108 @@
+// Package id makes and checks the identifiers of records: a type prefix, an underscore and 26 characters of lower-case
+// Crockford base32 that hold a time-ordered 128-bit value (decisions.md §1). They are opaque to clients; records sort
+// by age when sorted by id.
+package id
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Prefixes of the records, as listed in decisions.md §1.
+const (
+	Company          = "co"
+	Board            = "brd"
+	Item             = "itm"
+	Feedback         = "fbk"
+	MetricDefinition = "mdf"
+	Site             = "sit"
+	SiteGoal         = "gol"
+	Audit            = "aud"
+	Plan             = "pln"
+	Idea             = "ida"
+	Post             = "pst"
+	Channel          = "chn"
+	BrandKit         = "kit"
+	ContentType      = "cty"
+	BrandGoal        = "bgl"
+	Key              = "key"
+)
+
+const (
+	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
+	bodyLen    = 26
+	bodyLenMax = 40 // of an imported id, design.md §7
+)
+
+// Generator returns a new id with the given prefix. Tests replace it to get ids they can predict.
+type Generator func(prefix string) string
+
+// NewGenerator returns a Generator of ids whose first 48 bits are now in milliseconds and whose other 80 come from
+// random. It panics when random fails: without randomness ids could repeat, and no request could be served rightly.
+func NewGenerator(now func() time.Time, random io.Reader) Generator {
+	return func(prefix string) string {
+		var b [16]byte
+		binary.BigEndian.PutUint64(b[:8], uint64(now().UnixMilli())<<16)
+		if _, err := io.ReadFull(random, b[6:]); err != nil {
+			panic(fmt.Sprintf("id: no randomness: %v", err))
+		}
+		return FromBytes(prefix, b)
+	}
+}
+
+// FromBytes spells a 128-bit value as an id.
+func FromBytes(prefix string, b [16]byte) string {
+	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	out := make([]byte, len(prefix)+1+bodyLen)
+	copy(out, prefix)
+	out[len(prefix)] = '_'
+	for i := len(out) - 1; i > len(prefix); i-- {
+		out[i] = alphabet[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return string(out)
+}
+
+// Bytes returns the 128-bit value of an id that FromBytes could have made; ok is false for any other text.
+func Bytes(prefix, s string) (b [16]byte, ok bool) {
+	body, found := strings.CutPrefix(s, prefix+"_")
+	if !found || len(body) != bodyLen || body[0] > '7' {
+		return b, false
+	}
+	var hi, lo uint64
+	for i := range len(body) {
+		d := strings.IndexByte(alphabet, body[i])
+		if d < 0 {
+			return b, false
+		}
+		hi = hi<<5 | lo>>59
+		lo = lo<<5 | uint64(d)
+	}
+	binary.BigEndian.PutUint64(b[:8], hi)
+	binary.BigEndian.PutUint64(b[8:], lo)
+	return b, true
+}
+
+// Valid tells whether s may be the id of a record with this prefix: generated here, or imported and kept, which allows
+// 1 to 40 characters of [0-9a-z] after the underscore. An empty prefix admits any prefix of lower-case letters.
+func Valid(prefix, s string) bool {
+	head, body, found := strings.Cut(s, "_")
+	if !found || head == "" || (prefix != "" && head != prefix) || body == "" || len(body) > bodyLenMax {
+		return false
+	}
+	return all(head, func(c byte) bool { return 'a' <= c && c <= 'z' }) &&
+		all(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
+}
+
+func all(s string, ok func(byte) bool) bool {
+	for i := range len(s) {
+		if !ok(s[i]) {
+			return false
+		}
+	}
+	return true
+}

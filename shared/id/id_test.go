@@ -1,0 +1,64 @@
+package id_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/id"
+)
+
+func TestGeneratorOrdersByTime(t *testing.T) {
+	now := time.UnixMilli(1_786_440_600_000)
+	next := id.NewGenerator(func() time.Time { return now }, rand.Reader)
+	older := next(id.Item)
+	now = now.Add(time.Millisecond)
+	newer := next(id.Item)
+	if older >= newer {
+		t.Errorf("ids do not sort by age: %s, %s", older, newer)
+	}
+	if !id.Valid(id.Item, older) || len(older) != len("itm_")+26 || older != strings.ToLower(older) {
+		t.Errorf("not an id: %s", older)
+	}
+}
+
+func TestBytesRoundTrip(t *testing.T) {
+	for _, b := range [][16]byte{{}, {0xff, 15: 0xff}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}} {
+		s := id.FromBytes(id.Company, b)
+		got, ok := id.Bytes(id.Company, s)
+		if !ok || got != b {
+			t.Errorf("%s: got %x, %v, want %x", s, got, ok, b)
+		}
+	}
+	for _, s := range []string{"", "co_", "co_8zzzzzzzzzzzzzzzzzzzzzzzzz", "co_0000000000000000000000000", "co_0000000000000000000000000u", "xx_00000000000000000000000000"} {
+		if _, ok := id.Bytes(id.Company, s); ok {
+			t.Errorf("%q was accepted", s)
+		}
+	}
+}
+
+func TestValid(t *testing.T) {
+	for s, want := range map[string]bool{
+		"itm_1": true, "itm_" + strings.Repeat("z", 40): true, "itm_" + strings.Repeat("z", 41): false, "itm_": false,
+		"itm_A": false, "itm_a/b": false, "itm_a#b": false, "brd_1": false, "itm": false, "": false, "itm_a_b": false, "itm_é": false,
+	} {
+		if got := id.Valid(id.Item, s); got != want {
+			t.Errorf("Valid(%q) = %v, want %v", s, got, want)
+		}
+	}
+	if !id.Valid("", "brd_1") || id.Valid("", "1_1") {
+		t.Error("any prefix means any lower-case letters")
+	}
+}
+
+// Ensure a broken source of randomness stops the process instead of repeating ids.
+func TestGeneratorPanicsWithoutRandomness(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	id.NewGenerator(time.Now, bytes.NewReader(nil))(id.Item)
+}

@@ -1,0 +1,22 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// environment returns the credentials that Lambda puts into a function's environment. They live as long as the
+// function's process, so they are never refreshed; package config of the SDK would do the same more slowly.
+func environment(context.Context) (aws.Credentials, error) {
+	c := aws.Credentials{
+		AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
+		SessionToken: os.Getenv("AWS_SESSION_TOKEN"), Source: "environment",
+	}
+	if c.AccessKeyID == "" || c.SecretAccessKey == "" {
+		return c, errors.New("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set")
+	}
+	return c, nil
+}

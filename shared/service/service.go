@@ -1,0 +1,43 @@
+// Package service wires operations to a table: the same few lines for a Lambda function, the local server and the tests,
+// so that they cannot differ.
+package service
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"crypto/rand"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// Operations declares the operations of one area over a table.
+type Operations func(t *table.Client) []api.Operation
+
+// New returns the HTTP handler of the operations.
+func New(t *table.Client, operations []api.Operation, log *slog.Logger) *api.API {
+	return api.New(operations, api.Config{
+		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, BaseURL: gateway.BaseURL,
+	})
+}
+
+// Start serves the operations in a Lambda function; it never returns. Its settings are the environment variables that
+// the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for a table that is not DynamoDB's own.
+func Start(operations Operations) {
+	now := time.Now
+	t := table.New(table.Options{
+		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
+		Credentials: aws.CredentialsProviderFunc(environment), Now: now, NewID: id.NewGenerator(now, rand.Reader),
+	})
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	var handler http.Handler = New(t, operations(t), log)
+	gateway.Start(handler)
+}

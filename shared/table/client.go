@@ -1,0 +1,205 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/meter"
+	"growthworkspace/shared/timestamp"
+)
+
+// Deadlines of a store call: the handler has 9 s, so three attempts of one second and their pauses fit (design.md §5).
+const (
+	attemptTimeout = time.Second
+	attemptsMax    = 3
+	backoffMax     = 200 * time.Millisecond
+)
+
+// Options say where the table is. The client is built from these literal values: package config of the SDK costs a
+// Lambda function start-up time, and only the command line needs it.
+type Options struct {
+	Name        string
+	Region      string
+	Endpoint    string // empty: DynamoDB itself
+	Credentials aws.CredentialsProvider
+	Transport   http.RoundTripper // nil: a pooled transport
+	Timeout     time.Duration     // of one attempt; zero: one second
+	Now         func() time.Time
+	NewID       id.Generator
+}
+
+// Client reads and writes the table. Safe for concurrent use.
+type Client struct {
+	db    *dynamodb.Client
+	name  string
+	now   func() time.Time
+	newID id.Generator
+}
+
+// New returns a client. It makes no call.
+func New(o Options) *Client {
+	if o.Timeout == 0 {
+		o.Timeout = attemptTimeout
+	}
+	if o.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 64 // merges ask several partitions at once; each would dial anew with the default of 2
+		o.Transport = t
+	}
+	db := dynamodb.New(dynamodb.Options{
+		Region:      o.Region,
+		Credentials: o.Credentials,
+		HTTPClient:  &http.Client{Transport: o.Transport, Timeout: o.Timeout},
+		Retryer: retry.NewStandard(func(s *retry.StandardOptions) {
+			s.MaxAttempts = attemptsMax
+			s.MaxBackoff = backoffMax
+			s.Retryables = append(s.Retryables, retry.RetryableErrorCode{Codes: map[string]struct{}{
+				(*types.TransactionConflictException)(nil).ErrorCode(): {},
+			}})
+		}),
+	}, func(d *dynamodb.Options) {
+		if o.Endpoint != "" {
+			d.BaseEndpoint = &o.Endpoint
+		}
+	})
+	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID}
+}
+
+// Name returns the table's name.
+func (c *Client) Name() string { return c.name }
+
+// Now returns the time as a timestamp field holds it (decisions.md §1).
+func (c *Client) Now() string { return timestamp.Format(c.now()) }
+
+// Clock returns the clock that the client tells the time by.
+func (c *Client) Clock() func() time.Time { return c.now }
+
+// NewID returns a new id with the given prefix.
+func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
+
+// Create makes the table where it does not exist, and waits until it serves. For local engines and the tests: in an
+// account the stack owns the table.
+func (c *Client) Create(ctx context.Context) error {
+	_, err := c.db.CreateTable(ctx, Definition(c.name))
+	var exists *types.ResourceInUseException
+	if err != nil && !errors.As(err, &exists) {
+		return fmt.Errorf("create table %s: %w", c.name, err)
+	}
+	wait := dynamodb.NewTableExistsWaiter(c.db, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
+	if err := wait.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &c.name}, time.Minute); err != nil {
+		return fmt.Errorf("wait for table %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// Drop deletes the table. For the tests.
+func (c *Client) Drop(ctx context.Context) error {
+	_, err := c.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &c.name})
+	return err
+}
+
+// The calls below are the SDK's with the table's name set, capacity metered, and writes held back until the caller's
+// key is verified (auth.Await). Areas rarely need them: see Get, List, Modify and Transact.
+
+// GetItem reads one item, strongly consistent: a read by id never lags behind a write.
+func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
+	in.TableName, in.ConsistentRead, in.ReturnConsumedCapacity = &c.name, aws.Bool(true), types.ReturnConsumedCapacityTotal
+	out, err := c.db.GetItem(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("get item: %w", err)
+	}
+	countRead(ctx, out.ConsumedCapacity)
+	return out, nil
+}
+
+// Query reads one page of a partition.
+func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	out, err := c.db.Query(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("query: %w", err)
+	}
+	countRead(ctx, out.ConsumedCapacity)
+	return out, nil
+}
+
+// Scan reads one page of the whole table. For the operator's command line: the functions' roles deny it.
+func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
+	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	out, err := c.db.Scan(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("scan: %w", err)
+	}
+	countRead(ctx, out.ConsumedCapacity)
+	return out, nil
+}
+
+// UpdateItem changes one item.
+func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+	if err := auth.Await(ctx); err != nil {
+		return nil, err
+	}
+	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	out, err := c.db.UpdateItem(ctx, in)
+	if err != nil {
+		meter.From(ctx).Add(0, 0)
+		return nil, fmt.Errorf("update item: %w", err)
+	}
+	countWrite(ctx, out.ConsumedCapacity)
+	return out, nil
+}
+
+// PutItem replaces one item.
+func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
+	if err := auth.Await(ctx); err != nil {
+		return err
+	}
+	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	out, err := c.db.PutItem(ctx, in)
+	if err != nil {
+		meter.From(ctx).Add(0, 0)
+		return fmt.Errorf("put item: %w", err)
+	}
+	countWrite(ctx, out.ConsumedCapacity)
+	return nil
+}
+
+// DeleteItem deletes one item.
+func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) error {
+	if err := auth.Await(ctx); err != nil {
+		return err
+	}
+	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	out, err := c.db.DeleteItem(ctx, in)
+	if err != nil {
+		meter.From(ctx).Add(0, 0)
+		return fmt.Errorf("delete item: %w", err)
+	}
+	countWrite(ctx, out.ConsumedCapacity)
+	return nil
+}
+
+func countRead(ctx context.Context, units *types.ConsumedCapacity) {
+	meter.From(ctx).Add(capacity(units), 0)
+}
+
+func countWrite(ctx context.Context, units *types.ConsumedCapacity) {
+	meter.From(ctx).Add(0, capacity(units))
+}
+
+func capacity(units *types.ConsumedCapacity) float64 {
+	if units == nil || units.CapacityUnits == nil {
+		return 0
+	}
+	return *units.CapacityUnits
+}

@@ -1,0 +1,225 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/fault"
+)
+
+// Get reads one record, strongly consistent. fault.ErrNotFound when there is none.
+func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
+	var record T
+	item, err := c.get(ctx, key)
+	if err != nil {
+		return record, err
+	}
+	return record, Decode(item, &record)
+}
+
+func (c *Client) get(ctx context.Context, key Key) (Item, error) {
+	out, err := c.GetItem(ctx, &dynamodb.GetItemInput{Key: key.item()})
+	if err != nil {
+		return nil, err
+	}
+	if len(out.Item) == 0 {
+		return nil, fault.ErrNotFound
+	}
+	return out.Item, nil
+}
+
+func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }
+
+// Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after it has read, so it is
+// for collections of which at least a quarter is expected to match, or bounded ones; other filters are keys.
+type Filter map[string]types.AttributeValue
+
+// Query asks for one page of a list. The order is the sort key's, which every index makes total by ending it in the
+// record's id; so a position is the sort key of the last record, and it stays right while records come and go.
+type Query struct {
+	Index      Index
+	Partitions []string // several are read at once and merged, still one round trip
+	Prefix     string   // of the sort key, in the base table, where a partition holds several kinds of record
+	Descending bool
+	After      string // the position returned with the previous page; empty for the first
+	Limit      int
+	Filter     Filter
+}
+
+// List returns one page and the position to go on from, empty at the end: a page is short only there.
+func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
+	pages := make([][]Item, len(q.Partitions))
+	errs := make([]error, len(q.Partitions))
+	var wait sync.WaitGroup
+	for i, partition := range q.Partitions {
+		wait.Go(func() { pages[i], errs[i] = c.page(ctx, q, partition) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	items := slices.Concat(pages...)
+	if len(pages) > 1 {
+		sort.SliceStable(items, func(i, j int) bool {
+			return (q.sortKey(items[i]) < q.sortKey(items[j])) != q.Descending
+		})
+	}
+	if len(items) > q.Limit {
+		items = items[:q.Limit]
+		next = strings.TrimPrefix(q.sortKey(items[q.Limit-1]), q.Prefix)
+	}
+	records, err = decodeAll[T](items)
+	return records, next, err
+}
+
+func (q Query) sortKey(item Item) string {
+	s, _ := item[q.Index.SK()].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// page reads one record more than the limit from one partition, to know whether the list goes on.
+func (c *Client) page(ctx context.Context, q Query, partition string) ([]Item, error) {
+	in := q.request(partition)
+	want := q.Limit + 1
+	var items []Item
+	for {
+		in.Limit = aws.Int32(int32(want - len(items)))
+		if len(q.Filter) > 0 {
+			in.Limit = aws.Int32(int32(2 * want)) // a filter drops what was read; see Filter
+		}
+		out, err := c.Query(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, out.Items...)
+		if len(items) >= want {
+			return items[:want], nil
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return items, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+func (q Query) request(partition string) *dynamodb.QueryInput {
+	condition := "#pk = :pk"
+	names := map[string]string{"#pk": q.Index.PK()}
+	values := Item{":pk": String(partition)}
+	in := &dynamodb.QueryInput{ScanIndexForward: aws.Bool(!q.Descending)}
+	if q.Index != Base {
+		in.IndexName = aws.String(q.Index.Name())
+	}
+	switch {
+	case q.Prefix != "":
+		condition += " AND begins_with(#sk, :prefix)"
+		values[":prefix"] = String(q.Prefix)
+		if q.After != "" { // always within the prefix, so a forged position reaches no other kind of record
+			in.ExclusiveStartKey = Key{partition, q.Prefix + q.After}.item()
+		}
+	case q.After != "" && q.Descending:
+		condition += " AND #sk < :after"
+	case q.After != "":
+		condition += " AND #sk > :after"
+	}
+	if q.Prefix == "" && q.After != "" {
+		values[":after"] = String(q.After)
+	}
+	if q.Prefix != "" || q.After != "" {
+		names["#sk"] = q.Index.SK()
+	}
+	in.FilterExpression = q.Filter.expression(names, values)
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &condition, names, values
+	return in
+}
+
+func (f Filter) expression(names map[string]string, values Item) *string {
+	if len(f) == 0 {
+		return nil
+	}
+	var terms []string
+	for i, name := range slices.Sorted(maps.Keys(f)) {
+		placeholder := fmt.Sprintf("f%d", i)
+		names["#"+placeholder], values[":"+placeholder] = name, f[name]
+		terms = append(terms, "#"+placeholder+" = :"+placeholder)
+	}
+	return aws.String(strings.Join(terms, " AND "))
+}
+
+// Collection is a whole set of records of one partition: a bounded collection that is ordered in memory, the items of
+// a board at its publish, or everything at an export.
+type Collection struct {
+	Index      Index
+	Partition  string
+	Prefix     string
+	Filter     Filter
+	Consistent bool // strongly; base table only
+}
+
+// Whole reads a collection to its end.
+func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
+	records := []T{}
+	err := Each(ctx, c, from, func(page []T) error {
+		records = append(records, page...)
+		return nil
+	})
+	return records, err
+}
+
+// Each reads a collection page by page (1 MB at most each), so that memory stays flat however large it is.
+func Each[T any](ctx context.Context, c *Client, from Collection, visit func([]T) error) error {
+	in := Query{Index: from.Index, Prefix: from.Prefix, Filter: from.Filter}.request(from.Partition)
+	in.ConsistentRead = aws.Bool(from.Consistent)
+	for {
+		out, err := c.Query(ctx, in)
+		if err != nil {
+			return err
+		}
+		records, err := decodeAll[T](out.Items)
+		if err != nil {
+			return err
+		}
+		if err := visit(records); err != nil {
+			return err
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+func decodeAll[T any](items []Item) ([]T, error) {
+	records := make([]T, len(items))
+	for i, item := range items {
+		if err := Decode(item, &records[i]); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// Page orders a bounded collection in memory and returns one page of it, with positions as List has them.
+func Page[T any](records []T, order func(T) string, after string, limit int) (page []T, next string) {
+	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
+	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })
+	records = records[start:]
+	if len(records) > limit {
+		return records[:limit], order(records[limit-1])
+	}
+	return records, ""
+}

@@ -1,0 +1,54 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// last sorts after every text that SortNumber, SortTime and Newest return: null comes last in every list.
+const last = "~"
+
+// SortNumber returns a text that sorts as the number does; null sorts last.
+func SortNumber(f *float64) string {
+	if f == nil {
+		return last
+	}
+	bits := math.Float64bits(*f + 0) // + 0 turns -0 into 0, which JSON cannot tell apart
+	if bits>>63 == 1 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	return fmt.Sprintf("%016x", bits)
+}
+
+// SortTime returns a text that sorts as the timestamp does; null sorts last.
+func SortTime(timestamp *string) string {
+	if timestamp == nil {
+		return last
+	}
+	return *timestamp
+}
+
+// Newest returns a text that sorts later timestamps first; null, and what is no timestamp, sorts last.
+func Newest(timestamp *string) string {
+	if timestamp == nil {
+		return last
+	}
+	t, err := time.Parse(time.RFC3339Nano, *timestamp)
+	if err != nil {
+		return last
+	}
+	return fmt.Sprintf("%016x", uint64(-t.UnixMilli())^1<<63) // the sign bit flipped, so that negative values sort first
+}
+
+// FirstTime returns the first timestamp that is not null.
+func FirstTime(timestamps ...*string) *string {
+	for _, t := range timestamps {
+		if t != nil {
+			return t
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+// Package table is the one DynamoDB table: its definition as data, the client, and the few ways in which areas read
+// and write it. The areas' store.go files say what the keys are; this package knows how a conditional write, a page of
+// a list or a merge of several index partitions is done. design.md §4.
+//
+// Every record is an item with pk, sk, the keys of the indexes that it is in, its fields under their JSON names (a
+// null field is absent), and two of ours: rev counts its writes, for compare-and-set, and writeId names the last one,
+// so that a write whose answer was lost is recognised instead of repeated.
+package table
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Index names where a query looks: the base table or one of its indexes.
+type Index int
+
+// Base is the table itself; the others are its sparse, overloaded global secondary indexes (projection ALL). There is
+// no local one: it would cap a collection at 10 GB and stop the partition from splitting for heat.
+const (
+	Base Index = iota
+	GSI1
+	GSI2
+	GSI3
+)
+
+// Indexes lists the global secondary indexes.
+func Indexes() []Index { return []Index{GSI1, GSI2, GSI3} }
+
+// Name is the index's name in the table definition; empty for the base table.
+func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3"}[i] }
+
+// PK and SK are the names of the key attributes.
+func (i Index) PK() string { return i.Name() + "pk" }
+
+// SK is the name of the sort-key attribute.
+func (i Index) SK() string { return i.Name() + "sk" }
+
+// TTL is the attribute after which DynamoDB deletes a record, in seconds since 1970. Readers treat an expired record
+// as absent, because deletion lags and local engines never do it.
+const TTL = "expiresAtEpoch"
+
+// Our own attributes of a record, beside its fields.
+const (
+	revAttr       = "rev"
+	writeIDAttr   = "writeId"
+	updatedAtAttr = "updatedAt"
+)
+
+// Partition returns the partition of a collection: the company, the area and what narrows it further. It is the only
+// place that spells a partition key, so that each one begins with the company (`dynamodb:LeadingKeys`).
+func Partition(companyID, area string, narrower ...string) string {
+	return Join(append([]string{companyID, area}, narrower...)...)
+}
+
+// Join spells a key of several parts. No part may contain the separator; ids, slugs, metric keys and the values of
+// closed lists cannot, and whatever comes from a caller is checked before it gets here.
+func Join(parts ...string) string { return strings.Join(parts, "#") }
+
+// Key is where a record is in the base table.
+type Key struct{ PK, SK string }
+
+// Keys is where a record is in the base table and in which index partitions; indexes left zero do not have it.
+type Keys struct {
+	Key
+	Index [3]Key // of GSI1, GSI2, GSI3
+}
+
+// Errors of this package, beside fault.ErrNotFound for a record that is not there. Anything else is a fault of the
+// table or the network.
+var (
+	ErrExists    = errors.New("the record exists")
+	ErrContended = errors.New("too many writers at once")
+)
+
+// Definition returns the request that creates the table, which is also what the infrastructure is compared with.
+func Definition(name string) *dynamodb.CreateTableInput {
+	in := &dynamodb.CreateTableInput{
+		TableName:   &name,
+		BillingMode: types.BillingModePayPerRequest,
+		KeySchema:   keySchema(Base),
+	}
+	for _, i := range append([]Index{Base}, Indexes()...) {
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(i.PK()), AttributeType: types.ScalarAttributeTypeS},
+			types.AttributeDefinition{AttributeName: aws.String(i.SK()), AttributeType: types.ScalarAttributeTypeS})
+		if i != Base {
+			in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+				IndexName: aws.String(i.Name()), KeySchema: keySchema(i),
+				Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+			})
+		}
+	}
+	return in
+}
+
+func keySchema(i Index) []types.KeySchemaElement {
+	return []types.KeySchemaElement{
+		{AttributeName: aws.String(i.PK()), KeyType: types.KeyTypeHash},
+		{AttributeName: aws.String(i.SK()), KeyType: types.KeyTypeRange},
+	}
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/meter"
+)
+
+// TransactionMax is how many writes one transaction takes.
+const TransactionMax = 100
+
+// Write is one write of a transaction. Each comes from one of the constructors below.
+type Write = types.TransactWriteItem
+
+// CanceledError says which writes of a transaction had a failed condition; nothing was written.
+type CanceledError struct{ failed map[int]Item }
+
+func (e *CanceledError) Error() string {
+	return fmt.Sprintf("the conditions of %d writes failed", len(e.failed))
+}
+
+// Failed tells whether the condition of the n-th write failed, and what its record held, nil when there is none.
+func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
+	stored, failed = e.failed[n]
+	return stored, failed
+}
+
+// conflictsMax bounds how often a transaction that met another one is tried; pauses double from conflictPause.
+const (
+	conflictsMax  = 8
+	conflictPause = 10 * time.Millisecond
+)
+
+// Transact does all writes or none. A *CanceledError when a condition failed. A repetition after a lost answer is
+// recognised by DynamoDB itself, through the token that the SDK sends.
+func (c *Client) Transact(ctx context.Context, writes ...Write) error {
+	if err := auth.Await(ctx); err != nil {
+		return err
+	}
+	for attempt := 0; ; attempt++ {
+		out, err := c.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+			TransactItems: writes, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		var canceled *types.TransactionCanceledException
+		switch {
+		case err == nil:
+			var units float64
+			for _, consumed := range out.ConsumedCapacity {
+				units += capacity(&consumed)
+			}
+			meter.From(ctx).Add(0, units)
+			return nil
+		case !errors.As(err, &canceled):
+			return fmt.Errorf("transact: %w", err)
+		}
+		meter.From(ctx).Add(0, 0)
+		failed := map[int]Item{}
+		for i, reason := range canceled.CancellationReasons {
+			if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
+				failed[i] = reason.Item
+			}
+		}
+		if len(failed) > 0 {
+			return &CanceledError{failed}
+		}
+		if attempt == conflictsMax { // only conflicts with other transactions and throttling get here
+			return fmt.Errorf("transact: %w", err)
+		}
+		pause := conflictPause << min(attempt, 4)
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+const returnOld = types.ReturnValuesOnConditionCheckFailureAllOld
+
+// WriteNew writes a record under a key that must be free.
+func (c *Client) WriteNew(keys Keys, record any) Write {
+	return Write{Put: &types.Put{
+		TableName: &c.name, Item: c.NewItem(keys, record),
+		ConditionExpression: aws.String("attribute_not_exists(pk)"), ReturnValuesOnConditionCheckFailure: returnOld,
+	}}
+}
+
+// WriteOver replaces a record whose field still has the given value.
+func (c *Client) WriteOver(keys Keys, record any, field string, value types.AttributeValue) Write {
+	return Write{Put: &types.Put{
+		TableName: &c.name, Item: c.NewItem(keys, record), ConditionExpression: aws.String("#f = :v"),
+		ExpressionAttributeNames: map[string]string{"#f": field}, ExpressionAttributeValues: Item{":v": value},
+		ReturnValuesOnConditionCheckFailure: returnOld,
+	}}
+}
+
+// CheckExists requires that a record is there.
+func (c *Client) CheckExists(key Key) Write { return c.check(key, "attribute_exists(pk)") }
+
+// CheckAbsent requires that a record is not there.
+func (c *Client) CheckAbsent(key Key) Write { return c.check(key, "attribute_not_exists(pk)") }
+
+func (c *Client) check(key Key, condition string) Write {
+	return Write{ConditionCheck: &types.ConditionCheck{
+		TableName: &c.name, Key: key.item(), ConditionExpression: &condition,
+		ReturnValuesOnConditionCheckFailure: returnOld,
+	}}
+}
+
+// WriteUpdate changes attributes of a record under a condition. Expressions are DynamoDB's own; names and values are
+// the placeholders that they use.
+func (c *Client) WriteUpdate(key Key, update, condition string, names map[string]string, values Item) Write {
+	return Write{Update: &types.Update{
+		TableName: &c.name, Key: key.item(), UpdateExpression: &update, ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: returnOld,
+	}}
+}
+
+// WriteCheck requires a condition of a record without changing it.
+func (c *Client) WriteCheck(key Key, condition string, names map[string]string, values Item) Write {
+	return Write{ConditionCheck: &types.ConditionCheck{
+		TableName: &c.name, Key: key.item(), ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: returnOld,
+	}}
+}
+
+// WriteDelete deletes a record under a condition.
+func (c *Client) WriteDelete(key Key, condition string, names map[string]string, values Item) Write {
+	return Write{Delete: &types.Delete{
+		TableName: &c.name, Key: key.item(), ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: returnOld,
+	}}
+}

@@ -1,0 +1,218 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/fault"
+)
+
+// contendedMax bounds how often a compare-and-set begins again. Each loss means that another writer won, so only a
+// record with this many writers within one request gets there.
+const contendedMax = 50
+
+// NewItem returns a record as a first write stores it: its fields, its keys, rev 1 and a fresh writeId.
+func (c *Client) NewItem(keys Keys, record any) Item {
+	item := Encode(record)
+	keys.into(item)
+	item[revAttr] = Number(1)
+	item[writeIDAttr] = String(c.newID("w"))
+	return item
+}
+
+func (k Keys) into(item Item) {
+	maps.Copy(item, k.item())
+	for n, key := range k.Index {
+		if i := Indexes()[n]; key.PK != "" {
+			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
+		}
+	}
+}
+
+// Insert writes a new record. ErrExists when its key is taken by another write; a repetition of this very write, after
+// an answer that was lost, is a success.
+func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
+	item := c.NewItem(keys, record)
+	err := c.PutItem(ctx, &dynamodb.PutItemInput{
+		Item:                                item,
+		ConditionExpression:                 aws.String("attribute_not_exists(pk)"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		if sameWrite(failed.Item, item[writeIDAttr]) {
+			return nil
+		}
+		return ErrExists
+	}
+	return err
+}
+
+func sameWrite(stored Item, writeID types.AttributeValue) bool {
+	return stored[writeIDAttr] != nil && reflect.DeepEqual(stored[writeIDAttr], writeID)
+}
+
+// Modify changes one record by compare-and-set: it reads the record (beside the check of the caller's key), lets change
+// edit it, and writes what differs under the condition that no write came between. So every rule that change applies is
+// a condition on the write itself; when it loses to another writer it begins again with what that one left.
+//
+// updatedAt moves only when a value changes, and nothing is written when none does. An error of change is returned as
+// it is and nothing is written. fault.ErrNotFound when there is no record; ErrContended after very many lost races.
+func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
+	var none T
+	stored, err := c.get(ctx, key)
+	if err != nil {
+		return none, err
+	}
+	for range contendedMax {
+		var before, after T
+		if err := errors.Join(Decode(stored, &before), Decode(stored, &after)); err != nil {
+			return none, err
+		}
+		if err := change(&after); err != nil {
+			return none, err
+		}
+		wanted, current := withIndexes(after, keysOf(after)), withIndexes(before, keysOf(before))
+		if maps.EqualFunc(wanted, current, equalAttribute) {
+			return before, nil
+		}
+		if _, has := wanted[updatedAtAttr]; has || stored[updatedAtAttr] != nil {
+			wanted[updatedAtAttr] = String(c.Now())
+		}
+		written, lost, err := c.update(ctx, key, stored, current, wanted)
+		if err != nil {
+			return none, err
+		}
+		if !lost {
+			var record T
+			return record, Decode(written, &record)
+		}
+		stored = written
+	}
+	return none, ErrContended
+}
+
+func equalAttribute(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }
+
+func withIndexes(record any, keys Keys) Item {
+	item := Encode(record)
+	keys.into(item)
+	return item
+}
+
+// update writes the difference from current to wanted, if the stored revision still is the one that was read.
+// When another write came first, lost is true and the item is what that one left.
+func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
+	writeID := String(c.newID("w"))
+	e := newExpression()
+	e.set(revAttr, "#rev + :one")
+	e.names["#rev"], e.values[":one"], e.values[":rev"] = revAttr, Number(1), stored[revAttr]
+	e.setValue(writeIDAttr, writeID)
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if !equalAttribute(wanted[name], current[name]) {
+			e.setValue(name, wanted[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(current)) {
+		if _, kept := wanted[name]; !kept {
+			e.remove(name)
+		}
+	}
+	out, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		Key: key.item(), UpdateExpression: e.update(), ConditionExpression: aws.String("#rev = :rev"),
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: types.ReturnValueAllNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case errors.As(err, &failed) && len(failed.Item) == 0:
+		return nil, false, fault.ErrNotFound
+	case errors.As(err, &failed):
+		return failed.Item, !sameWrite(failed.Item, writeID), nil
+	case err != nil:
+		return nil, false, err
+	}
+	return out.Attributes, false, nil
+}
+
+// Remove deletes one record by compare-and-set: check sees the record and may refuse with an error, under the same
+// condition as Modify. It returns the record that was deleted. fault.ErrNotFound when there is none.
+func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
+	var none T
+	stored, err := c.get(ctx, key)
+	if err != nil {
+		return none, err
+	}
+	for range contendedMax {
+		var record T
+		if err := Decode(stored, &record); err != nil {
+			return none, err
+		}
+		if err := check(record); err != nil {
+			return none, err
+		}
+		err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			Key: key.item(), ConditionExpression: aws.String("rev = :rev"),
+			ExpressionAttributeValues:           Item{":rev": stored[revAttr]},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		var failed *types.ConditionalCheckFailedException
+		switch {
+		case errors.As(err, &failed) && len(failed.Item) == 0:
+			return none, fault.ErrNotFound
+		case errors.As(err, &failed):
+			stored = failed.Item
+		default:
+			return record, err
+		}
+	}
+	return none, ErrContended
+}
+
+// expression collects the parts of an update expression; every name goes through a placeholder, so no field can
+// collide with a reserved word.
+type expression struct {
+	names         map[string]string
+	values        Item
+	sets, removes []string
+}
+
+func newExpression() *expression {
+	return &expression{names: map[string]string{}, values: Item{}}
+}
+
+func (e *expression) name(attribute string) string {
+	placeholder := "#n" + strconv.Itoa(len(e.names))
+	e.names[placeholder] = attribute
+	return placeholder
+}
+
+func (e *expression) set(attribute, formula string) {
+	e.sets = append(e.sets, e.name(attribute)+" = "+formula)
+}
+
+func (e *expression) setValue(attribute string, value types.AttributeValue) {
+	placeholder := fmt.Sprintf(":v%d", len(e.values))
+	e.values[placeholder] = value
+	e.set(attribute, placeholder)
+}
+
+func (e *expression) remove(attribute string) { e.removes = append(e.removes, e.name(attribute)) }
+
+func (e *expression) update() *string {
+	text := "SET " + strings.Join(e.sets, ", ")
+	if len(e.removes) > 0 {
+		text += " REMOVE " + strings.Join(e.removes, ", ")
+	}
+	return &text
+}

@@ -1,0 +1,95 @@
+// Package transfer moves records in and out of a company: what `workspace import` and `workspace export` do for each
+// type of record. An area declares its types; the commands know nothing of records. design.md §7.
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/id"
+)
+
+// Type is one type of record as a line of an import names it.
+type Type struct {
+	Name string
+
+	check  func(text json.RawMessage) (any, []string)
+	write  func(ctx context.Context, companyID string, records []any) error
+	export func(ctx context.Context, companyID string, emit func(any) error) error
+}
+
+// Define declares a type of record.
+//
+//   - prefix is that of its ids, which are kept: `prefix_` and 1 to 40 of [0-9a-z]. Empty: the record has no id field,
+//     or one that check deals with.
+//   - check says what else is wrong with a record; it may also complete it. The strict decoding (unknown properties,
+//     types, closed lists, timestamps) has been done. nil: nothing else can be wrong.
+//   - write stores records, replacing those with the same identity (upsert). It gets at most a few hundred at once, all
+//     of this type, in the order of the file, and sets companyId itself.
+//   - each visits every record of the company, in any stable order, with flat memory.
+func Define[T any](name, prefix string, check func(*T) []string,
+	write func(ctx context.Context, companyID string, records []T) error,
+	each func(ctx context.Context, companyID string, visit func(T) error) error,
+) Type {
+	return Type{
+		Name: name,
+		check: func(text json.RawMessage) (any, []string) {
+			var record T
+			problems := api.DecodeRecord(withoutCompany(text, reflect.TypeFor[T]()), &record)
+			if prefix != "" && len(problems) == 0 {
+				if s := reflect.ValueOf(record).FieldByName("ID").String(); !id.Valid(prefix, s) {
+					problems = append(problems, fmt.Sprintf("record.id: must be %s_ and 1 to 40 characters of 0-9 and a-z", prefix))
+				}
+			}
+			if check != nil && len(problems) == 0 {
+				problems = check(&record)
+			}
+			return record, problems
+		},
+		write: func(ctx context.Context, companyID string, records []any) error {
+			typed := make([]T, len(records))
+			for i, r := range records {
+				typed[i] = r.(T)
+			}
+			return write(ctx, companyID, typed)
+		},
+		export: func(ctx context.Context, companyID string, emit func(any) error) error {
+			return each(ctx, companyID, func(record T) error { return emit(record) })
+		},
+	}
+}
+
+// withoutCompany makes companyId optional: an import goes to the company that the operator names, whatever the file says.
+func withoutCompany(text json.RawMessage, t reflect.Type) json.RawMessage {
+	f, ok := t.FieldByName("CompanyID")
+	if !ok || f.Tag.Get("json") != "companyId" {
+		return text
+	}
+	var o map[string]json.RawMessage
+	if json.Unmarshal(text, &o) != nil || o["companyId"] != nil {
+		return text
+	}
+	if len(text) < 2 || text[0] != '{' {
+		return text
+	}
+	if len(o) == 0 {
+		return json.RawMessage(`{"companyId":""}`)
+	}
+	return append(json.RawMessage(`{"companyId":"",`), text[1:]...)
+}
+
+// Check reads a record strictly. problems is empty when the record can be written.
+func (t Type) Check(text json.RawMessage) (record any, problems []string) { return t.check(text) }
+
+// Write stores records that Check has returned.
+func (t Type) Write(ctx context.Context, companyID string, records []any) error {
+	return t.write(ctx, companyID, records)
+}
+
+// Export visits every record of the company; each encodes as the JSON of a response.
+func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
+	return t.export(ctx, companyID, emit)
+}

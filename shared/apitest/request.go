@@ -152,3 +152,22 @@ func equalJSON(got, want any) bool {
 	b, err2 := json.Marshal(want)
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
+
+// Next returns the cursor of a list's next page.
+func (r Response) Next(t *testing.T) (cursor string, more bool) {
+	t.Helper()
+	link := r.Header.Get("Link")
+	if link == "" {
+		if r.Header.Get("Service-Has-More") != "false" {
+			t.Errorf("Service-Has-More is %q without a Link", r.Header.Get("Service-Has-More"))
+		}
+		return "", false
+	}
+	target, rest, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	u, err := url.Parse(target)
+	if err != nil || rest != `; rel="next"` || !u.IsAbs() || r.Header.Get("Service-Has-More") != "true" {
+		t.Errorf("Link is %q, Service-Has-More %q: %v", link, r.Header.Get("Service-Has-More"), err)
+		return "", false
+	}
+	return u.Query().Get("cursor"), true
+}

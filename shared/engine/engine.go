@@ -155,7 +155,6 @@ func (e *Engine) Err() error {
 
 // Close ends the process that this Engine started, and only that one: first
 // politely, after five seconds by force. It may be called more than once.
-// Close idle HTTP connections before it: an engine may wait for them a moment.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() { e.closeErr = e.close() })
 	return e.closeErr

@@ -23,8 +23,8 @@ type process struct {
 	program  *program
 	cmd      *exec.Cmd
 	endpoint string
-	log      *os.File // what it printed; open until end
-	tmpLog   string   // a log that nobody needs after the end
+	log      *os.File      // what it printed; open until end
+	tmpLog   string        // a log that nobody needs after the end
 	exited   chan struct{} // closed after err is set
 	err      error
 }

@@ -29,8 +29,8 @@ type program struct {
 	kind      string
 	title     string
 	argv      func(port int, dir string) []string // dir is absolute; "" means in memory
-	announces string // what the output has once the port is its own; "" if nothing tells
-	polite    bool   // must be asked to end, even when we die: a client that ends something elsewhere
+	announces string                              // what the output has once the port is its own; "" if nothing tells
+	polite    bool                                // must be asked to end, even when we die: a client that ends something elsewhere
 }
 
 // source knows where one engine comes from. Its error says what is missing and

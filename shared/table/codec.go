@@ -15,7 +15,7 @@ import (
 // Item is a stored record: its attributes by name.
 type Item = map[string]types.AttributeValue
 
-// Records are structs whose fields are of these kinds: string, int64, float64 and bool, pointers to them, []string and
+// Records are structs whose fields are of these kinds: string, int64, float64 and bool, pointers to them, []string, []byte and
 // json.RawMessage, the last for fields that hold any JSON value, stored as one text because DynamoDB refuses numbers of
 // more than 38 digits and deep nesting. nil is null and is stored as an absent attribute; an empty list is stored.
 // The attribute is named by the json tag, or by a store tag for what clients never see. Embedded structs are flattened.
@@ -99,6 +99,9 @@ func codecOf(t reflect.Type) (codec, bool) {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return codec{encodeJSON, decodeJSON}, true
 	}
+	if t == reflect.TypeFor[[]byte]() {
+		return codec{encodeBytes, decodeBytes}, true
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return codec{encodeString, decodeString}, true
@@ -158,9 +161,10 @@ func decodeInt(a types.AttributeValue, v reflect.Value) bool {
 	return err == nil
 }
 
-// DynamoDB numbers span 1e-130 to 9.99e125; what JSON allows beyond that is kept as a text.
-func encodeFloat(v reflect.Value) types.AttributeValue {
-	f := v.Float()
+func encodeFloat(v reflect.Value) types.AttributeValue { return Float(v.Float()) }
+
+// Float is a number attribute. DynamoDB's numbers span 1e-130 to 9.99e125; what JSON allows beyond that becomes a text.
+func Float(f float64) types.AttributeValue {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-129 || abs > 1e125) {
 		return String(text)
@@ -230,6 +234,21 @@ func decodeJSON(a types.AttributeValue, v reflect.Value) bool {
 	s, ok := a.(*types.AttributeValueMemberS)
 	if ok {
 		v.SetBytes([]byte(s.Value))
+	}
+	return ok
+}
+
+func encodeBytes(v reflect.Value) types.AttributeValue {
+	if v.IsNil() {
+		return nil
+	}
+	return &types.AttributeValueMemberB{Value: v.Bytes()}
+}
+
+func decodeBytes(a types.AttributeValue, v reflect.Value) bool {
+	b, ok := a.(*types.AttributeValueMemberB)
+	if ok {
+		v.SetBytes(b.Value)
 	}
 	return ok
 }

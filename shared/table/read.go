@@ -26,15 +26,21 @@ func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	return record, Decode(item, &record)
 }
 
-func (c *Client) get(ctx context.Context, key Key) (Item, error) {
+// GetItem reads the attributes of one record, none when there is no such record.
+func GetItem(ctx context.Context, c *Client, key Key) (Item, error) {
 	out, err := c.GetItem(ctx, &dynamodb.GetItemInput{Key: key.item()})
 	if err != nil {
 		return nil, err
 	}
-	if len(out.Item) == 0 {
-		return nil, fault.ErrNotFound
-	}
 	return out.Item, nil
+}
+
+func (c *Client) get(ctx context.Context, key Key) (Item, error) {
+	item, err := GetItem(ctx, c, key)
+	if err == nil && len(item) == 0 {
+		err = fault.ErrNotFound
+	}
+	return item, err
 }
 
 func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }

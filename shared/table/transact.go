@@ -117,12 +117,16 @@ func (c *Client) check(key Key, condition string) Write {
 }
 
 // WriteUpdate changes attributes of a record under a condition. Expressions are DynamoDB's own; names and values are
-// the placeholders that they use.
+// the placeholders that they use. An empty condition is always met; the record is made when it is not there.
 func (c *Client) WriteUpdate(key Key, update, condition string, names map[string]string, values Item) Write {
-	return Write{Update: &types.Update{
-		TableName: &c.name, Key: key.item(), UpdateExpression: &update, ConditionExpression: &condition,
+	u := &types.Update{
+		TableName: &c.name, Key: key.item(), UpdateExpression: &update,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: returnOld,
-	}}
+	}
+	if condition != "" {
+		u.ConditionExpression = &condition
+	}
+	return Write{Update: u}
 }
 
 // WriteCheck requires a condition of a record without changing it.

@@ -17,6 +17,8 @@ type Type struct {
 	Name string
 
 	check  func(text json.RawMessage) (any, []string)
+	unique func(record any) string
+	verify func(ctx context.Context, companyID string, records []any) ([]string, error)
 	write  func(ctx context.Context, companyID string, records []any) error
 	export func(ctx context.Context, companyID string, emit func(any) error) error
 }
@@ -50,11 +52,7 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			return record, problems
 		},
 		write: func(ctx context.Context, companyID string, records []any) error {
-			typed := make([]T, len(records))
-			for i, r := range records {
-				typed[i] = r.(T)
-			}
-			return write(ctx, companyID, typed)
+			return write(ctx, companyID, as[T](records))
 		},
 		export: func(ctx context.Context, companyID string, emit func(any) error) error {
 			return each(ctx, companyID, func(record T) error { return emit(record) })
@@ -79,6 +77,47 @@ func withoutCompany(text json.RawMessage, t reflect.Type) json.RawMessage {
 		return json.RawMessage(`{"companyId":""}`)
 	}
 	return append(json.RawMessage(`{"companyId":"",`), text[1:]...)
+}
+
+// Unique adds what may be only once in a file, beside the identity of a record, of which the last one stays: for
+// instance the slug on a board. Records with the same text are refused.
+func Unique[T any](t Type, text func(T) string) Type {
+	t.unique = func(record any) string { return text(record.(T)) }
+	return t
+}
+
+// Verify adds what must hold against the records that are stored. The function gets a few hundred records at once and
+// returns one text per record, empty when nothing is wrong with it.
+func Verify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
+	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
+		return verify(ctx, companyID, as[T](records))
+	}
+	return t
+}
+
+func as[T any](records []any) []T {
+	typed := make([]T, len(records))
+	for i, r := range records {
+		typed[i] = r.(T)
+	}
+	return typed
+}
+
+// Unique returns what may be only once in a file; empty when the type has no such rule.
+func (t Type) Unique(record any) string {
+	if t.unique == nil {
+		return ""
+	}
+	return t.unique(record)
+}
+
+// Verify returns what is wrong with each record against those that are stored, in the order of records; nil when the
+// type has no such rule.
+func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]string, error) {
+	if t.verify == nil {
+		return nil, nil
+	}
+	return t.verify(ctx, companyID, records)
 }
 
 // Check reads a record strictly. problems is empty when the record can be written.

@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/id"
+)
+
+// Item is an item of a roadmap board (spec.md, Roadmap item).
+type Item struct {
+	ID               string   `json:"id" doc:"the item's id"`
+	RoadmapID        string   `json:"roadmapId" doc:"the board's id"`
+	CompanyID        string   `json:"companyId"`
+	Slug             string   `json:"slug" doc:"stable public identifier; frozen after creation"`
+	Title            string   `json:"title"`
+	Summary          *string  `json:"summary"`
+	ColumnID         *string  `json:"columnId" doc:"the column it sits in on the public board"`
+	CategoryIDs      []string `json:"categoryIds"`
+	Status           *Status  `json:"status" doc:"editorial only, never leaves this API"`
+	SortOrder        *float64 `json:"sortOrder"`
+	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
+	PublishedVersion *float64 `json:"publishedVersion" doc:"the board's version in which the item was last live; it is live when this is the board's publishedVersion"`
+	CreatedAt        *string  `json:"createdAt" format:"date-time"`
+	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
+}
+
+// Status is the editorial status of an item.
+type Status string
+
+// The statuses of an item; any may follow any.
+const (
+	StatusDraft     Status = "draft"
+	StatusInReview  Status = "in_review"
+	StatusPublished Status = "published"
+	StatusArchived  Status = "archived"
+)
+
+// Values is api.Enum.
+func (Status) Values() []string {
+	return []string{string(StatusDraft), string(StatusInReview), string(StatusPublished), string(StatusArchived)}
+}
+
+type listItemsInput struct {
+	BoardID string     `path:"boardId"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many items at most"`
+	Status  *Status    `query:"status" doc:"only items with this status"`
+	Cursor  api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+}
+
+func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {
+	page, next, err := s.store.Items(ctx, caller.CompanyID, in.BoardID, in.Status, string(in.Cursor), int(in.Limit))
+	if err != nil {
+		return api.List[Item]{}, err
+	}
+	return api.NewList(page, next), nil
+}
+
+type createItemInput struct {
+	BoardID     string   `path:"boardId"`
+	Title       string   `json:"title" min:"1" max:"200"`
+	Summary     *string  `json:"summary" max:"2000"`
+	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"derived from the title when omitted; frozen afterwards; unique on its board"`
+	ColumnID    *string  `json:"columnId" max:"200"`
+	CategoryIDs []string `json:"categoryIds" items:"50" each:"200"`
+	Status      *Status  `json:"status" doc:"draft when omitted"`
+	SortOrder   *int64   `json:"sortOrder" doc:"lower comes first; items without one come last"`
+	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as a quarter label"`
+}
+
+func (s service) createItem(ctx context.Context, caller api.Caller, in createItemInput) (Item, error) {
+	now, status := s.store.table.Now(), StatusDraft
+	if in.Status != nil {
+		status = *in.Status
+	}
+	fresh := Item{
+		ID: s.store.table.NewID(id.Item), RoadmapID: in.BoardID, CompanyID: caller.CompanyID,
+		Title: in.Title, Summary: in.Summary, ColumnID: in.ColumnID, CategoryIDs: in.CategoryIDs, Status: &status,
+		SortOrder: toNumber(in.SortOrder), TargetLabel: in.TargetLabel, CreatedAt: &now, UpdatedAt: &now,
+	}
+	if in.Slug != nil {
+		fresh.Slug = *in.Slug
+		return s.store.CreateItem(ctx, caller.CompanyID, fresh)
+	}
+	return s.store.CreateItemWithFreeSlug(ctx, caller.CompanyID, fresh, deriveSlug(in.Title))
+}
+
+type getItemInput struct {
+	ItemID string `path:"itemId"`
+}
+
+func (s service) getItem(ctx context.Context, caller api.Caller, in getItemInput) (Item, error) {
+	return s.store.Item(ctx, caller.CompanyID, in.ItemID)
+}
+
+type updateItemInput struct {
+	ItemID      string   `path:"itemId"`
+	Title       *string  `json:"title" min:"1" max:"200"`
+	Summary     *string  `json:"summary" max:"2000"`
+	ColumnID    *string  `json:"columnId" max:"200"`
+	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"replaces the whole list"`
+	Status      *Status  `json:"status"`
+	SortOrder   *int64   `json:"sortOrder"`
+	TargetLabel *string  `json:"targetLabel" max:"60"`
+}
+
+func (s service) updateItem(ctx context.Context, caller api.Caller, in updateItemInput) (Item, error) {
+	return s.store.ModifyItem(ctx, caller.CompanyID, in.ItemID, func(i *Item) {
+		if in.Title != nil {
+			i.Title = *in.Title
+		}
+		api.Set(&i.Summary, in.Summary)
+		api.Set(&i.ColumnID, in.ColumnID)
+		api.SetList(&i.CategoryIDs, in.CategoryIDs)
+		api.Set(&i.Status, in.Status)
+		api.Set(&i.SortOrder, toNumber(in.SortOrder))
+		api.Set(&i.TargetLabel, in.TargetLabel)
+	})
+}
+
+type deleteItemInput struct {
+	ItemID string `path:"itemId"`
+}
+
+func (s service) deleteItem(ctx context.Context, caller api.Caller, in deleteItemInput) (api.Deleted, error) {
+	if err := s.store.DeleteItem(ctx, caller.CompanyID, in.ItemID); err != nil {
+		return api.Deleted{}, err
+	}
+	return api.Deleted{ID: in.ItemID, Deleted: true}, nil
+}
+
+func toNumber(n *int64) *float64 {
+	if n == nil {
+		return nil
+	}
+	f := float64(*n)
+	return &f
+}

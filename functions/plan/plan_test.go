@@ -1,0 +1,267 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+// start returns a service whose company has the board brd_1, and a key with every scope.
+func start(t *testing.T) (s *apitest.Service, key string) {
+	t.Helper()
+	s = apitest.New(t, plan.Operations)
+	load(t, s, "board", `{"id":"brd_1","name":"Roadmap","createdAt":"2026-01-01T00:00:00Z"}`)
+	return s, s.Key(t)
+}
+
+// load imports records of one type.
+func load(t *testing.T, s *apitest.Service, name string, records ...string) {
+	t.Helper()
+	for _, kind := range plan.Transfers(s.Table) {
+		if kind.Name != name {
+			continue
+		}
+		var checked []any
+		for _, text := range records {
+			record, problems := kind.Check(json.RawMessage(text))
+			if len(problems) > 0 {
+				t.Fatalf("%s: %v", text, problems)
+			}
+			checked = append(checked, record)
+		}
+		if problems, err := kind.Verify(t.Context(), s.CompanyID, checked); err != nil || slices.ContainsFunc(problems, func(p string) bool { return p != "" }) {
+			t.Fatal(problems, err)
+		}
+		if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("no type %s", name)
+}
+
+func export(t *testing.T, s *apitest.Service, kind transfer.Type) (lines []string) {
+	t.Helper()
+	err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
+		text, err := json.Marshal(record)
+		lines = append(lines, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func create(t *testing.T, s *apitest.Service, key string, arguments map[string]any) map[string]any {
+	t.Helper()
+	arguments["boardId"] = "brd_1"
+	r := s.Call(t, key, "create_plan_item", arguments)
+	if r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	return r.JSON(t)
+}
+
+func call(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) map[string]any {
+	t.Helper()
+	r := s.Call(t, key, op, arguments)
+	if r.Status != 200 {
+		t.Fatalf("%s: %d %s", op, r.Status, r.Body)
+	}
+	return r.JSON(t)
+}
+
+func TestBoards(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	load(t, s, "board", `{"id":"brd_3","createdAt":"2025-01-01T00:00:00Z","allowedOrigins":[]}`, `{"id":"brd_2"}`)
+	s.Run(t, []apitest.Scenario{
+		{Name: "createdAt, null last", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
+			if got := ids(r.Items(t)); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
+				t.Error(got)
+			}
+		}},
+		{Name: "get", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_3"}, WantFields: map[string]any{"allowedOrigins": []string{}, "publishedVersion": nil}},
+		{Name: "unknown", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_9"}, Want: 404, WantCode: "not_found"},
+		{Name: "no board has such an id", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_1#x"}, Want: 404, WantCode: "not_found"},
+		{Name: "an item is no board", Op: "get_plan_board", Args: map[string]any{"boardId": "itm_1"}, Want: 404},
+		{Name: "limit 0", Op: "list_plan_boards", Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit: must be between 1 and 100"},
+		{Name: "limit 101", Op: "list_plan_boards", Args: map[string]any{"limit": 101}, Want: 400, WantMessage: "query.limit"},
+	})
+	if got := pages(t, s, key, "list_plan_boards", map[string]any{"limit": 1}); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
+		t.Error("paged:", got)
+	}
+}
+
+func ids(items []map[string]any) (out []string) {
+	for _, i := range items {
+		out = append(out, i["id"].(string))
+	}
+	return out
+}
+
+// pages follows a list to its end and returns the ids.
+func pages(t *testing.T, s *apitest.Service, key, op string, arguments map[string]any) (out []string) {
+	t.Helper()
+	for range 1000 {
+		r := s.Call(t, key, op, arguments)
+		items := r.Items(t)
+		out = append(out, ids(items)...)
+		next, more := r.Next(t)
+		if !more {
+			return out
+		}
+		arguments["cursor"] = next
+	}
+	t.Fatal("the list does not end")
+	return nil
+}
+
+func TestItems(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	first := create(t, s, key, map[string]any{"title": "Größe & Ordnung!", "sortOrder": 2})
+	id := first["id"].(string)
+	s.Run(t, []apitest.Scenario{
+		{Name: "created", Op: "get_plan_item", Args: map[string]any{"itemId": id}, WantFields: map[string]any{
+			"slug": "grosse-ordnung", "status": "draft", "roadmapId": "brd_1", "sortOrder": 2, "categoryIds": nil, "publishedVersion": nil,
+			"companyId": s.CompanyID, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
+		}},
+		{Name: "slug cannot change", Op: "update_plan_item", Args: map[string]any{"itemId": id, "slug": "new"}, Want: 400, WantMessage: "body.slug: unknown property"},
+		{Name: "title is required", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1"}, Want: 400, WantMessage: "body.title: is required"},
+		{Name: "title of 201", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": string(make([]rune, 201))}, Want: 400, WantMessage: "body.title: must have at most 200"},
+		{Name: "slug form", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "A b"}, Want: 400, WantMessage: "body.slug: must match"},
+		{Name: "slug taken", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "grosse-ordnung"}, Want: 409, WantCode: "conflict", WantMessage: "body.slug"},
+		{Name: "slug derived again", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "Größe Ordnung"}, WantFields: map[string]any{"slug": "grosse-ordnung-2"}},
+		{Name: "no such board", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_9", "title": "x"}, Want: 404, WantCode: "not_found"},
+		{Name: "list of no such board", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+		{Name: "sortOrder is whole", Op: "update_plan_item", Args: map[string]any{"itemId": id, "sortOrder": 1.5}, Want: 400, WantMessage: "body.sortOrder: must be a whole number"},
+		{Name: "any status", Op: "update_plan_item", Args: map[string]any{"itemId": id, "status": "archived", "categoryIds": []string{"a", "b"}}, WantFields: map[string]any{"status": "archived", "categoryIds": []string{"a", "b"}}},
+		{Name: "list cleared", Op: "update_plan_item", Args: map[string]any{"itemId": id, "categoryIds": []string{}, "status": "draft"}, WantFields: map[string]any{"status": "draft", "categoryIds": []string{}}},
+		{Name: "deleted", Op: "delete_plan_item", Args: map[string]any{"itemId": id}, WantFields: map[string]any{"id": id, "deleted": true}},
+		{Name: "deleted twice", Op: "delete_plan_item", Args: map[string]any{"itemId": id}, Want: 404},
+		{Name: "gone", Op: "get_plan_item", Args: map[string]any{"itemId": id}, Want: 404},
+		{Name: "its slug is free", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "grosse-ordnung"}},
+	})
+}
+
+// Ensure a list is in its order, filters exactly, and that its pages hold each item once.
+func TestItemOrder(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	var records []string
+	for n := range 23 {
+		order, status := "null", []string{`"draft"`, `"published"`, `"archived"`, "null"}[n%4]
+		if n%3 > 0 {
+			order = fmt.Sprint(float64(n%5)/2 - 1)
+		}
+		records = append(records, fmt.Sprintf(`{"id":"itm_%02d","roadmapId":"brd_1","slug":"s-%d","title":"T","sortOrder":%s,"status":%s,"createdAt":"2026-01-%02dT00:00:00Z"}`, n, n, order, status, 28-n))
+	}
+	load(t, s, "item", records...)
+	whole := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1"}).Items(t)
+	want := slices.Clone(whole)
+	slices.SortStableFunc(want, func(a, b map[string]any) int {
+		x, y := a["sortOrder"], b["sortOrder"]
+		switch {
+		case x == nil && y == nil || x == y:
+			return strings.Compare(a["createdAt"].(string), b["createdAt"].(string))
+		case x == nil:
+			return 1
+		case y == nil:
+			return -1
+		case x.(float64) < y.(float64):
+			return -1
+		}
+		return 1
+	})
+	if got := ids(whole); len(got) != 23 || !slices.Equal(got, ids(want)) {
+		t.Errorf("got %v, want %v", got, ids(want))
+	}
+	for _, limit := range []int{1, 2, 22, 23, 200} {
+		if got := pages(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": limit}); !slices.Equal(got, ids(want)) {
+			t.Errorf("limit %d: %v", limit, got)
+		}
+	}
+	for _, status := range (plan.Status("")).Values() {
+		var expected []string
+		for _, i := range want {
+			if i["status"] == status {
+				expected = append(expected, i["id"].(string))
+			}
+		}
+		if got := pages(t, s, key, "list_plan_items", map[string]any{"boardId": "brd_1", "status": status, "limit": 2}); !slices.Equal(got, expected) {
+			t.Errorf("%s: got %v, want %v", status, got, expected)
+		}
+	}
+}
+
+// Ensure a cursor is bound to its list and its filters, and that a forged one reaches nothing else.
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	for n := range 3 {
+		create(t, s, key, map[string]any{"title": fmt.Sprint("Item ", n), "sortOrder": n})
+	}
+	cursor, _ := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
+	s.Run(t, []apitest.Scenario{
+		{Name: "OK", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor}},
+		{Name: "another filter", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor, "status": "draft"}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "another board", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_2", "cursor": cursor}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "another list", Op: "list_plan_boards", Args: map[string]any{"cursor": cursor}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "no cursor at all", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": "x"}, Want: 400, WantMessage: "query.cursor: "},
+	})
+}
+
+// Ensure an export gives the records that were imported, and that an import into another company gives the same.
+func TestTransfer(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	keep := create(t, s, key, map[string]any{"title": "Keep", "status": "published", "summary": "S"})
+	create(t, s, key, map[string]any{"title": "Draft", "sortOrder": 1})
+	gone := create(t, s, key, map[string]any{"title": "Gone", "status": "published"})
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": gone["id"], "status": "archived"})
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": keep["id"], "title": "Keep it"})
+
+	other := apitest.New(t, plan.Operations)
+	for n, kind := range plan.Transfers(s.Table) {
+		before := export(t, s, kind)
+		var plain []string
+		for _, line := range before {
+			plain = append(plain, withCompany(line, other.CompanyID))
+		}
+		load(t, other, kind.Name, plain...)
+		load(t, other, kind.Name, plain...) // an upsert may be repeated
+		if after := export(t, other, plan.Transfers(other.Table)[n]); len(after) == 0 || !slices.Equal(after, plain) {
+			t.Errorf("%s: got %s, want %s", kind.Name, after, plain)
+		}
+	}
+	a := s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"})
+	b := other.Call(t, other.Key(t), "preview_plan_publish", map[string]any{"boardId": "brd_1"})
+	if a.Body != b.Body || a.JSON(t)["hasChanges"] != true || a.Header.Get("ETag") != b.Header.Get("ETag") {
+		t.Errorf("the restored board previews %s, the original %s", b.Body, a.Body)
+	}
+	if got := call(t, other, other.Key(t), "publish_plan_board", map[string]any{"boardId": "brd_1"}); got["publishedVersion"] != 3.0 {
+		t.Error(got)
+	}
+	if got := call(t, other, other.Key(t), "get_plan_item", map[string]any{"itemId": keep["id"]}); got["publishedVersion"] != 3.0 {
+		t.Error(got)
+	}
+}
+
+// withCompany returns an exported line as the company with the other id exports it.
+func withCompany(line, companyID string) string {
+	var record struct{ CompanyID string }
+	if err := json.Unmarshal([]byte(line), &record); err != nil || record.CompanyID == "" {
+		return line
+	}
+	return strings.ReplaceAll(line, record.CompanyID, companyID)
+}

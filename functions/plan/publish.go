@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"context"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+)
+
+// Preview is what publishing a board would make visible (decisions.md §4).
+type Preview struct {
+	BoardID        string          `json:"boardId"`
+	CurrentVersion *float64        `json:"currentVersion" doc:"the version that is live; null when the board was never published"`
+	NextVersion    float64         `json:"nextVersion" doc:"the version that publishing would make; currentVersion when nothing would change"`
+	HasChanges     bool            `json:"hasChanges"`
+	ItemCount      float64         `json:"itemCount" doc:"how many items would be visible"`
+	Added          []PublishedItem `json:"added"`
+	Updated        []PublishedItem `json:"updated" doc:"visible before and after, with other public content"`
+	Removed        []PublishedItem `json:"removed"`
+	UnchangedCount float64         `json:"unchangedCount"`
+
+	digest string
+}
+
+// ETag is the digest of the content that would be live.
+func (p Preview) ETag() string { return p.digest }
+
+// Publication is the result of publishing a board (decisions.md §4).
+type Publication struct {
+	BoardID          string          `json:"boardId"`
+	PublishedVersion float64         `json:"publishedVersion" doc:"the version that is live now"`
+	PublishedAt      string          `json:"publishedAt"`
+	Changed          bool            `json:"changed" doc:"false: nothing differed, version and time stay"`
+	ItemCount        float64         `json:"itemCount" doc:"how many items are visible"`
+	Added            []PublishedItem `json:"added"`
+	Updated          []PublishedItem `json:"updated"`
+	Removed          []PublishedItem `json:"removed"`
+	UnchangedCount   float64         `json:"unchangedCount"`
+
+	digest string
+}
+
+// ETag is the digest of the content that is live.
+func (p Publication) ETag() string { return p.digest }
+
+type previewPublishInput struct {
+	BoardID string `path:"boardId"`
+}
+
+func (s service) previewPublish(ctx context.Context, caller api.Caller, in previewPublishInput) (Preview, error) {
+	plan, err := s.store.Plan(ctx, caller.CompanyID, in.BoardID)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{
+		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.next(), HasChanges: plan.changes(),
+		ItemCount: float64(len(plan.content)), Added: plan.added, Updated: plan.updated, Removed: plan.removed,
+		UnchangedCount: float64(plan.unchanged), digest: plan.digest,
+	}
+	if !p.HasChanges {
+		p.NextVersion = *p.CurrentVersion
+	}
+	return p, nil
+}
+
+type publishBoardInput struct {
+	BoardID string  `path:"boardId"`
+	IfMatch *string `header:"If-Match" doc:"the ETag of a preview: publish only what was reviewed, else precondition_failed"`
+}
+
+func (s service) publishBoard(ctx context.Context, caller api.Caller, in publishBoardInput) (Publication, error) {
+	return s.store.Publish(ctx, caller.CompanyID, in.BoardID, func(digest string) error {
+		if in.IfMatch == nil || matches(*in.IfMatch, digest) {
+			return nil
+		}
+		return fault.New(fault.PreconditionFailed, "header.If-Match: the content has changed since that preview; preview again")
+	})
+}
+
+// matches tells whether an If-Match value names the entity tag (RFC 9110, 13.1.1).
+func matches(header, tag string) bool {
+	for value := range strings.SplitSeq(header, ",") {
+		value = strings.TrimSpace(value)
+		if value == "*" || value == `"`+tag+`"` {
+			return true
+		}
+	}
+	return false
+}

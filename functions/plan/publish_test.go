@@ -1,0 +1,236 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+)
+
+func TestPublish(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	board := map[string]any{"boardId": "brd_1"}
+	a := create(t, s, key, map[string]any{"title": "A", "status": "published", "columnId": "now"})
+	create(t, s, key, map[string]any{"title": "B"})
+	named := func(version any) []map[string]any {
+		return []map[string]any{{"id": a["id"], "slug": "a", "title": "A", "columnId": "now", "publishedVersion": version}}
+	}
+	none := []any{}
+	s.Run(t, []apitest.Scenario{
+		{Name: "preview of the first", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{
+			"boardId": "brd_1", "currentVersion": nil, "nextVersion": 1, "hasChanges": true, "itemCount": 1, "added": named(nil), "updated": none, "removed": none, "unchangedCount": 0,
+		}},
+		{Name: "preview changes nothing", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": nil}},
+		{Name: "publish", Op: "publish_plan_board", Args: board, WantFields: map[string]any{
+			"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "changed": true, "itemCount": 1, "added": named(1), "updated": none, "removed": none, "unchangedCount": 0,
+		}},
+		{Name: "the board tells", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z"}},
+		{Name: "the item tells", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 1}},
+		{Name: "preview without changes", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"currentVersion": 1, "nextVersion": 1, "hasChanges": false, "unchangedCount": 1}},
+		{Name: "publish without changes", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "changed": false, "unchangedCount": 1}},
+		{Name: "an edit stays private", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "targetLabel": "Q3"}, WantFields: map[string]any{"publishedVersion": 1}},
+		{Name: "preview of the edit", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 2, "updated": named(1), "added": none}},
+		{Name: "publish of the edit", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "updated": named(2)}},
+		{Name: "archived, still live", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "archived"}, WantFields: map[string]any{"publishedVersion": 2}},
+		{Name: "publish of the removal", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 3, "removed": named(2), "itemCount": 0}},
+		{Name: "what dropped out keeps its last", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 2}},
+		{Name: "live again", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "published"}, WantFields: map[string]any{"publishedVersion": 2}},
+		{Name: "preview of the return", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 4, "added": named(2)}},
+		{Name: "publish of the return", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 4, "added": named(4)}},
+		{Name: "deleted", Op: "delete_plan_item", Args: map[string]any{"itemId": a["id"]}},
+		{Name: "the deleted item is live until published", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 5, "removed": named(4)}},
+		{Name: "publish of the deletion", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 5, "removed": named(4)}},
+		{Name: "no such board", Op: "publish_plan_board", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+		{Name: "preview of no such board", Op: "preview_plan_publish", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+	})
+}
+
+// Ensure what was reviewed is what goes live (decisions.md §4).
+func TestPublishIfMatch(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	item := create(t, s, key, map[string]any{"title": "A", "status": "published"})
+	tag := s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": item["id"], "title": "B"})
+	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1", "If-Match": tag}); r.Status != http.StatusPreconditionFailed {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	if b := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"}); b["publishedVersion"] != nil {
+		t.Error("a refused publish published")
+	}
+	tag = s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
+	r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1", "If-Match": tag})
+	if r.Status != http.StatusOK || r.Header.Get("ETag") != tag || tag == "" {
+		t.Errorf("%d %s, tag %q of %q", r.Status, r.Body, r.Header.Get("ETag"), tag)
+	}
+}
+
+// Ensure there is no ceiling: boards of more items than a transaction takes, and snapshots of several records.
+func TestPublishSizes(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	summary := make([]byte, 1900)
+	for i := range summary {
+		summary[i] = 'a' + byte(i%26)
+	}
+	count := 0
+	for version, size := range []int{0, 1, 99, 100, 101, 450} {
+		var records []string
+		for ; count < size; count++ {
+			records = append(records, fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T","summary":%q,"status":"published"}`, count, count, summary))
+		}
+		if len(records) > 0 {
+			load(t, s, "item", records...)
+		}
+		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		if r["publishedVersion"] != float64(version+1) || r["itemCount"] != float64(size) || len(r["added"].([]any)) != len(records) {
+			t.Errorf("%d items: version %v, count %v, added %d", size, r["publishedVersion"], r["itemCount"], len(r["added"].([]any)))
+		}
+		if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["unchangedCount"] != float64(size) {
+			t.Errorf("%d items: after the publish the preview says %v", size, p["hasChanges"])
+		}
+		live := 0
+		for _, i := range allItems(t, s, key) {
+			if i["publishedVersion"] == float64(version+1) {
+				live++
+			}
+		}
+		if live != size {
+			t.Errorf("%d items: %d read as live", size, live)
+		}
+	}
+}
+
+func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]any) {
+	t.Helper()
+	arguments := map[string]any{"boardId": "brd_1", "limit": 200}
+	for {
+		r := s.Call(t, key, "list_plan_items", arguments)
+		out = append(out, r.Items(t)...)
+		next, more := r.Next(t)
+		if !more {
+			return out
+		}
+		arguments["cursor"] = next
+	}
+}
+
+// crash lets n calls through and then none, as if the process had died.
+type crash struct {
+	left atomic.Int64
+	next http.RoundTripper
+}
+
+var errCrashed = errors.New("crashed")
+
+func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.left.Add(-1) < 0 {
+		return nil, errCrashed
+	}
+	return c.next.RoundTrip(r)
+}
+
+// Ensure a publish that dies after any of its table calls leaves the old state or the new one, never a mix, and that
+// the next publish succeeds whatever the dead one left behind.
+func TestPublishDies(t *testing.T) {
+	t.Parallel()
+	published := 0
+	for calls := int64(0); published == 0; calls++ {
+		if calls > 40 {
+			t.Fatal("a publish takes no end of calls")
+		}
+		s, key := start(t)
+		live := create(t, s, key, map[string]any{"title": "Live", "status": "published"})
+		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "draft"})
+		fresh := create(t, s, key, map[string]any{"title": "New", "status": "published"})
+
+		breaking := &crash{next: http.DefaultTransport}
+		breaking.left.Store(calls)
+		dying := apitest.NewOver(t, plan.Operations, breaking)
+		store := plan.NewStore(dying.Table)
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := store.Publish(ctx, s.CompanyID, "brd_1", func(string) error { return nil })
+		cancel()
+
+		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		before := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]
+		after := call(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
+		old := board == 1.0 && before == 1.0 && after == nil
+		done := board == 2.0 && before == 1.0 && after == 2.0
+		if !old && !done || err == nil && !done {
+			t.Errorf("died after %d calls (%v): board %v, the item that leaves %v, the item that comes %v", calls, err, board, before, after)
+		}
+		if done {
+			published++
+		}
+		// A different content than the dead publish meant: its marks must not count.
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
+		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		wantChanged := done // when the old state stayed, the wanted content is the live one
+		if r["changed"] != wantChanged {
+			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
+		}
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "title": "Live 2"})
+		r = call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]; got != r["publishedVersion"] {
+			t.Errorf("after %d calls: the live item reads %v on version %v", calls, got, r["publishedVersion"])
+		}
+		got := call(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
+		if done && got != 2.0 || old && got != nil {
+			t.Errorf("after %d calls: the item that never stayed reads %v", calls, got)
+		}
+	}
+}
+
+// Ensure publishes that race, and edits between them, leave a board whose live items are those of its live version.
+func TestPublishRaces(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	var itemIDs []any
+	for n := range 12 {
+		itemIDs = append(itemIDs, create(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
+	}
+	var wait sync.WaitGroup
+	for writer := range 4 {
+		wait.Go(func() {
+			for round := range 5 {
+				status := []string{"published", "draft"}[(writer+round)%2]
+				r := s.Call(t, key, "update_plan_item", map[string]any{"itemId": itemIDs[(writer*3+round)%12], "status": status})
+				if r.Status != http.StatusOK {
+					t.Errorf("update: %d %s", r.Status, r.Body)
+				}
+				_, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
+				if err != nil && err.Error() != "conflict: the board is being edited or published by others; try again" {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	final, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := 0.0
+	for _, i := range allItems(t, s, key) {
+		isLive := i["publishedVersion"] == final.PublishedVersion
+		if isLive != (i["status"] == "published") {
+			t.Errorf("%s is %v and reads version %v of %v", i["id"], i["status"], i["publishedVersion"], final.PublishedVersion)
+		}
+		if isLive {
+			live++
+		}
+	}
+	if live != final.ItemCount {
+		t.Errorf("%v items read as live, the publish counted %v", live, final.ItemCount)
+	}
+}

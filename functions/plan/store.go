@@ -1,0 +1,276 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// Store keeps boards, items and snapshots in the partition <company>#plan:
+//
+//	access                             key
+//	board; list of boards              board#<boardId>; the prefix board#, bounded
+//	item                               item#<itemId>
+//	items of a board, in order         GSI1 <company>#plan#board#<boardId> / sortOrder#createdAt#itemId
+//	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
+//	items of a board, consistent       the prefix item#, filtered: publishing must not miss an edit made just before
+//	is a slug taken; which are         slug#<boardId>#<slug>; its prefix
+//	live version of an item's board    heads: one attribute per board, read beside the item, which alone knows its board
+//	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+const (
+	area       = "plan"
+	boardKind  = "board"
+	itemKind   = "item"
+	slugKind   = "slug"
+	headsKind  = "heads"
+	chunkKind  = "snapshot"
+	noStatus   = "none" // the index partition of items without a status, which only an import can bring
+	roadmapRef = "roadmapId"
+)
+
+func key(companyID string, parts ...string) table.Key {
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
+}
+
+func boardKey(companyID, boardID string) table.Key { return key(companyID, boardKind, boardID) }
+
+func itemKey(companyID, itemID string) table.Key { return key(companyID, itemKind, itemID) }
+
+func slugKey(companyID, boardID, slug string) table.Key {
+	return key(companyID, slugKind, boardID, slug)
+}
+
+func boardPartition(companyID, boardID string, narrower ...string) string {
+	return table.Partition(companyID, area, append([]string{boardKind, boardID}, narrower...)...)
+}
+
+// storedBoard is a board with where its live snapshot is.
+type storedBoard struct {
+	Board
+
+	SnapshotVersion *float64 `store:"snapshotVersion"`
+	SnapshotID      *string  `store:"snapshotId"`
+	SnapshotChunks  *float64 `store:"snapshotChunks"`
+	SnapshotDigest  *string  `store:"snapshotDigest"`
+	Claim           *string  `store:"claim"` // the snapshot that a publish is about to commit
+}
+
+func keysOfBoard(b storedBoard) table.Keys { return table.Keys{Key: boardKey(b.CompanyID, b.ID)} }
+
+// storedItem is an item as stored: its PublishedVersion is null, because it follows from the marks and the board.
+type storedItem struct {
+	Item
+	marks
+
+	Rev int64 `store:"rev"`
+}
+
+func (i storedItem) seen(current *float64) Item {
+	i.PublishedVersion = i.publishedVersion(current)
+	return i.Item
+}
+
+func itemOrder(i Item) string {
+	return table.Join(table.SortNumber(i.SortOrder), table.SortTime(i.CreatedAt), i.ID)
+}
+
+func keysOfItem(i storedItem) table.Keys {
+	status, order := noStatus, itemOrder(i.Item)
+	if i.Status != nil {
+		status = string(*i.Status)
+	}
+	return table.Keys{Key: itemKey(i.CompanyID, i.ID), Index: [3]table.Key{
+		{PK: boardPartition(i.CompanyID, i.RoadmapID), SK: order},
+		{PK: boardPartition(i.CompanyID, i.RoadmapID, status), SK: order},
+	}}
+}
+
+// reservation makes a slug unique on its board: a record under the slug that names its item.
+type reservation struct {
+	ItemID string `store:"itemId"`
+}
+
+// Boards returns all boards of the company, in no order.
+func (s Store) Boards(ctx context.Context, companyID string) ([]Board, error) {
+	return table.Whole[Board](ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(boardKind, "")})
+}
+
+func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoard, error) {
+	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
+}
+
+// heads returns the live version of each board of the company, null for boards that were never published.
+func (s Store) heads(ctx context.Context, companyID string) (func(boardID string) *float64, error) {
+	stored, err := table.GetItem(ctx, s.table, key(companyID, headsKind))
+	if err != nil {
+		return nil, err
+	}
+	return func(boardID string) *float64 {
+		var head struct {
+			Version *float64 `store:"version"`
+		}
+		if stored[boardID] != nil {
+			if err := table.Decode(table.Item{"version": stored[boardID]}, &head); err != nil {
+				return nil
+			}
+		}
+		return head.Version
+	}, nil
+}
+
+// Items returns a page of a board's items. fault.ErrNotFound when there is no such board.
+func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
+	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
+	if status != nil {
+		q.Index, q.Partitions = table.GSI2, []string{boardPartition(companyID, boardID, string(*status))}
+	}
+	var stored []storedItem
+	var b storedBoard
+	err = both(
+		func() (err error) { stored, next, err = table.List[storedItem](ctx, s.table, q); return err },
+		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
+	)
+	for _, i := range stored {
+		page = append(page, i.seen(b.PublishedVersion))
+	}
+	return page, next, err
+}
+
+// Item returns an item. fault.ErrNotFound when there is none.
+func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
+	var stored storedItem
+	var head func(string) *float64
+	err := both(
+		func() (err error) {
+			stored, err = table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
+			return err
+		},
+		func() (err error) { head, err = s.heads(ctx, companyID); return err },
+	)
+	if err != nil {
+		return Item{}, err
+	}
+	return stored.seen(head(stored.RoadmapID)), nil
+}
+
+// ModifyItem changes an item by compare-and-set (table.Modify).
+func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item)) (Item, error) {
+	var stored storedItem
+	var head func(string) *float64
+	err := both(
+		func() (err error) {
+			stored, err = table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
+				change(&i.Item)
+				return nil
+			})
+			return err
+		},
+		func() (err error) { head, err = s.heads(ctx, companyID); return err },
+	)
+	if err != nil {
+		return Item{}, err
+	}
+	return stored.seen(head(stored.RoadmapID)), nil
+}
+
+// CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
+// slug is taken on it.
+func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, error) {
+	err := s.table.Transact(ctx,
+		s.table.CheckExists(boardKey(companyID, i.RoadmapID)),
+		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
+		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i, Rev: 1}),
+	)
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		if _, noBoard := canceled.Failed(0); noBoard {
+			return Item{}, fault.ErrNotFound
+		}
+		return Item{}, errSlugTaken
+	}
+	return i, err
+}
+
+var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
+
+// slugAttemptsMax bounds how often another writer may take the slug that was found free.
+const slugAttemptsMax = 20
+
+// CreateItemWithFreeSlug writes a new item under the base slug, or under base-2, base-3 and so on when it is taken.
+func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
+	i.Slug = base
+	for range slugAttemptsMax {
+		created, err := s.CreateItem(ctx, companyID, i)
+		if !errors.Is(err, errSlugTaken) {
+			return created, err
+		}
+		if i.Slug, err = s.freeSlug(ctx, companyID, i.RoadmapID, base); err != nil {
+			return Item{}, err
+		}
+	}
+	return Item{}, table.ErrContended
+}
+
+func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string) (string, error) {
+	stem := base + "-"
+	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // numbers shorten a long base, each to its own length
+	}
+	taken := map[string]bool{}
+	prefix := slugKey(companyID, boardID, stem).SK
+	type record struct {
+		SK string `store:"sk"`
+	}
+	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(page []record) error {
+		for _, r := range page {
+			taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
+		}
+		return nil
+	})
+	n := 2
+	for taken[numberedSlug(base, n)] {
+		n++
+	}
+	return numberedSlug(base, n), err
+}
+
+// DeleteItem deletes an item and frees its slug. fault.ErrNotFound when there is none.
+func (s Store) DeleteItem(ctx context.Context, companyID, itemID string) error {
+	for range slugAttemptsMax {
+		i, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
+		if err != nil {
+			return err
+		}
+		err = s.table.Transact(ctx,
+			s.table.WriteDelete(itemKey(companyID, itemID), "rev = :rev", nil, table.Item{":rev": table.Number(i.Rev)}),
+			s.table.WriteDelete(slugKey(companyID, i.RoadmapID, i.Slug), "attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(itemID)}),
+		)
+		var canceled *table.CanceledError
+		if !errors.As(err, &canceled) {
+			return err
+		}
+		if stored, failed := canceled.Failed(0); failed && len(stored) == 0 {
+			return fault.ErrNotFound
+		}
+	}
+	return table.ErrContended
+}
+
+// both runs two calls at the same time and returns the first error in their order.
+func both(a, b func() error) error {
+	var wait sync.WaitGroup
+	var second error
+	wait.Go(func() { second = b() })
+	first := a()
+	wait.Wait()
+	return errors.Join(first, second)
+}

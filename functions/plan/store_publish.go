@@ -1,0 +1,277 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// Planned is what publishing a board would do.
+type Planned struct {
+	board   storedBoard
+	content snapshot
+	digest  string
+	items   []storedItem
+	difference
+}
+
+func (p Planned) changes() bool {
+	b := p.board
+	return b.PublishedVersion == nil || b.PublishedAt == nil || b.SnapshotDigest == nil || *b.SnapshotDigest != p.digest
+}
+
+func (p Planned) next() float64 {
+	if p.board.PublishedVersion == nil {
+		return 1
+	}
+	return *p.board.PublishedVersion + 1
+}
+
+// Plan reads a board and what publishing it would do, strongly consistent. fault.ErrNotFound when there is no such board.
+func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, error) {
+	p, err := s.collect(ctx, companyID, boardID)
+	if err != nil {
+		return p, err
+	}
+	live, err := s.live(ctx, p.board)
+	if err != nil {
+		return p, err
+	}
+	p.difference = p.content.compare(live, p.board.PublishedVersion, p.items)
+	return p, nil
+}
+
+// collect reads a board and all of its items.
+func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planned, err error) {
+	err = both(
+		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
+		func() (err error) {
+			p.items, err = table.Whole[storedItem](ctx, s.table, table.Collection{
+				Partition: key(companyID).PK, Prefix: table.Join(itemKind, ""), Consistent: true,
+				Filter: table.Filter{roadmapRef: table.String(boardID)},
+			})
+			return err
+		},
+	)
+	if err != nil {
+		return p, err
+	}
+	p.content = takeSnapshot(p.items)
+	p.digest, err = p.content.digest()
+	return p, err
+}
+
+// publishAttemptsMax bounds how often a publish begins again because the board was edited or published meanwhile.
+const publishAttemptsMax = 8
+
+// errOvertaken says that another publish of the board, or an edit, came between.
+var errOvertaken = errors.New("overtaken")
+
+// Publish makes the board's published items visible, all at once and whole, whenever the process dies:
+//
+//  1. collect the items; check may refuse what they are;
+//  2. claim the board, so that nobody who claimed before can go on, and write the snapshot under the next version,
+//     where no reader looks yet;
+//  3. collect again: when nothing moved, both collections are the state of one moment between them;
+//  4. prepare the marks of the items that come or go, which no reader counts yet (see marks);
+//  5. move the board's pointer and version in one transaction: from here on everyone sees all of it.
+//
+// fault.ErrNotFound when there is no such board, fault.Conflict when others kept editing or publishing it.
+func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
+	for attempt := range publishAttemptsMax {
+		p, err := s.Plan(ctx, companyID, boardID)
+		if err != nil {
+			return Publication{}, err
+		}
+		if err := check(p.digest); err != nil {
+			return Publication{}, err
+		}
+		if !p.changes() {
+			return p.result(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
+		}
+		done, err := s.publish(ctx, p)
+		if !errors.Is(err, errOvertaken) {
+			return done, err
+		}
+		pause := 20 * time.Millisecond << min(attempt, 4)
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return Publication{}, ctx.Err()
+		}
+	}
+	return Publication{}, fault.New(fault.Conflict, "the board is being edited or published by others; try again")
+}
+
+func (p Planned) result(version float64, at string, changed bool) Publication {
+	return Publication{
+		BoardID: p.board.ID, PublishedVersion: version, PublishedAt: at, Changed: changed, ItemCount: float64(len(p.content)),
+		Added: p.added, Updated: p.updated, Removed: p.removed, UnchangedCount: float64(p.unchanged), digest: p.digest,
+	}
+}
+
+func (s Store) publish(ctx context.Context, p Planned) (Publication, error) {
+	version, snapshotID := p.next(), s.table.NewID("snp")
+	chunks, err := s.chunks(p.board.CompanyID, p.board.ID, version, snapshotID, p.content)
+	if err != nil {
+		return Publication{}, err
+	}
+	at, err := s.commit(ctx, p, version, snapshotID, chunks)
+	if errors.Is(err, errOvertaken) {
+		if err := s.dropChunks(ctx, p.board, version, snapshotID); err != nil {
+			return Publication{}, err
+		}
+	}
+	if err != nil {
+		return Publication{}, err
+	}
+	p.difference = p.difference.committed(version)
+	return p.result(version, at, true), nil
+}
+
+// commit does steps 2 to 5 of Publish. Every error leaves the board as it was.
+func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []table.Item) (at string, err error) {
+	err = both(
+		func() error { return s.claim(ctx, p.board, snapshotID) },
+		func() error { return s.table.Put(ctx, chunks) },
+	)
+	if err != nil {
+		return "", err
+	}
+	if p.board.Claim != nil { // that publish died or lost to us: it can never commit, so what it wrote can go
+		if err := s.dropChunks(ctx, p.board, version, *p.board.Claim); err != nil {
+			return "", err
+		}
+	}
+	again, err := s.collect(ctx, p.board.CompanyID, p.board.ID)
+	if err != nil {
+		return "", err
+	}
+	if again.digest != p.digest {
+		return "", errOvertaken
+	}
+	if err := s.prepareMarks(ctx, again, version, snapshotID); err != nil {
+		return "", err
+	}
+	at = s.table.Now()
+	return at, s.move(ctx, p, version, snapshotID, len(chunks), at)
+}
+
+// claim makes this snapshot the only one that can be committed next, in place of the claim that was read. Whoever
+// claimed before finds out at its own commit.
+func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) error {
+	values := table.Item{":claim": table.String(snapshotID)}
+	version, claim := "attribute_not_exists(publishedVersion)", "attribute_not_exists(claim)"
+	if b.PublishedVersion != nil {
+		version, values[":version"] = "publishedVersion = :version", table.Float(*b.PublishedVersion)
+	}
+	if b.Claim != nil {
+		claim, values[":old"] = "claim = :old", table.String(*b.Claim)
+	}
+	return overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
+		"SET claim = :claim", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)))
+}
+
+// prepareMarks writes the marks that this version changes, in transactions that only the holder of the claim can do.
+// An item that was deleted meanwhile needs none.
+func (s Store) prepareMarks(ctx context.Context, p Planned, version float64, snapshotID string) error {
+	live := make(map[string]bool, len(p.content))
+	for _, i := range p.content {
+		live[i.ID] = true
+	}
+	var writes []table.Write
+	for _, i := range p.items {
+		if prepared, changed := i.prepare(p.board.PublishedVersion, version, live[i.ID]); changed {
+			writes = append(writes, s.writeMarks(itemKey(i.CompanyID, i.ID), prepared))
+		}
+	}
+	holds := s.table.WriteCheck(boardKey(p.board.CompanyID, p.board.ID), "claim = :claim", nil, table.Item{":claim": table.String(snapshotID)})
+	for len(writes) > 0 {
+		n := min(len(writes), table.TransactionMax-1)
+		err := s.table.Transact(ctx, append([]table.Write{holds}, writes[:n]...)...)
+		var canceled *table.CanceledError
+		if errors.As(err, &canceled) {
+			if _, lost := canceled.Failed(0); lost {
+				return errOvertaken
+			}
+			kept := writes[:0:0]
+			for m, w := range writes {
+				if _, deleted := canceled.Failed(m + 1); m >= n || !deleted {
+					kept = append(kept, w)
+				}
+			}
+			writes = kept
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("prepare marks: %w", err)
+		}
+		writes = writes[n:]
+	}
+	return nil
+}
+
+func (s Store) writeMarks(at table.Key, m marks) table.Write {
+	values := table.Item{}
+	for name, value := range table.Encode(m) {
+		values[":"+name] = value
+	}
+	update := "SET live = :live, preparedVersion = :preparedVersion, preparedLive = :preparedLive"
+	if m.LastVersion != nil {
+		update += ", lastVersion = :lastVersion"
+	}
+	return s.table.WriteUpdate(at, update, "attribute_exists(pk)", nil, values)
+}
+
+// move points the board at the snapshot, if the claim still is ours.
+func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID string, chunks int, at string) error {
+	b := p.board
+	return overtaken(s.table.Transact(ctx,
+		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
+			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim ADD rev :one",
+			"claim = :claim", nil, table.Item{
+				":version": table.Float(version), ":at": table.String(at), ":claim": table.String(snapshotID),
+				":chunks": table.Number(int64(chunks)), ":digest": table.String(p.digest), ":one": table.Number(1),
+			}),
+		s.writeHead(b.CompanyID, b.ID, version),
+	))
+}
+
+// writeHead tells the readers of single items which version their board is at.
+func (s Store) writeHead(companyID, boardID string, version float64) table.Write {
+	return s.table.WriteUpdate(key(companyID, headsKind), "SET #board = :version", "",
+		map[string]string{"#board": boardID}, table.Item{":version": table.Float(version)})
+}
+
+// dropChunks deletes the chunks of a snapshot that can never be committed.
+func (s Store) dropChunks(ctx context.Context, b storedBoard, version float64, snapshotID string) error {
+	first := chunkKey(b.CompanyID, b.ID, version, snapshotID, 0)
+	type record struct {
+		SK string `store:"sk"`
+	}
+	found, err := table.Whole[record](ctx, s.table, table.Collection{Partition: first.PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true})
+	if err != nil {
+		return fmt.Errorf("drop chunks: %w", err)
+	}
+	keys := make([]table.Key, len(found))
+	for n, r := range found {
+		keys[n] = table.Key{PK: first.PK, SK: r.SK}
+	}
+	if err := s.table.Delete(ctx, keys); err != nil {
+		return fmt.Errorf("drop chunks: %w", err)
+	}
+	return nil
+}
+
+func overtaken(err error) error {
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		return errOvertaken
+	}
+	return err
+}

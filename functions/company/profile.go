@@ -22,20 +22,20 @@ type Company struct {
 	Timezone         *string       `json:"timezone" doc:"IANA time-zone name"`
 	EmailDomain      *string       `json:"emailDomain"`
 	OnboardingStatus *Onboarding   `json:"onboardingStatus"`
-	CreatedAt        *string       `json:"createdAt"`
-	UpdatedAt        *string       `json:"updatedAt"`
+	CreatedAt        *string       `json:"createdAt" format:"date-time"`
+	UpdatedAt        *string       `json:"updatedAt" format:"date-time"`
 }
 
 // Stage is how far the company is.
 type Stage string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Stage) Values() []string { return []string{"idea", "mvp", "growth", "scale"} }
 
 // TeamSize is how many people work at the company (decisions.md §7).
 type TeamSize string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (TeamSize) Values() []string {
 	return []string{"1", "2-10", "11-50", "51-200", "201-500", "501-1000", "1001-5000", "5001+"}
 }
@@ -43,13 +43,13 @@ func (TeamSize) Values() []string {
 // TargetMarket is whom the company sells to.
 type TargetMarket string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (TargetMarket) Values() []string { return []string{"b2b", "b2c", "b2b2c"} }
 
 // Onboarding is how far the company has come in setting up its workspace (decisions.md §7).
 type Onboarding string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Onboarding) Values() []string {
 	return []string{"not_started", "in_progress", "complete", "skipped"}
 }

@@ -36,7 +36,7 @@ const (
 	StatusArchived  Status = "archived"
 )
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Status) Values() []string {
 	return []string{string(StatusDraft), string(StatusInReview), string(StatusPublished), string(StatusArchived)}
 }

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"growthworkspace/shared/schema"
 )
 
-// cursorChars bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
-const cursorChars = 1600
-
+// positionBytes bounds a position, which is a sort key or a part of one: DynamoDB takes 1,024 bytes.
 const positionBytes = 1000
 
 // cursorScope is what a cursor is bound to: the operation and the values of its filters and path parameters.
@@ -54,17 +54,19 @@ func (c cursorScope) decode(cursor string) (position string, ok bool) {
 	return t.Position, true
 }
 
-// bindCursors replaces the cursor of an input by its position. It runs when all filters are known.
-func (b *binder) bindCursors() {
-	for i := range b.op.Input {
-		f := &b.op.Input[i]
-		target := b.out.input.FieldByIndex(f.index)
+// bindCursor replaces the cursor of an input by its position. It runs when all filters are known.
+func bindCursor(op *Operation, b *schema.Binder) cursorScope {
+	scope := cursorScope{op.ID, b.Filters}
+	for i := range op.Input {
+		f := &op.Input[i]
+		target := f.Of(b.Input)
 		if cursor, ok := target.Interface().(Cursor); ok && cursor != "" {
-			position, ok := b.out.list.decode(string(cursor))
+			position, ok := scope.decode(string(cursor))
 			if !ok {
-				b.problem(string(f.In)+"."+f.Name, "is not a cursor of this list with these filters; start without one")
+				b.Problem(string(f.In)+"."+f.Name, "is not a cursor of this list with these filters; start without one")
 			}
 			target.SetString(position)
 		}
 	}
+	return scope
 }

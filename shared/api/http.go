@@ -15,6 +15,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/schema"
 )
 
 // bodyBytesMax is the largest body of a request (decisions.md §9).
@@ -141,43 +142,36 @@ type httpArguments struct {
 }
 
 func (h httpArguments) bind(op *Operation) bound {
-	b := newBinder(op)
+	b := schema.NewBinder(op.input)
 	body, problems, tooLarge := h.body(op)
 	if tooLarge {
-		b.out.err = fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)
-		return b.out
+		return bound{err: fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)}
 	}
-	b.problems = append(b.problems, problems...)
-	query := h.query(b)
+	b.Problems = append(b.Problems, problems...)
+	query := h.query(op, b)
 	for i := range op.Input {
 		f := &op.Input[i]
 		switch f.In {
-		case InPath:
-			b.set(f, argument{text: h.parameters[f.Name], raw: true}, true)
-		case InQuery:
+		case schema.InPath:
+			b.Text(f, h.parameters[f.Name], true)
+		case schema.InQuery:
 			text, ok := query[f.Name]
-			b.set(f, argument{text: text, raw: true}, ok)
-		case InHeader:
+			b.Text(f, text, ok)
+		case schema.InHeader:
 			values := h.request.Header.Values(f.Name)
-			b.set(f, argument{text: strings.Join(values, ", "), raw: true}, len(values) > 0)
-		case InBody:
-			if body == nil {
-				continue // what is wrong with the body as a whole has been said
+			b.Text(f, strings.Join(values, ", "), len(values) > 0)
+		case schema.InBody:
+			if body != nil { // else what is wrong with the body as a whole has been said
+				b.JSON(f, body)
 			}
-			value, ok := body.get(f.Name)
-			b.set(f, argument{json: value}, ok)
 		}
 	}
-	b.unknown(op.Input, InBody, "body", body)
-	b.bindCursors()
-	if len(b.problems) > 0 {
-		b.out.err = &fault.Error{Code: fault.BadRequest, Messages: b.problems}
-	}
-	return b.out
+	b.Unknown(op.Input, schema.InBody, "body", body)
+	return bind(op, b)
 }
 
 // body reads the body as an object. nil when there is none: that is a problem where the operation takes one.
-func (h httpArguments) body(op *Operation) (o object, problems []string, tooLarge bool) {
+func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, tooLarge bool) {
 	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
 	if err != nil {
 		return nil, []string{"body: could not be read to its end"}, false
@@ -186,7 +180,7 @@ func (h httpArguments) body(op *Operation) (o object, problems []string, tooLarg
 		return nil, nil, true
 	}
 	if len(text) == 0 {
-		if slices.ContainsFunc(op.Input, func(f Field) bool { return f.In == InBody }) {
+		if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 			return nil, []string{"body: is required, a JSON object"}, false
 		}
 		return nil, nil, false
@@ -195,12 +189,12 @@ func (h httpArguments) body(op *Operation) (o object, problems []string, tooLarg
 	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
 		return nil, []string{"header.Content-Type: must be application/json"}, false
 	}
-	o, problems = parseObject(text, "body")
+	o, problems = schema.ParseObject(text, "body")
 	return o, problems, false
 }
 
 // query reads the query strictly: net/url drops what is malformed and keeps the first of what is repeated.
-func (h httpArguments) query(b *binder) map[string]string {
+func (h httpArguments) query(op *Operation, b *schema.Binder) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(h.request.URL.RawQuery, "&") {
 		if pair == "" {
@@ -213,11 +207,11 @@ func (h httpArguments) query(b *binder) map[string]string {
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			b.problem("query", "%q is malformed", pair)
-		case b.op.field(InQuery, name) == nil:
-			b.problem(place, "unknown parameter")
+			b.Problem("query", "%q is malformed", pair)
+		case op.field(schema.InQuery, name) == nil:
+			b.Problem(place, "unknown parameter")
 		case repeated:
-			b.problem(place, "is there twice")
+			b.Problem(place, "is there twice")
 		}
 		if err1 == nil && err2 == nil {
 			out[name] = value

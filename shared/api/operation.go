@@ -9,6 +9,7 @@ import (
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/schema"
 )
 
 // Effect says what an operation does to the records; retries, tool annotations and quotas follow from it.
@@ -37,7 +38,7 @@ type Spec struct {
 // Operation is a declared operation with its types and its function.
 type Operation struct {
 	Spec
-	Input  []Field // where each argument is, and what it may be
+	Input  []schema.Field // where each argument is, and what it may be
 	Output reflect.Type
 
 	segments []string
@@ -55,7 +56,7 @@ type Caller struct {
 var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|preview|push|rotate|revoke)_[a-z]+(_[a-z]+)*$`)
 
 // Define declares an operation. In is a flat struct whose fields carry a path, query, header or json tag, which says
-// where the argument is (see Field). Out is a record, or a List of them. Define panics on a declaration that is not
+// where the argument is (see schema.Field). Out is a record, or a List of them. Define panics on a declaration that is not
 // sound: that is found when the program starts, never at a request.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
@@ -67,7 +68,7 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 			return fn(ctx, caller, in.Interface().(In))
 		},
 	}
-	op.Input = fieldsOf(op.input)
+	op.Input = schema.Fields(op.input)
 	if op.Class == "" {
 		op.Class = ratelimit.Read
 		if op.Effect != Read {
@@ -95,15 +96,15 @@ func (op Operation) check() error {
 	}
 	for _, s := range op.segments {
 		name, isParameter := parameter(s)
-		if isParameter && name != companyParameter && op.field(InPath, name) == nil {
+		if isParameter && name != companyParameter && op.field(schema.InPath, name) == nil {
 			return fmt.Errorf("no input field for {%s}", name)
 		}
 	}
 	for _, f := range op.Input {
-		if f.In == InPath && !strings.Contains(op.Path, "{"+f.Name+"}") {
+		if f.In == schema.InPath && !strings.Contains(op.Path, "{"+f.Name+"}") {
 			return fmt.Errorf("no {%s} in the path", f.Name)
 		}
-		if f.In == InBody && (op.Method == "GET" || op.Method == "DELETE") {
+		if f.In == schema.InBody && (op.Method == "GET" || op.Method == "DELETE") {
 			return fmt.Errorf("a %s has no body", op.Method)
 		}
 	}
@@ -116,7 +117,7 @@ func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[
 // Company tells whether the path names the company; the one operation that does not lists the key's.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
-func (op Operation) field(in Place, name string) *Field {
+func (op Operation) field(in schema.Place, name string) *schema.Field {
 	for i := range op.Input {
 		if op.Input[i].In == in && op.Input[i].Name == name {
 			return &op.Input[i]
@@ -133,6 +134,9 @@ func parameter(segment string) (name string, ok bool) {
 	}
 	return "", false
 }
+
+// Cursor is the type of the input field that a list goes on from: the position that NewList was given, or empty.
+type Cursor = schema.Cursor
 
 // List is the answer of every list: an object with items and nothing else (spec.md, Endpoints 5). Where the page ends
 // is told in headers, because the body has no room for it (decisions.md §8).

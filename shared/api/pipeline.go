@@ -1,11 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -16,6 +19,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/meter"
 	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/schema"
 )
 
 // handlerTimeout bounds one call: below the function's 10 s and the gateway's 29 s, so that the caller always gets our
@@ -30,6 +34,29 @@ type Keys interface {
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error)
 	// Verify does the same without requiring a scope or counting the request.
 	Verify(ctx context.Context, token auth.Token, class ratelimit.Class) (ratelimit.State, error)
+}
+
+// Arguments are what a call brings, in the form of its transport: an HTTP request or the arguments of a tool.
+type Arguments interface {
+	// bind reads the arguments of an operation.
+	bind(op *Operation) bound
+}
+
+// bound is an input, checked in full. When err is set or it is missing, the input must not be used.
+type bound struct {
+	input   reflect.Value
+	err     *fault.Error // bad_request with every problem, or payload_too_large
+	missing bool         // an id in the path that no record can have: not_found, once the rest is in order
+	list    cursorScope  // what a cursor of this call is bound to
+}
+
+// bind ends the binding of every transport.
+func bind(op *Operation, b *schema.Binder) bound {
+	out := bound{input: b.Input, missing: b.Missing, list: bindCursor(op, b)}
+	if len(b.Problems) > 0 {
+		out.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
+	}
+	return out
 }
 
 // Call is one call of an operation, from any transport. HTTP and MCP end here, so that neither can do what the other
@@ -241,4 +268,15 @@ func (a *API) write(r *logRecord, answer Answer, spent meter.Total, took time.Du
 		level = slog.LevelError
 	}
 	a.log.LogAttrs(context.Background(), level, "request", attributes...)
+}
+
+// encodeJSON spells an answer. HTML characters are left as they are: the content is JSON, not a page.
+func encodeJSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
 )
 
 // Response is an answer, with its body decoded where it is JSON.
@@ -98,13 +99,13 @@ func (s *Service) Call(t *testing.T, key, operation string, arguments map[string
 			text = string(encoded)
 		}
 		switch place(op, name) {
-		case api.InPath:
+		case schema.InPath:
 			target = strings.ReplaceAll(target, "{"+name+"}", url.PathEscape(text))
-		case api.InQuery:
+		case schema.InQuery:
 			query.Set(name, text)
-		case api.InHeader:
+		case schema.InHeader:
 			header = append(header, name, text)
-		case api.InBody:
+		case schema.InBody:
 			body[name] = value
 		}
 	}
@@ -134,16 +135,16 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 }
 
 // place is where an argument goes; one that the operation does not have goes where a caller would try it.
-func place(op api.Operation, name string) api.Place {
+func place(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {
 			return f.In
 		}
 	}
 	if op.Method == http.MethodGet || op.Method == http.MethodDelete {
-		return api.InQuery
+		return schema.InQuery
 	}
-	return api.InBody
+	return schema.InBody
 }
 
 // equalJSON compares a decoded value with an expectation that may be written in Go's own types.

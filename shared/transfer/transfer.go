@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/schema"
 )
 
 // Type is one type of record as a line of an import names it.
@@ -40,7 +40,7 @@ func Define[T any](name, prefix string, check func(*T) []string,
 		Name: name,
 		check: func(text json.RawMessage) (any, []string) {
 			var record T
-			problems := api.DecodeRecord(withoutCompany(text, reflect.TypeFor[T]()), &record)
+			problems := schema.DecodeRecord(withoutCompany(text, reflect.TypeFor[T]()), &record)
 			if prefix != "" && len(problems) == 0 {
 				if s := reflect.ValueOf(record).FieldByName("ID").String(); !id.Valid(prefix, s) {
 					problems = append(problems, fmt.Sprintf("record.id: must be %s_ and 1 to 40 characters of 0-9 and a-z", prefix))

@@ -34,7 +34,7 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 	if err != nil {
 		return Key{}, "", err
 	}
-	if err := s.table.Insert(ctx, keysOf(key), key); err != nil {
+	if err := s.add(ctx, key); err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
 	}
 	return key.Key, secret, nil
@@ -123,12 +123,11 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 		return Key{}, "", err
 	}
 	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = old.ReadQuota, old.WriteQuota, old.PubQuota, old.PushQuota
-	fresh.SuspendedAt = old.SuspendedAt
 	ends := timestamp.Format(now.Add(overlap))
 	if old.ExpiresAt != nil {
 		ends = min(ends, *old.ExpiresAt)
 	}
-	err = s.table.Transact(ctx, s.table.WriteNew(keysOf(fresh), fresh), s.table.WriteUpdate(keyKey(companyID, keyID),
+	err = s.add(ctx, fresh, s.table.WriteUpdate(keyKey(companyID, keyID),
 		"SET replacedBy = :by, expiresAt = :ends ADD rev :one", "attribute_not_exists(replacedBy) AND attribute_not_exists(revokedAt)", nil,
 		table.Item{":by": table.String(fresh.ID), ":ends": table.String(ends), ":one": table.Number(1)}))
 	if err != nil {
@@ -153,37 +152,6 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class rat
 		}
 		return nil
 	})
-}
-
-// Suspend refuses all of the company's keys with 403 until Resume; it returns how many there are.
-func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
-	return s.each(ctx, companyID, func(k *storedKey) error {
-		if k.SuspendedAt == nil {
-			k.SuspendedAt = text(timestamp.Format(s.now()))
-		}
-		return nil
-	})
-}
-
-// Resume ends a suspension.
-func (s *Store) Resume(ctx context.Context, companyID string) (int, error) {
-	return s.each(ctx, companyID, func(k *storedKey) error {
-		k.SuspendedAt = nil
-		return nil
-	})
-}
-
-func (s *Store) each(ctx context.Context, companyID string, change func(*storedKey) error) (int, error) {
-	keys, err := s.all(ctx, companyID)
-	if err != nil {
-		return 0, err
-	}
-	for _, key := range keys {
-		if _, err := s.modify(ctx, companyID, key.ID, change); err != nil {
-			return 0, fmt.Errorf("key %s: %w", key.ID, err)
-		}
-	}
-	return len(keys), nil
 }
 
 func (s *Store) modify(ctx context.Context, companyID, keyID string, change func(*storedKey) error) (Key, error) {

@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"bytes"
@@ -12,15 +12,16 @@ import (
 // lone surrogates (replaced), and null for absent. So a body is read into a tree first, by this file, and the fields
 // are filled from the tree, by their exact names.
 
-// object is a JSON object in the order in which it was sent. Values are nil, bool, string, json.Number, []any or object.
-type object []member
+// Object is a JSON object in the order in which it was sent. Values are nil, bool, string, json.Number, []any or Object.
+type Object []member
 
 type member struct {
 	name  string
 	value any
 }
 
-func (o object) get(name string) (value any, ok bool) {
+// Get returns the value of a property.
+func (o Object) Get(name string) (value any, ok bool) {
 	for _, m := range o {
 		if m.name == name {
 			return m.value, true
@@ -29,8 +30,8 @@ func (o object) get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// parseObject reads a JSON object. What is wrong with the text as a whole is one problem; repeated keys are all named.
-func parseObject(text []byte, place string) (object, []string) {
+// ParseObject reads a JSON object; place is what messages call it. What is wrong with the text as a whole is one problem; repeated keys are all named.
+func ParseObject(text []byte, place string) (Object, []string) {
 	if !utf8.Valid(text) {
 		return nil, []string{place + ": is not valid UTF-8"}
 	}
@@ -42,7 +43,7 @@ func parseObject(text []byte, place string) (object, []string) {
 	}
 	p := parser{decoder: json.NewDecoder(bytes.NewReader(text))}
 	p.decoder.UseNumber()
-	o, ok := p.value(place).(object)
+	o, ok := p.value(place).(Object)
 	if !ok {
 		return nil, []string{place + ": must be a JSON object"}
 	}
@@ -70,11 +71,11 @@ func (p *parser) value(place string) any {
 	}
 	switch token {
 	case json.Delim('{'):
-		o := object{}
+		o := Object{}
 		for p.decoder.More() {
 			token, _ := p.decoder.Token()
 			name, _ := token.(string)
-			if _, twice := o.get(name); twice {
+			if _, twice := o.Get(name); twice {
 				p.problems = append(p.problems, fmt.Sprintf("%s.%s: is there twice", place, name))
 			}
 			o = append(o, member{name, p.value(place + "." + name)})
@@ -115,15 +116,4 @@ func loneSurrogate(text []byte) bool {
 		high = 0xD800 <= unit && unit <= 0xDBFF
 	}
 	return high
-}
-
-// encodeJSON spells an answer. HTML characters are left as they are: the content is JSON, not a page.
-func encodeJSON(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"fmt"
@@ -66,19 +66,27 @@ type Field struct {
 // Enum is a closed list of values. Its zero value knows them.
 type Enum interface{ Values() []string }
 
-// Cursor is the position in a list that a request goes on from. Binding replaces the opaque text by the position that
-// the list returned; a text that is not a cursor of this operation with these filters is refused.
+// Cursor is the position in a list that a request goes on from. Package api replaces the opaque text that a caller
+// sends by the position that the list returned.
 type Cursor string
+
+// CursorChars bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
+const CursorChars = 1600
 
 // safeInteger is the largest whole number that every JSON reader keeps.
 const safeInteger = 1<<53 - 1
 
-func fieldsOf(t reflect.Type) []Field {
+// Of returns the place of the field's value in its struct.
+func (f *Field) Of(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
+
+// Fields reads the fields of an input struct. It panics on a struct that is no sound input: that is found when the
+// program starts.
+func Fields(t reflect.Type) []Field {
 	var out []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
-			for _, inner := range fieldsOf(f.Type) {
+			for _, inner := range Fields(f.Type) {
 				inner.index = append([]int{i}, inner.index...)
 				out = append(out, inner)
 			}
@@ -91,7 +99,7 @@ func fieldsOf(t reflect.Type) []Field {
 			}
 		}
 		if field.Name == "" {
-			panic(fmt.Sprintf("api: %s.%s has no name", t, f.Name))
+			panic(fmt.Sprintf("schema: %s.%s has no name", t, f.Name))
 		}
 		field.describe(f)
 		out = append(out, field)
@@ -119,7 +127,7 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.String:
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
-			f.Required, f.Max = false, pointerTo(cursorChars)
+			f.Required, f.Max = false, pointerTo(CursorChars)
 		}
 	case reflect.Int64:
 		f.Kind = Integer
@@ -138,19 +146,19 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.Slice:
 		f.Kind = Array
 		if f.Items == 0 {
-			panic("api: an array needs a bound: " + s.Name)
+			panic("schema: an array needs a bound: " + s.Name)
 		}
 		if t.Elem().Kind() == reflect.Struct {
-			f.Fields = fieldsOf(t.Elem())
+			f.Fields = Fields(t.Elem())
 		}
 	default:
-		panic(fmt.Sprintf("api: an input cannot hold a %s: %s", t, s.Name))
+		panic(fmt.Sprintf("schema: an input cannot hold a %s: %s", t, s.Name))
 	}
 	if f.Pattern != "" && patterns[f.Pattern] == nil || f.Format != "" && formats[f.Format] == nil {
-		panic("api: no such pattern or format: " + s.Name)
+		panic("schema: no such pattern or format: " + s.Name)
 	}
 	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && f.Format == "" {
-		panic("api: a text needs a bound: " + s.Name)
+		panic("schema: a text needs a bound: " + s.Name)
 	}
 }
 
@@ -161,7 +169,7 @@ func boundTag(s reflect.StructField, tag string) *float64 {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		panic(fmt.Sprintf("api: %s of %s: %v", tag, s.Name, err))
+		panic(fmt.Sprintf("schema: %s of %s: %v", tag, s.Name, err))
 	}
 	return &n
 }

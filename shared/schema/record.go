@@ -1,4 +1,4 @@
-package api
+package schema
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 // named, all of them. A record may be partial: what is absent or null is null, and only fields that cannot be null must
 // be there. Timestamps are normalised. It is for imports, whose records are more than any request may send.
 func DecodeRecord(text []byte, record any) (problems []string) {
-	o, problems := parseObject(text, "record")
+	o, problems := ParseObject(text, "record")
 	if o == nil {
 		return problems
 	}
@@ -32,7 +32,7 @@ func DecodeRecord(text []byte, record any) (problems []string) {
 			continue
 		}
 		known[name] = true
-		value, present := o.get(name)
+		value, present := o.Get(name)
 		if wrong := decodeField(f, target.FieldByIndex(f.Index), value, raw[name], present); wrong != "" {
 			problems = append(problems, "record."+name+": "+wrong)
 		}
@@ -110,7 +110,7 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 		}
 		target.SetBool(b)
 	default:
-		panic(fmt.Sprintf("api: a record cannot hold a %s", target.Type()))
+		panic(fmt.Sprintf("schema: a record cannot hold a %s", target.Type()))
 	}
 	return ""
 }

@@ -1,0 +1,65 @@
+package plan_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+)
+
+// intruder runs a function before the n-th call, while the caller waits.
+type intruder struct {
+	calls, at atomic.Int64
+	intrude   func()
+}
+
+func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
+	if i.calls.Add(1) == i.at.Load() {
+		i.intrude()
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Ensure that a publish which is overtaken by an edit and another publish, before any of its table calls, ends with a
+// board whose live items are those of its live version, and whose versions grew by one per change.
+func TestPublishIsOvertaken(t *testing.T) {
+	t.Parallel()
+	for at, reached := int64(1), true; reached; at++ {
+		s, key := start(t)
+		stays := create(t, s, key, map[string]any{"title": "Stays", "status": "published"})["id"]
+		goes := create(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
+		comes := create(t, s, key, map[string]any{"title": "Comes"})["id"]
+		always := func(string) error { return nil }
+
+		overtaking := &intruder{intrude: func() {
+			call(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
+			call(t, s, key, "update_plan_item", map[string]any{"itemId": comes, "status": "published"})
+			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+				t.Error(err)
+			}
+		}}
+		overtaking.at.Store(at)
+		slow := apitest.NewOver(t, plan.Operations, overtaking)
+		if _, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+			t.Errorf("before call %d: %v", at, err)
+		}
+		reached = overtaking.calls.Load() >= at
+		if !reached {
+			return
+		}
+		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		if board != 1.0 && board != 2.0 {
+			t.Errorf("before call %d: version %v after at most two changes", at, board)
+		}
+		for id, wantLive := range map[any]bool{stays: true, goes: false, comes: true} {
+			if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]; (got == board) != wantLive {
+				t.Errorf("before call %d: %v reads %v on version %v, want live %v", at, id, got, board, wantLive)
+			}
+		}
+		if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false {
+			t.Errorf("before call %d: changes are left: %v", at, p)
+		}
+	}
+}

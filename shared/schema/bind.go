@@ -1,0 +1,247 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"growthworkspace/shared/id"
+)
+
+// Binder fills one input from the arguments of a call and collects every problem on the way. A transport hands it each
+// field's argument, as a text or as a JSON value, and names what no field is for.
+type Binder struct {
+	Input    reflect.Value // the struct; not to be used when there are Problems or it is Missing
+	Problems []string      // each begins with the place of what is wrong
+	Missing  bool          // an id in the path that no record can have
+	Filters  []string      // what a cursor of this call is bound to: the values of path and query but for limit and cursor
+}
+
+// NewBinder returns a binder for an input of type t.
+func NewBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).Elem()} }
+
+// Problem notes what is wrong at a place.
+func (b *Binder) Problem(place, format string, args ...any) {
+	b.Problems = append(b.Problems, place+": "+fmt.Sprintf(format, args...))
+}
+
+// Text gives a field its argument from a path, a query or a header.
+func (b *Binder) Text(f *Field, text string, present bool) {
+	b.set(f, argument{text: text, raw: true}, present)
+}
+
+// JSON gives a field its argument from a JSON object.
+func (b *Binder) JSON(f *Field, from Object) {
+	value, present := from.Get(f.Name)
+	b.set(f, argument{json: value}, present)
+}
+
+// set gives one field its value, or its default when there is none.
+func (b *Binder) set(f *Field, a argument, present bool) {
+	place := string(f.In) + "." + f.Name
+	if !present {
+		if f.Required {
+			b.Problem(place, "is required")
+			return
+		}
+		if f.Default == "" {
+			return
+		}
+		a = argument{text: f.Default, raw: true}
+	}
+	if f.In == InPath && !id.Valid("", a.text) {
+		b.Missing = true
+		return
+	}
+	if f.In == InPath || f.In == InQuery && f.Name != "limit" && f.Name != "cursor" {
+		b.Filters = append(b.Filters, f.Name+"="+a.filterText())
+	}
+	b.assign(f, place, f.Of(b.Input), a)
+}
+
+func (b *Binder) assign(f *Field, place string, target reflect.Value, a argument) {
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
+	if !a.raw && a.json == nil {
+		b.Problem(place, "must not be null%s", clearHint(f))
+		return
+	}
+	switch f.Kind {
+	case String:
+		if s, ok := a.asText(); ok {
+			b.checkText(f, place, s)
+			target.SetString(s)
+			return
+		}
+	case Integer:
+		if n, ok := a.asInteger(); ok {
+			b.checkRange(f, place, float64(n))
+			target.SetInt(n)
+			return
+		}
+		b.Problem(place, "must be a whole number%s", f.rangeText())
+		return
+	case Number:
+		if n, ok := a.asNumber(); ok {
+			b.checkRange(f, place, n)
+			target.SetFloat(n)
+			return
+		}
+	case Boolean:
+		if v, ok := a.asBool(); ok {
+			target.SetBool(v)
+			return
+		}
+	case Array:
+		if list, ok := a.json.([]any); ok {
+			b.assignList(f, place, target, list)
+			return
+		}
+	case Map:
+		if o, ok := a.json.(Object); ok {
+			b.assignMap(f, place, target, o)
+			return
+		}
+	}
+	b.Problem(place, "must be %s %s", article(f.Kind), f.Kind)
+}
+
+func (b *Binder) assignList(f *Field, place string, target reflect.Value, list []any) {
+	if len(list) > f.Items || (f.Min != nil && len(list) < int(*f.Min)) {
+		b.Problem(place, "must have %s elements, has %d", f.countText(), len(list))
+		return
+	}
+	target.Set(reflect.MakeSlice(target.Type(), len(list), len(list)))
+	for i, v := range list {
+		at := fmt.Sprintf("%s[%d]", place, i)
+		if f.Fields != nil {
+			b.assignObject(f.Fields, at, target.Index(i), v)
+			continue
+		}
+		s, ok := v.(string)
+		if !ok {
+			b.Problem(at, "must be a string")
+			continue
+		}
+		if n := utf8.RuneCountInString(s); f.Each > 0 && n > f.Each {
+			b.Problem(at, "must have at most %d characters, has %d", f.Each, n)
+		}
+		target.Index(i).SetString(s)
+	}
+}
+
+func (b *Binder) assignObject(fields []Field, place string, target reflect.Value, v any) {
+	o, ok := v.(Object)
+	if !ok {
+		b.Problem(place, "must be an object")
+		return
+	}
+	b.Unknown(fields, InBody, place, o)
+	for i := range fields {
+		f := &fields[i]
+		at := place + "." + f.Name
+		if v, ok := o.Get(f.Name); ok {
+			b.assign(f, at, f.Of(target), argument{json: v})
+		} else if f.Required {
+			b.Problem(at, "is required")
+		}
+	}
+}
+
+func (b *Binder) assignMap(f *Field, place string, target reflect.Value, o Object) {
+	if f.Items > 0 && len(o) > f.Items {
+		b.Problem(place, "must have at most %d keys, has %d", f.Items, len(o))
+	}
+	values := reflect.MakeMap(target.Type())
+	for _, m := range o {
+		s, ok := m.value.(string)
+		if !ok {
+			b.Problem(place+"."+m.name, "must be a string")
+			continue
+		}
+		if n := max(utf8.RuneCountInString(s), utf8.RuneCountInString(m.name)); f.Each > 0 && n > f.Each {
+			b.Problem(place+"."+m.name, "must have at most %d characters, has %d", f.Each, n)
+		}
+		values.SetMapIndex(reflect.ValueOf(m.name), reflect.ValueOf(s))
+	}
+	target.Set(values)
+}
+
+// Unknown reports the properties that the operation does not have. Near misses are named, so that a wrong case is
+// found at a glance.
+func (b *Binder) Unknown(fields []Field, in Place, place string, o Object) {
+	for _, m := range o {
+		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
+			continue
+		}
+		hint := ""
+		for _, f := range fields {
+			if f.In == in && strings.EqualFold(f.Name, m.name) {
+				hint = "; did you mean " + f.Name + "?"
+			}
+		}
+		b.Problem(place+"."+m.name, "unknown property%s", hint)
+	}
+}
+
+func (b *Binder) checkText(f *Field, place, s string) {
+	switch n := utf8.RuneCountInString(s); {
+	case f.Enum != nil && !slices.Contains(f.Enum, s):
+		b.Problem(place, "must be one of %s", strings.Join(f.Enum, ", "))
+	case f.Min != nil && n < int(*f.Min):
+		b.Problem(place, "must have at least %d characters", int(*f.Min))
+	case f.Max != nil && n > int(*f.Max):
+		b.Problem(place, "must have at most %d characters, has %d", int(*f.Max), n)
+	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):
+		b.Problem(place, "must match %s", patterns[f.Pattern])
+	case f.Format != "":
+		if wrong := formats[f.Format](s); wrong != "" {
+			b.Problem(place, "%s", wrong)
+		}
+	}
+}
+
+func (b *Binder) checkRange(f *Field, place string, n float64) {
+	if (f.Min != nil && n < *f.Min) || (f.Max != nil && n > *f.Max) {
+		b.Problem(place, "must be%s", strings.TrimPrefix(f.rangeText(), ","))
+	}
+}
+
+func (f *Field) rangeText() string {
+	if f.Min == nil || f.Max == nil || *f.Max == safeInteger {
+		return ""
+	}
+	return fmt.Sprintf(", between %v and %v", *f.Min, *f.Max)
+}
+
+func (f *Field) countText() string {
+	if f.Min != nil {
+		return fmt.Sprintf("%v to %d", *f.Min, f.Items)
+	}
+	return fmt.Sprintf("at most %d", f.Items)
+}
+
+// clearHint says how a field is emptied, which is what null often was meant for.
+func clearHint(f *Field) string {
+	switch {
+	case f.Required:
+		return ""
+	case f.Kind == String && f.Enum == nil && f.Min == nil && f.Format == "":
+		return `; clear it with ""`
+	case f.Kind == Array:
+		return "; clear it with []"
+	}
+	return "; leave it out"
+}
+
+func article(k Kind) string {
+	if strings.ContainsRune("aeiou", rune(k[0])) {
+		return "an"
+	}
+	return "a"
+}

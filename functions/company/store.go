@@ -3,6 +3,9 @@ package company
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"growthworkspace/shared/table"
 )
 
@@ -10,14 +13,18 @@ import (
 //
 //	access        key
 //	get, modify   <company>#company / profile
+//	all           a scan, for the operator's command line only
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
 func profileKey(companyID string) table.Key {
-	return table.Key{PK: table.Partition(companyID, "company"), SK: "profile"}
+	return table.Key{PK: table.Partition(companyID, "company"), SK: profile}
 }
+
+// profile is the sort key of every profile, and of nothing else.
+const profile = "profile"
 
 func keysOf(c Company) table.Keys { return table.Keys{Key: profileKey(c.ID)} }
 
@@ -34,4 +41,31 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 // Create writes a new company. table.ErrExists when its id is taken.
 func (s Store) Create(ctx context.Context, c Company) error {
 	return s.table.Insert(ctx, keysOf(c), c)
+}
+
+// All returns every company of the table. It reads the whole table, because no index reaches over companies: it is for
+// the operator, and the functions' roles deny it.
+func (s Store) All(ctx context.Context) ([]Company, error) {
+	companies := []Company{}
+	in := &dynamodb.ScanInput{
+		FilterExpression:          aws.String("sk = :profile"),
+		ExpressionAttributeValues: table.Item{":profile": table.String(profile)},
+	}
+	for {
+		out, err := s.table.Scan(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range out.Items {
+			var c Company
+			if err := table.Decode(item, &c); err != nil {
+				return nil, err
+			}
+			companies = append(companies, c)
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return companies, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
 }

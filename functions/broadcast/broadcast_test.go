@@ -1,0 +1,168 @@
+package broadcast_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+func start(t *testing.T) *apitest.Service {
+	t.Helper()
+	return apitest.New(t, broadcast.Operations)
+}
+
+// record is a record as a line of an import has it.
+type record = map[string]any
+
+func transferOf(t *testing.T, s *apitest.Service, name string) transfer.Type {
+	t.Helper()
+	for _, typ := range broadcast.Transfers(s.Table) {
+		if typ.Name == name {
+			return typ
+		}
+	}
+	t.Fatalf("no type %s", name)
+	return transfer.Type{}
+}
+
+// load imports records into the test's company.
+func load(t *testing.T, s *apitest.Service, name string, records ...record) {
+	t.Helper()
+	typ := transferOf(t, s, name)
+	checked := make([]any, len(records))
+	for i, r := range records {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var problems []string
+		if checked[i], problems = typ.Check(text); len(problems) > 0 {
+			t.Fatalf("%s: %v", text, problems)
+		}
+	}
+	if err := typ.Write(t.Context(), s.CompanyID, checked); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func idsOf(items []map[string]any) []string {
+	out := []string{}
+	for _, item := range items {
+		out = append(out, item["id"].(string))
+	}
+	return out
+}
+
+// follow reads a list from its first page to its end by the cursors, page by page.
+func follow(t *testing.T, s *apitest.Service, key, target string) (pages [][]string) {
+	t.Helper()
+	for target != "" {
+		r := s.Send(t, key, "GET", target, "")
+		pages = append(pages, idsOf(r.Items(t)))
+		target = nextOf(t, r)
+	}
+	return pages
+}
+
+// nextOf is the target of the next page, empty at the end of the list.
+func nextOf(t *testing.T, r apitest.Response) string {
+	t.Helper()
+	link, more := r.Header.Get("Link"), r.Header.Get("Service-Has-More")
+	if (more == "true") != (link != "") {
+		t.Fatalf("Service-Has-More %q with Link %q", more, link)
+	}
+	var target string
+	if link != "" {
+		if _, err := fmt.Sscanf(link, "<%s", &target); err != nil {
+			t.Fatal(err)
+		}
+		target = target[:len(target)-len(">;")]
+	}
+	return target
+}
+
+// Ensure plans come newest first, null last, with the id to break ties, and page by any limit (decisions.md §1, §8).
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	const plans = "/v1/companies/{companyId}/broadcast/plans"
+	if r := s.Send(t, key, "GET", plans, ""); r.Body != `{"items":[]}` || r.Header.Get("Service-Has-More") != "false" {
+		t.Errorf("empty: %s", r.Body)
+	}
+	load(t, s, "content-plan",
+		record{"id": "pln_b", "createdAt": "2026-01-02T00:00:00Z"},
+		record{"id": "pln_a", "createdAt": "2026-01-02T01:00:00+01:00"},
+		record{"id": "pln_none"},
+		record{"id": "pln_new", "createdAt": "2026-03-01T00:00:00Z", "name": "Spring", "platforms": []string{"x"}, "status": "active"},
+		record{"id": "pln_old", "createdAt": "2025-03-01T00:00:00Z"},
+	)
+	load(t, s, "content-idea", record{"id": "ida_1", "createdAt": "2026-03-01T00:00:00Z"}) // another kind in the same partition
+	want := []string{"pln_new", "pln_a", "pln_b", "pln_old", "pln_none"}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		pages := follow(t, s, key, fmt.Sprintf("%s?limit=%d", plans, limit))
+		if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != (len(want)+limit-1)/limit {
+			t.Errorf("limit %d: %v", limit, pages)
+		}
+	}
+	if got := s.Send(t, key, "GET", plans+"?limit=1", "").Body; got != `{"items":[{"id":"pln_new","companyId":"`+s.CompanyID+
+		`","name":"Spring","brief":null,"objective":null,"goalId":null,"audience":null,"platforms":["x"],"contentTypeIds":null,"cadence":null,`+
+		`"status":"active","startsAt":null,"endsAt":null,"createdAt":"2026-03-01T00:00:00.000Z","updatedAt":null}]}` {
+		t.Error(got)
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "limit 0", Op: "list_broadcast_plans", Args: record{"limit": 0}, Want: 400, WantMessage: "query.limit"},
+		{Name: "limit 100", Op: "list_broadcast_plans", Args: record{"limit": 100}},
+		{Name: "limit 101", Op: "list_broadcast_plans", Args: record{"limit": 101}, Want: 400, WantMessage: "query.limit"},
+		{Name: "status is no filter of plans", Op: "list_broadcast_plans", Args: record{"status": "active"}, Want: 400, WantMessage: "query.status: unknown"},
+	})
+}
+
+// Ensure the default limit of plans is 25 (spec.md, Limits).
+func TestPlansDefaultLimit(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var records []record
+	for i := range 26 {
+		records = append(records, record{"id": fmt.Sprintf("pln_%02d", i), "createdAt": "2026-01-01T00:00:00Z"})
+	}
+	load(t, s, "content-plan", records...)
+	pages := follow(t, s, s.Key(t), "/v1/companies/{companyId}/broadcast/plans")
+	if len(pages) != 2 || len(pages[0]) != 25 || len(pages[1]) != 1 {
+		t.Error(pages)
+	}
+}
+
+// Ensure channels come whole, by platform, null last, with the id to break ties (decisions.md §1).
+func TestChannels(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "channel",
+		record{"id": "chn_1", "platform": nil},
+		record{"id": "chn_3", "platform": "x"},
+		record{"id": "chn_2", "platform": "x", "credentialsValid": false, "lastError": "expired", "status": "error", "active": true},
+		record{"id": "chn_4", "platform": "facebook"},
+		record{"id": "chn_5", "platform": "push"},
+	)
+	s.Run(t, []apitest.Scenario{
+		{Name: "order", Op: "list_broadcast_channels", Check: func(t *testing.T, r apitest.Response) {
+			if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"chn_4", "chn_5", "chn_2", "chn_3", "chn_1"}) {
+				t.Error(got)
+			}
+			if r.Header.Get("Service-Has-More") != "false" {
+				t.Error(r.Header)
+			}
+			channel := r.Items(t)[2]
+			if len(channel) != 15 || channel["credentialsValid"] != false || channel["active"] != true || channel["name"] != nil {
+				t.Error(channel)
+			}
+		}},
+		{Name: "no limit", Op: "list_broadcast_channels", Args: record{"limit": 1}, Want: 400, WantMessage: "query.limit: unknown"},
+		{Name: "no cursor", Op: "list_broadcast_channels", Args: record{"cursor": "x"}, Want: 400, WantMessage: "query.cursor: unknown"},
+	})
+}

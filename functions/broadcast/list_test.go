@@ -1,0 +1,276 @@
+package broadcast_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"testing"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+)
+
+// expected is what a list must hold: the records that have the filters' values, the latest time first, null last, then by id.
+func expected(records []record, time func(record) any, filters map[string]string) []string {
+	var kept []record
+	for _, r := range records {
+		keep := true
+		for name, value := range filters {
+			keep = keep && (value == "" || r[name] == value)
+		}
+		if keep {
+			kept = append(kept, r)
+		}
+	}
+	slices.SortFunc(kept, func(a, b record) int {
+		x, hasX := time(a).(string)
+		y, hasY := time(b).(string)
+		if hasX != hasY {
+			return map[bool]int{true: -1, false: 1}[hasX]
+		}
+		return cmp.Or(cmp.Compare(y, x), cmp.Compare(a["id"].(string), b["id"].(string)))
+	})
+	return idsOf(kept)
+}
+
+// orNull is a value of a closed list for the n-th record, null after the last.
+func orNull(values []string, n int) any {
+	if n == len(values) {
+		return nil
+	}
+	return values[n]
+}
+
+// someTime is null or one of few days, so that many records tie.
+func someTime(random *rand.Rand) any {
+	if n := random.IntN(6); n > 0 {
+		return fmt.Sprintf("2026-0%d-01T00:00:00.000Z", n)
+	}
+	return nil
+}
+
+func target(list string, filters map[string]string, limit int) string {
+	q := url.Values{"limit": {fmt.Sprint(limit)}}
+	for name, value := range filters {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return "/v1/companies/{companyId}/broadcast/" + list + "?" + q.Encode()
+}
+
+// manyPosts makes posts of every platform × status × idea, null included, with times that tie or are missing.
+func manyPosts() (posts []record) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for p := range len(broadcast.Platform("").Values()) + 1 {
+		for st := range len(broadcast.PostStatus("").Values()) + 1 {
+			for _, idea := range []any{"ida_a", "ida_b", nil} {
+				posts = append(posts, record{
+					"id":       fmt.Sprintf("pst_%03d", random.IntN(900)+1000*len(posts)),
+					"platform": orNull(broadcast.Platform("").Values(), p), "status": orNull(broadcast.PostStatus("").Values(), st),
+					"ideaId": idea, "scheduledFor": someTime(random), "createdAt": someTime(random),
+				})
+			}
+		}
+	}
+	return posts
+}
+
+func postTime(p record) any {
+	if p["scheduledFor"] != nil {
+		return p["scheduledFor"]
+	}
+	return p["createdAt"]
+}
+
+// Ensure posts are filtered by platform, status and ideaId in every combination, in order, with the records whose
+// field is null where no filter excludes them (decisions.md §1, §8).
+func TestPostFilters(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	posts := manyPosts()
+	load(t, s, "post", posts...)
+	load(t, s, "content-idea", record{"id": "ida_a"}, record{"id": "ida_b"})
+	for _, platform := range append(broadcast.Platform("").Values(), "") {
+		for _, status := range append(broadcast.PostStatus("").Values(), "") {
+			for _, idea := range []string{"ida_a", "ida_unknown", ""} {
+				filters := map[string]string{"platform": platform, "status": status, "ideaId": idea}
+				want := expected(posts, postTime, filters)
+				if got := idsOf(s.Send(t, key, "GET", target("posts", filters, 200), "").Items(t)); !slices.Equal(got, want) {
+					t.Errorf("%v: got %v, want %v", filters, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Ensure a list of posts pages by any limit without a gap or a repetition, whatever the index.
+func TestPostPages(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	posts := manyPosts()
+	load(t, s, "post", posts...)
+	for _, filters := range []map[string]string{
+		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"},
+		{"ideaId": "ida_b", "status": "draft"}, {"ideaId": "ida_a", "platform": "x", "status": "failed"}, {"ideaId": "ida_c"},
+	} {
+		t.Run(fmt.Sprint(filters), func(t *testing.T) {
+			key, want := s.Key(t), expected(posts, postTime, filters)
+			for _, limit := range []int{1, 2, 5, len(want) - 1, len(want), len(want) + 1, 200} {
+				if limit < 1 {
+					continue
+				}
+				pages := follow(t, s, key, target("posts", filters, limit))
+				if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != max(1, (len(want)+limit-1)/limit) {
+					t.Errorf("limit %d: got %v, want %v", limit, pages, want)
+				}
+			}
+		})
+	}
+}
+
+// Ensure ideas are filtered by planId and status in every combination and page without a gap (decisions.md §1, §8).
+func TestIdeas(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var ideas []record
+	random := rand.New(rand.NewPCG(5, 6))
+	for n := range 48 {
+		ideas = append(ideas, record{
+			"id": fmt.Sprintf("ida_%d", random.IntN(900)+1000*n), "planId": []any{"pln_a", "pln_b", nil}[n%3],
+			"status": orNull(broadcast.IdeaStatus("").Values(), n/3%4), "createdAt": someTime(random),
+		})
+	}
+	load(t, s, "content-idea", ideas...)
+	for _, plan := range []string{"", "pln_a", "pln_b", "pln_unknown"} {
+		for _, status := range append(broadcast.IdeaStatus("").Values(), "") {
+			key, filters := s.Key(t), map[string]string{"planId": plan, "status": status}
+			want := expected(ideas, func(i record) any { return i["createdAt"] }, filters)
+			for _, limit := range []int{1, 3, max(1, len(want)), 200} {
+				pages := follow(t, s, key, target("ideas", filters, limit))
+				if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != max(1, (len(want)+limit-1)/limit) {
+					t.Errorf("%v limit %d: got %v, want %v", filters, limit, pages, want)
+				}
+			}
+		}
+	}
+}
+
+// Ensure filters and limits are closed where the specification closes them, and that a filter by an id that no record
+// can have is a list of nothing, never a look into another partition.
+func TestListArguments(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "accepted"})
+	load(t, s, "post", record{"id": "pst_1", "ideaId": "ida_1", "status": "draft"})
+	empty := func(t *testing.T, r apitest.Response) {
+		if r.Body != `{"items":[]}` || r.Header.Get("Service-Has-More") != "false" {
+			t.Error(r.Body)
+		}
+	}
+	scenarios := []apitest.Scenario{
+		{Name: "ideas: status not in the list", Op: "list_broadcast_ideas", Args: record{"status": "draft"}, Want: 400, WantMessage: "query.status: must be one of suggested, accepted, rejected"},
+		{Name: "ideas: limit 201", Op: "list_broadcast_ideas", Args: record{"limit": 201}, Want: 400, WantMessage: "query.limit"},
+		{Name: "ideas: limit 200", Op: "list_broadcast_ideas", Args: record{"limit": 200}},
+		{Name: "ideas: planId of 51", Op: "list_broadcast_ideas", Args: record{"planId": fmt.Sprintf("%051d", 0)}, Want: 400, WantMessage: "query.planId"},
+		{Name: "posts: status not in the list", Op: "list_broadcast_posts", Args: record{"status": "sent"}, Want: 400, WantMessage: "query.status: must be one of draft, scheduled, publishing, published, failed"},
+		{Name: "posts: platform not in the list", Op: "list_broadcast_posts", Args: record{"platform": "X"}, Want: 400, WantMessage: "query.platform: must be one of x, instagram"},
+		{Name: "posts: null is no platform", Op: "list_broadcast_posts", Args: record{"platform": "-"}, Want: 400, WantMessage: "query.platform"},
+		{Name: "posts: limit 0", Op: "list_broadcast_posts", Args: record{"limit": 0}, Want: 400, WantMessage: "query.limit"},
+		{Name: "posts: limit 201", Op: "list_broadcast_posts", Args: record{"limit": 201}, Want: 400, WantMessage: "query.limit"},
+		{Name: "posts: ideaId of 51", Op: "list_broadcast_posts", Args: record{"ideaId": fmt.Sprintf("%051d", 0)}, Want: 400, WantMessage: "query.ideaId"},
+		{Name: "posts: filters still checked", Op: "list_broadcast_posts", Args: record{"ideaId": "#", "status": "sent"}, Want: 400, WantMessage: "query.status"},
+	}
+	for _, text := range []string{"", "#", "ida", "ida_", "pln_1#accepted", "ida_1#", "pst_1", "-", "日本", "pln_1 ", "PLN_1"} {
+		scenarios = append(scenarios,
+			apitest.Scenario{Name: "ideas of " + text, Op: "list_broadcast_ideas", Args: record{"planId": text}, Check: empty},
+			apitest.Scenario{Name: "posts of " + text, Op: "list_broadcast_posts", Args: record{"ideaId": text}, Check: empty})
+	}
+	s.Run(t, scenarios)
+}
+
+// Ensure a page goes on where the one before ended while posts come and go: what stays is there exactly once.
+func TestPagesWhilePostsComeAndGo(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	post := func(id string, day int) record {
+		return record{"id": id, "platform": "x", "status": "draft", "scheduledFor": fmt.Sprintf("2026-05-%02dT00:00:00Z", day)}
+	}
+	for _, list := range []string{"posts?limit=2", "posts?limit=2&platform=x", "posts?limit=2&status=draft", "posts?limit=2&status=draft&platform=x"} {
+		load(t, s, "post", post("pst_9", 9), post("pst_8", 8), post("pst_6", 6), post("pst_5", 5), post("pst_3", 3))
+		r := s.Send(t, key, "GET", "/v1/companies/{companyId}/broadcast/"+list, "")
+		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_9", "pst_8"}) {
+			t.Fatal(got)
+		}
+		for _, gone := range []string{"pst_8", "pst_5"} { // the one that the cursor stands on, and one that is still to come
+			if r := s.Send(t, key, "DELETE", "/v1/companies/{companyId}/broadcast/posts/"+gone, ""); r.Status != 200 {
+				t.Fatal(r.Body)
+			}
+		}
+		load(t, s, "post", post("pst_10", 10), post("pst_7", 7), post("pst_4", 4))
+		if got := slices.Concat(follow(t, s, key, nextOf(t, r))...); !slices.Equal(got, []string{"pst_7", "pst_6", "pst_4", "pst_3"}) {
+			t.Errorf("%s: %v", list, got)
+		}
+		for _, gone := range []string{"pst_10", "pst_7", "pst_4"} {
+			s.Send(t, key, "DELETE", "/v1/companies/{companyId}/broadcast/posts/"+gone, "")
+		}
+	}
+}
+
+// Ensure a cursor works only for the list and the filters that it came with (decisions.md §8).
+func TestCursorIsBound(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "post", record{"id": "pst_1", "platform": "x"}, record{"id": "pst_2", "platform": "x"})
+	load(t, s, "content-idea", record{"id": "ida_1"}, record{"id": "ida_2"})
+	r := s.Send(t, s.Key(t), "GET", "/v1/companies/{companyId}/broadcast/posts?limit=1&platform=x", "")
+	next, err := url.Parse(nextOf(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := next.Query().Get("cursor")
+	refused := func(name, op string, args record) apitest.Scenario {
+		return apitest.Scenario{Name: name, Op: op, Args: args, Want: 400, WantMessage: "query.cursor: is not a cursor of this list"}
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "its own", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor}},
+		{Name: "its own, another limit", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor, "limit": 7}},
+		refused("no filter", "list_broadcast_posts", record{"cursor": cursor}),
+		refused("another value", "list_broadcast_posts", record{"cursor": cursor, "platform": "push"}),
+		refused("one filter more", "list_broadcast_posts", record{"cursor": cursor, "platform": "x", "status": "draft"}),
+		refused("another list", "list_broadcast_ideas", record{"cursor": cursor}),
+		refused("another list in memory", "list_broadcast_plans", record{"cursor": cursor}),
+		refused("no cursor", "list_broadcast_posts", record{"cursor": "abc", "platform": "x"}),
+	})
+}
+
+// Ensure the posts that are due can be read, the earliest first, from the partitions that store.go names: the contract
+// with the dispatcher (decisions.md §14).
+func TestDuePostsByKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "post",
+		record{"id": "pst_2", "platform": "x", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z"},
+		record{"id": "pst_1", "platform": "push", "status": "scheduled", "scheduledFor": "2026-08-01T00:00:00Z"},
+		record{"id": "pst_3", "platform": "x", "status": "scheduled", "scheduledFor": "2026-08-03T00:00:00Z"},
+		record{"id": "pst_4", "platform": "x", "status": "draft", "scheduledFor": "2026-08-01T00:00:00Z"},
+		record{"id": "pst_5", "platform": "x", "status": "scheduled"},
+	)
+	q := table.Query{Index: table.GSI2, Descending: true, After: "~", Limit: 10}
+	for _, platform := range broadcast.Platform("").Values() {
+		q.Partitions = append(q.Partitions, table.Partition(s.CompanyID, "broadcast", "posts", platform, "scheduled"))
+	}
+	due, _, err := table.List[broadcast.Post](t.Context(), s.Table, q)
+	var got []string
+	for _, p := range due {
+		got = append(got, p.ID)
+	}
+	if err != nil || !slices.Equal(got, []string{"pst_1", "pst_2", "pst_3"}) {
+		t.Error(got, err)
+	}
+}

@@ -1,0 +1,51 @@
+package broadcast
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
+)
+
+// Plan is a content plan (decisions.md §2).
+type Plan struct {
+	ID             string      `json:"id"`
+	CompanyID      string      `json:"companyId"`
+	Name           *string     `json:"name"`
+	Brief          *string     `json:"brief"`
+	Objective      *string     `json:"objective"`
+	GoalID         *string     `json:"goalId" doc:"the brand goal that it serves"`
+	Audience       *string     `json:"audience"`
+	Platforms      []string    `json:"platforms" doc:"where its posts go; names as in posts"`
+	ContentTypeIDs []string    `json:"contentTypeIds"`
+	Cadence        *string     `json:"cadence"`
+	Status         *PlanStatus `json:"status"`
+	StartsAt       *string     `json:"startsAt" format:"date-time"`
+	EndsAt         *string     `json:"endsAt" format:"date-time"`
+	CreatedAt      *string     `json:"createdAt" format:"date-time"`
+	UpdatedAt      *string     `json:"updatedAt" format:"date-time"`
+}
+
+// PlanStatus is how far a plan is.
+type PlanStatus string
+
+// Values is schema.Enum.
+func (PlanStatus) Values() []string {
+	return []string{"draft", "active", "paused", "complete", "archived"}
+}
+
+// newestFirst is the order of plans (decisions.md §1).
+func (p Plan) newestFirst() string { return table.Join(table.Newest(p.CreatedAt), p.ID) }
+
+type listPlansInput struct {
+	Limit  int64      `query:"limit" default:"25" min:"1" max:"100"`
+	Cursor api.Cursor `query:"cursor" doc:"where the page before ended"`
+}
+
+func (s service) listPlans(ctx context.Context, caller api.Caller, in listPlansInput) (api.List[Plan], error) {
+	plans, next, err := s.store.ListPlans(ctx, caller.CompanyID, string(in.Cursor), int(in.Limit))
+	if err != nil {
+		return api.List[Plan]{}, err
+	}
+	return api.NewList(plans, next), nil
+}

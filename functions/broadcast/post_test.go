@@ -1,0 +1,194 @@
+package broadcast_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+)
+
+const (
+	later   = "2026-09-01T08:00:00.000Z"
+	earlier = "2020-01-01T00:00:00.000Z"
+)
+
+// Ensure a post is created as decisions.md §3 has it: a draft unless it is scheduled with a time in the same body.
+func TestCreatePost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	create := func(name string, args record, want record) apitest.Scenario {
+		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: args, WantFields: want}
+	}
+	refuse := func(name string, args record, message string) apitest.Scenario {
+		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: args, Want: 400, WantCode: "bad_request", WantMessage: message}
+	}
+	long := strings.Repeat("a", 200) + " " + strings.Repeat("b", 100)
+	s.Run(t, []apitest.Scenario{
+		create("draft when status is omitted", record{"platform": "x", "body": "Hello"}, record{
+			"companyId": s.CompanyID, "ideaId": nil, "platform": "x", "title": nil, "body": "Hello", "threadParts": nil, "hashtags": nil,
+			"media": nil, "destination": nil, "deepLink": nil, "scheduledFor": nil, "status": "draft", "publishedAt": nil, "externalId": nil,
+			"externalUrl": nil, "failureReason": nil, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
+		}),
+		create("everything", record{
+			"platform": "push", "title": "T", "body": "B <&>", "hashtags": []string{"a", "b"}, "ideaId": "ida_1", "destination": "beta",
+			"deepLink": "acme://x", "scheduledFor": "2026-09-01T10:00:00+02:00", "status": "scheduled",
+		}, record{
+			"platform": "push", "title": "T", "body": "B <&>", "hashtags": []string{"a", "b"}, "ideaId": "ida_1", "destination": "beta",
+			"deepLink": "acme://x", "scheduledFor": later, "status": "scheduled",
+		}),
+		create("draft with a time", record{"platform": "x", "body": "", "scheduledFor": later, "status": "draft"}, record{"status": "draft", "scheduledFor": later, "body": ""}),
+		create("a time alone leaves a draft", record{"platform": "x", "body": "B", "scheduledFor": later}, record{"status": "draft", "scheduledFor": later}),
+		create("in the past: due at once", record{"platform": "x", "body": "B", "scheduledFor": earlier, "status": "scheduled"}, record{"status": "scheduled", "scheduledFor": earlier}),
+		create("a thread on x", record{"platform": "x", "body": long}, record{"body": long, "threadParts": []string{long[:200], long[201:]}}),
+		create("no thread elsewhere", record{"platform": "instagram", "body": long}, record{"threadParts": nil}),
+		create("empty hashtags", record{"platform": "reddit", "body": "B", "hashtags": []string{}}, record{"hashtags": []string{}}),
+		create("longest texts", record{"platform": "push", "title": strings.Repeat("é", 200), "body": strings.Repeat("é", 10000), "destination": strings.Repeat("é", 200)}, nil),
+		refuse("title of 201", record{"platform": "x", "body": "B", "title": strings.Repeat("é", 201)}, "body.title: must have at most 200"),
+		refuse("body of 10001", record{"platform": "x", "body": strings.Repeat("é", 10001)}, "body.body: must have at most 10000"),
+		refuse("51 hashtags", record{"platform": "x", "body": "B", "hashtags": slices.Repeat([]string{"a"}, 51)}, "body.hashtags: must have at most 50"),
+		refuse("hashtag of 201", record{"platform": "x", "body": "B", "hashtags": []string{strings.Repeat("a", 201)}}, "body.hashtags[0]: must have at most 200"),
+		refuse("no platform", record{"body": "B"}, "body.platform: is required"),
+		refuse("no body", record{"platform": "x"}, "body.body: is required"),
+		refuse("unknown platform", record{"platform": "linkedin", "body": "B"}, "body.platform: must be one of x, instagram, tiktok, facebook, reddit, push"),
+		refuse("scheduled without a time", record{"platform": "x", "body": "B", "status": "scheduled"}, "body.scheduledFor: is required when status is scheduled"),
+		refuse("publishing", record{"platform": "x", "body": "B", "status": "publishing"}, "body.status: must be one of draft, scheduled"),
+		refuse("published", record{"platform": "x", "body": "B", "status": "published"}, "body.status"),
+		refuse("failed", record{"platform": "x", "body": "B", "status": "failed"}, "body.status"),
+		refuse("no such status", record{"platform": "x", "body": "B", "status": "queued"}, "body.status"),
+		refuse("destination elsewhere", record{"platform": "x", "body": "B", "destination": "beta"}, "body.destination: is for the platform push only"),
+		refuse("empty destination elsewhere", record{"platform": "x", "body": "B", "destination": ""}, "body.destination"),
+		refuse("ideaId of another kind", record{"platform": "x", "body": "B", "ideaId": "pst_1"}, "body.ideaId: must be the id of a content idea"),
+		refuse("ideaId with a separator", record{"platform": "x", "body": "B", "ideaId": "ida_1#x"}, "body.ideaId"),
+		refuse("empty ideaId", record{"platform": "x", "body": "B", "ideaId": ""}, "body.ideaId"),
+		refuse("no time", record{"platform": "x", "body": "B", "scheduledFor": "tomorrow"}, "body.scheduledFor: must be an RFC 3339 time"),
+		refuse("null", record{"platform": "x", "body": "B", "title": nil}, `body.title: must not be null; clear it with ""`),
+		refuse("threadParts are derived", record{"platform": "x", "body": "B", "threadParts": []string{}}, "body.threadParts: unknown property"),
+		refuse("media cannot be sent", record{"platform": "x", "body": "B", "media": record{}}, "body.media: unknown property"),
+		{Name: "every fault is named", Op: "create_broadcast_post", Args: record{"platform": "x", "body": "B", "ideaId": "1", "destination": "d", "status": "scheduled"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
+			if _, messages := r.Messages(t); len(messages) != 3 {
+				t.Error(messages)
+			}
+		}},
+	})
+}
+
+// Ensure a created post can be read by its id and is in every list that it belongs to.
+func TestCreatedPostIsListed(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	r := s.Call(t, key, "create_broadcast_post", record{"platform": "push", "body": "B", "ideaId": "ida_1", "scheduledFor": later, "status": "scheduled"})
+	id, _ := r.JSON(t)["id"].(string)
+	if !strings.HasPrefix(id, "pst_") || len(id) != 30 {
+		t.Errorf("id %q", id)
+	}
+	if got := s.Call(t, key, "get_broadcast_post", record{"postId": id}); got.Status != 200 || got.Body != r.Body {
+		t.Errorf("got %s, want %s", got.Body, r.Body)
+	}
+	for _, args := range []record{{}, {"platform": "push"}, {"status": "scheduled"}, {"ideaId": "ida_1"}, {"platform": "push", "status": "scheduled", "ideaId": "ida_1"}} {
+		if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{id}) {
+			t.Errorf("%v: %v", args, got)
+		}
+	}
+}
+
+// Ensure an id that no post has and one that no record can have read the same, for every operation on one post.
+func TestNoSuchPost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "content-idea", record{"id": "ida_1"})
+	key := s.Key(t)
+	other := start(t)
+	load(t, other, "post", record{"id": "pst_other", "status": "draft"})
+	for _, op := range []string{"get_broadcast_post", "update_broadcast_post", "delete_broadcast_post"} {
+		bodies := map[string]bool{}
+		for _, id := range []string{"pst_unknown", "pst_other", "ida_1", "nonsense", "pst_#", "pst_1%2F2", strings.Repeat("a", 300)} {
+			r := s.Call(t, key, op, record{"postId": id})
+			if r.Status != 404 {
+				t.Errorf("%s %s: %d %s", op, id, r.Status, r.Body)
+			}
+			bodies[r.Body] = true
+		}
+		if len(bodies) != 1 {
+			t.Errorf("%s: %v", op, bodies)
+		}
+	}
+	if got := idsOf(s.Call(t, key, "list_broadcast_ideas", nil).Items(t)); !slices.Equal(got, []string{"ida_1"}) {
+		t.Errorf("a delete by another kind's id left %v", got)
+	}
+}
+
+// Ensure an update sets what is sent, leaves the rest, and moves updatedAt only when a value changes.
+func TestUpdatePost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	created := s.Call(t, s.Key(t), "create_broadcast_post", record{"platform": "push", "body": "B", "title": "T", "hashtags": []string{"a"}}).JSON(t)
+	id := created["id"]
+	s.Clock.Advance(time.Hour)
+	update := func(name string, args record, want record) apitest.Scenario {
+		args["postId"] = id
+		return apitest.Scenario{Name: name, Op: "update_broadcast_post", Args: args, WantFields: want}
+	}
+	const before, now = "2026-08-11T09:30:00.000Z", "2026-08-11T10:30:00.000Z"
+	s.Run(t, []apitest.Scenario{
+		update("empty", record{}, record{"updatedAt": before}),
+		update("its own values", record{"title": "T", "body": "B", "hashtags": []string{"a"}, "status": "draft"}, record{"updatedAt": before}),
+		update("one", record{"destination": "beta"}, record{"destination": "beta", "title": "T", "body": "B", "createdAt": before, "updatedAt": now}),
+		update("clear", record{"title": "", "hashtags": []string{}, "deepLink": "", "body": "", "destination": ""}, record{"title": "", "hashtags": []string{}, "deepLink": "", "body": "", "destination": ""}),
+		update("all", record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": "2026-09-01T10:00:00+02:00", "status": "scheduled"},
+			record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": later, "status": "scheduled"}),
+		{Name: "another spelling of the same time", Op: "update_broadcast_post", Args: record{"postId": id, "scheduledFor": "2026-09-01T08:00:00Z"}, WantFields: record{"scheduledFor": later}},
+		{Name: "body of 10001", Op: "update_broadcast_post", Args: record{"postId": id, "body": strings.Repeat("a", 10001)}, Want: 400, WantMessage: "body.body"},
+		{Name: "title of 201", Op: "update_broadcast_post", Args: record{"postId": id, "title": strings.Repeat("a", 201)}, Want: 400, WantMessage: "body.title"},
+		{Name: "threadParts are derived", Op: "update_broadcast_post", Args: record{"postId": id, "threadParts": []string{}}, Want: 400, WantMessage: "body.threadParts: unknown"},
+	})
+}
+
+// Ensure the thread follows the body, and stays as an import brought it while the body stays.
+func TestUpdateThread(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	long := strings.Repeat("word ", 100)
+	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": long, "threadParts": []string{"by", "hand"}})
+	s.Run(t, []apitest.Scenario{
+		{Name: "another field", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "title": "T"}, WantFields: record{"threadParts": []string{"by", "hand"}}},
+		{Name: "the same body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": long}, WantFields: record{"threadParts": []string{"by", "hand"}}},
+		{Name: "a longer body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": long + "end"}, Check: func(t *testing.T, r apitest.Response) {
+			if parts, _ := r.JSON(t)["threadParts"].([]any); len(parts) != 2 || !strings.HasSuffix(parts[1].(string), "word end") {
+				t.Error(parts)
+			}
+		}},
+		{Name: "a short body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": "short"}, WantFields: record{"threadParts": nil}},
+	})
+}
+
+// Ensure an update moves a post in every index: its status, and the time that orders it.
+func TestUpdateMovesPost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	load(t, s, "post",
+		record{"id": "pst_1", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-09-01T00:00:00Z"},
+		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-09-02T00:00:00Z"})
+	lists := func(want ...string) {
+		t.Helper()
+		for _, args := range []record{{}, {"platform": "x"}, {"status": "scheduled"}, {"platform": "x", "status": "scheduled"}, {"ideaId": "ida_1"}} {
+			if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, want) {
+				t.Errorf("%v: %v, want %v", args, got, want)
+			}
+		}
+	}
+	lists("pst_2", "pst_1")
+	s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "scheduledFor": "2026-09-03T00:00:00Z"})
+	lists("pst_1", "pst_2")
+	s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "status": "draft"})
+	for status, want := range map[string]string{"draft": "pst_1", "scheduled": "pst_2"} {
+		for _, args := range []record{{"status": status}, {"status": status, "platform": "x"}, {"status": status, "ideaId": "ida_1"}} {
+			if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{want}) {
+				t.Errorf("%v: %v, want %v", args, got, want)
+			}
+		}
+	}
+}

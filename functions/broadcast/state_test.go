@@ -1,0 +1,198 @@
+package broadcast_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+)
+
+// Ensure every move of decisions.md §3, and no other, by the API.
+func TestPostStates(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	reason := "rate limit"
+	for _, tc := range []struct {
+		from   string
+		timed  bool // has a stored scheduledFor
+		args   record
+		status int
+		want   record // fields afterwards; of a refused call: as they were
+		says   string
+	}{
+		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},
+		{"draft", false, record{"status": "scheduled"}, 400, record{"status": "draft"}, "body.scheduledFor: is required when status is scheduled"},
+		{"draft", false, record{"status": "scheduled", "scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
+		{"draft", false, record{"scheduledFor": later}, 200, record{"status": "draft", "scheduledFor": later}, ""},
+		{"draft", true, record{"status": "scheduled"}, 200, record{"status": "scheduled", "scheduledFor": earlier}, ""},
+		{"scheduled", true, record{"scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
+		{"scheduled", true, record{"status": "scheduled", "scheduledFor": later}, 200, record{"status": "scheduled", "scheduledFor": later}, ""},
+		{"scheduled", true, record{"status": "draft"}, 200, record{"status": "draft", "scheduledFor": earlier}, ""},
+		{"scheduled", true, record{"title": "T"}, 200, record{"status": "scheduled", "title": "T"}, ""},
+		{"publishing", true, record{"title": "T"}, 409, record{"status": "publishing", "title": nil}, "only unsent posts"},
+		{"publishing", true, record{"status": "draft"}, 409, record{"status": "publishing"}, "only unsent posts"},
+		{"publishing", true, record{"destination": "d"}, 409, record{"status": "publishing"}, "only unsent posts"},
+		{"publishing", true, record{}, 200, record{"status": "publishing"}, ""},
+		{"published", true, record{"title": "T"}, 409, record{"status": "published", "title": nil}, "only unsent posts"},
+		{"published", true, record{"body": "Body"}, 409, record{"status": "published"}, "only unsent posts"},
+		{"published", true, record{"hashtags": []string{}}, 409, record{"status": "published"}, "only unsent posts"},
+		{"published", true, record{"deepLink": ""}, 409, record{"status": "published"}, "only unsent posts"},
+		{"published", true, record{"scheduledFor": later}, 409, record{"status": "published"}, "only unsent posts"},
+		{"published", true, record{"status": "published"}, 400, record{"status": "published"}, "body.status"},
+		{"published", true, record{}, 200, record{"status": "published"}, ""},
+		{"failed", true, record{"title": "T"}, 200, record{"status": "failed", "failureReason": reason, "title": "T"}, ""},
+		{"failed", true, record{"status": "draft"}, 200, record{"status": "draft", "failureReason": nil, "scheduledFor": earlier}, ""},
+		{"failed", true, record{"status": "scheduled"}, 200, record{"status": "scheduled", "failureReason": nil}, ""},
+		{"failed", false, record{"status": "scheduled"}, 400, record{"status": "failed", "failureReason": reason}, "body.scheduledFor"},
+		{"failed", false, record{"status": "scheduled", "scheduledFor": later}, 200, record{"status": "scheduled", "failureReason": nil}, ""},
+		{"", false, record{"status": "draft", "title": "T"}, 200, record{"status": "draft", "title": "T"}, ""},
+		{"draft", true, record{"status": "publishing"}, 400, record{"status": "draft"}, "body.status: must be one of draft, scheduled"},
+		{"draft", true, record{"status": "published"}, 400, record{"status": "draft"}, "body.status"},
+		{"draft", true, record{"status": "failed"}, 400, record{"status": "draft"}, "body.status"},
+		{"draft", false, record{"destination": "d"}, 400, record{"destination": nil}, "body.destination: is for the platform push only"},
+		{"draft", false, record{"destination": "d", "status": "scheduled"}, 400, record{"destination": nil}, "body.destination: is for the platform push only\nbody.scheduledFor"},
+		{"draft", false, record{"platform": "push"}, 400, nil, "body.platform: unknown property"},
+		{"draft", false, record{"ideaId": "ida_1"}, 400, nil, "body.ideaId: unknown property"},
+		{"draft", false, record{"scheduledFor": nil}, 400, nil, "body.scheduledFor: must not be null"},
+	} {
+		t.Run(fmt.Sprintf("%s %v", tc.from, tc.args), func(t *testing.T) {
+			post := record{"id": "pst_1", "platform": "x", "body": "Body", "failureReason": nil, "updatedAt": earlier}
+			if tc.from != "" {
+				post["status"] = tc.from
+			}
+			if tc.timed {
+				post["scheduledFor"] = earlier
+			}
+			if tc.from == "failed" {
+				post["failureReason"] = reason
+			}
+			load(t, s, "post", post)
+			args := record{"postId": "pst_1"}
+			for name, value := range tc.args {
+				args[name] = value
+			}
+			r := s.Call(t, key, "update_broadcast_post", args)
+			if r.Status != tc.status {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+			if tc.status != 200 {
+				code, messages := r.Messages(t)
+				if want := map[int]string{400: "bad_request", 409: "conflict"}[tc.status]; code != want || !strings.Contains(strings.Join(messages, "\n"), tc.says) {
+					t.Errorf("%s %q", code, messages)
+				}
+			}
+			after := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"})
+			if tc.status == 200 && after.Body != r.Body {
+				t.Errorf("answered %s, stored %s", r.Body, after.Body)
+			}
+			for name, want := range tc.want {
+				if got := after.JSON(t)[name]; got != want {
+					t.Errorf("%s is %v, want %v", name, got, want)
+				}
+			}
+			if moved := after.JSON(t)["updatedAt"] != earlier; moved != (tc.status == 200 && len(tc.args) > 0 && !(tc.from == "draft" && tc.args["status"] == "draft")) {
+				t.Errorf("updatedAt moved: %t", moved)
+			}
+		})
+	}
+}
+
+// Ensure only unsent posts can be deleted, and each only once.
+func TestDeletePost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	for status, want := range map[string]int{"draft": 200, "scheduled": 200, "failed": 200, "publishing": 409, "published": 409} {
+		id := "pst_" + status
+		load(t, s, "post", record{"id": id, "platform": "x", "status": status, "scheduledFor": later, "ideaId": "ida_1"})
+		r := s.Call(t, key, "delete_broadcast_post", record{"postId": id})
+		if r.Status != want {
+			t.Errorf("%s: %d %s", status, r.Status, r.Body)
+		}
+		if want == 200 && r.Body != `{"id":"`+id+`","deleted":true}` {
+			t.Error(r.Body)
+		}
+		if want == 409 {
+			if code, messages := r.Messages(t); code != "conflict" || !strings.Contains(messages[0], "only unsent posts") {
+				t.Error(r.Body)
+			}
+		}
+		again := map[int]int{200: 404, 409: 409}[want]
+		if r := s.Call(t, key, "delete_broadcast_post", record{"postId": id}); r.Status != again {
+			t.Errorf("%s again: %d", status, r.Status)
+		}
+	}
+	for _, args := range []record{{}, {"platform": "x"}, {"ideaId": "ida_1"}} {
+		got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t))
+		if !slices.Equal(got, []string{"pst_published", "pst_publishing"}) {
+			t.Errorf("%v: %v", args, got)
+		}
+	}
+}
+
+// interloper runs a function once, just before a write of the given post leaves.
+type interloper struct {
+	mu     sync.Mutex
+	action string // of DynamoDB's protocol
+	postID string
+	run    func()
+}
+
+func (i *interloper) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	i.mu.Lock()
+	var run func()
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.action) && bytes.Contains(body, []byte(i.postID)) {
+		run, i.run = i.run, nil
+	}
+	i.mu.Unlock()
+	if run != nil {
+		run()
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Ensure the rules are conditions on the write: a claim of the dispatcher between our look and our write wins, and the
+// post is neither edited nor deleted (decisions.md §3).
+func TestClaimWinsOverEdit(t *testing.T) {
+	t.Parallel()
+	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {
+		between := &interloper{action: action, postID: "pst_1"}
+		s := apitest.NewOver(t, broadcast.Operations, between)
+		key := s.Key(t)
+		load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+		claimed := false
+		between.run = func() {
+			_, err := broadcast.NewStore(s.Table).ModifyPost(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
+				publishing := broadcast.PostStatusPublishing
+				p.Status = &publishing
+				return nil
+			})
+			claimed = err == nil
+		}
+		args := record{"postId": "pst_1"}
+		if op == "update_broadcast_post" {
+			args["scheduledFor"] = later
+		}
+		r := s.Call(t, key, op, args)
+		if code, _ := r.Messages(t); !claimed || r.Status != 409 || code != "conflict" {
+			t.Errorf("%s: claimed %t, %d %s", op, claimed, r.Status, r.Body)
+		}
+		post := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"}).JSON(t)
+		if post["status"] != "publishing" || post["scheduledFor"] != earlier {
+			t.Errorf("%s left %v", op, post)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package broadcast
+
+import (
+	"context"
+
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// Store keeps content plans, ideas, posts and channels. B is <company>#broadcast; values that are null are spelt `-`
+// in a key, so that a list over all values has the records without one too.
+//
+//	access                      key                          index
+//	plans, whole                B / plan#<id>                base; bounded, ordered in memory
+//	ideas of a plan             B#ideas#plan#<plan>          GSI1, sparse
+//	ideas of a status           B#ideas#status#<status>      GSI2
+//	ideas, all                  the same, of every status    GSI2, merged
+//	ideas of a plan, a status   B#ideas#plan#<plan>#<status> GSI3, sparse
+//	posts, one                  B / post#<id>                base
+//	posts of an idea            B#posts#idea#<idea>          GSI1, sparse; other filters on top: an idea has few posts
+//	posts of platform, status   B#posts#<platform>#<status>  GSI2; one of the two: merged
+//	posts, all                  B#posts                      GSI3
+//	channels, whole             B / channel#<id>             base; bounded, ordered in memory
+//
+// Sort keys of ideas are createdAt#id, of posts (scheduledFor ?? createdAt)#id, inverted so that the newest comes first
+// and null last. So the posts that are due are the partitions B#posts#<platform>#scheduled read backwards, the earliest
+// first, up to now; a scheduled post without a time, which only an import can bring, has createdAt there and is not due.
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+const area = "broadcast"
+
+// The kinds of record, each the first part of its sort keys.
+const (
+	kindPlan    = "plan"
+	kindIdea    = "idea"
+	kindPost    = "post"
+	kindChannel = "channel"
+)
+
+// unset is null as a part of a key; no closed list has it.
+const unset = "-"
+
+func recordKey(companyID, kind, recordID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(kind, recordID)}
+}
+
+func planKeys(p Plan) table.Keys { return table.Keys{Key: recordKey(p.CompanyID, kindPlan, p.ID)} }
+
+func channelKeys(c Channel) table.Keys {
+	return table.Keys{Key: recordKey(c.CompanyID, kindChannel, c.ID)}
+}
+
+func ideaKeys(i Idea) table.Keys {
+	keys, at, status := table.Keys{Key: recordKey(i.CompanyID, kindIdea, i.ID)}, i.newestFirst(), part(i.Status)
+	keys.Index[1] = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
+	if i.PlanID != nil {
+		keys.Index[0] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID), SK: at}
+		keys.Index[2] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
+	}
+	return keys
+}
+
+func ideasOfStatus(companyID, status string) string {
+	return table.Partition(companyID, area, "ideas", "status", status)
+}
+
+func ideasOfPlan(companyID, planID string, status ...string) string {
+	return table.Partition(companyID, area, append([]string{"ideas", "plan", planID}, status...)...)
+}
+
+func postKeys(p Post) table.Keys {
+	keys, at := table.Keys{Key: recordKey(p.CompanyID, kindPost, p.ID)}, p.latestFirst()
+	if p.IdeaID != nil {
+		keys.Index[0] = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
+	}
+	keys.Index[1] = table.Key{PK: postsOf(p.CompanyID, part(p.Platform), part(p.Status)), SK: at}
+	keys.Index[2] = table.Key{PK: posts(p.CompanyID), SK: at}
+	return keys
+}
+
+func postsOfIdea(companyID, ideaID string) string {
+	return table.Partition(companyID, area, "posts", "idea", ideaID)
+}
+
+func postsOf(companyID, platform, status string) string {
+	return table.Partition(companyID, area, "posts", platform, status)
+}
+
+func posts(companyID string) string { return table.Partition(companyID, area, "posts") }
+
+// part spells a value of a closed list as a part of a key.
+func part[T ~string](value *T) string {
+	if value == nil {
+		return unset
+	}
+	return string(*value)
+}
+
+// parts returns the part of the value that a filter asks for, or those of all values and of null when it asks for none.
+func parts[T ~string](value *T, all []string) []string {
+	if value == nil {
+		return append(all, unset)
+	}
+	return []string{string(*value)}
+}
+
+// ListPlans returns a page of the content plans, the newest first.
+func (s Store) ListPlans(ctx context.Context, companyID, after string, limit int) (page []Plan, next string, err error) {
+	plans, err := whole[Plan](ctx, s, companyID, kindPlan)
+	if err != nil {
+		return nil, "", err
+	}
+	page, next = table.Page(plans, Plan.newestFirst, after, limit)
+	return page, next, nil
+}
+
+// ListChannels returns all channels, by platform.
+func (s Store) ListChannels(ctx context.Context, companyID string) ([]Channel, error) {
+	channels, err := whole[Channel](ctx, s, companyID, kindChannel)
+	if err != nil {
+		return nil, err
+	}
+	page, _ := table.Page(channels, Channel.byPlatform, "", len(channels))
+	return page, nil
+}
+
+func whole[T any](ctx context.Context, s Store, companyID, kind string) ([]T, error) {
+	return table.Whole[T](ctx, s.table, collection(companyID, kind))
+}
+
+func collection(companyID, kind string) table.Collection {
+	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, ""), Consistent: true}
+}
+
+// IdeaFilter narrows a list of ideas; nil: any. PlanID is a well-formed id.
+type IdeaFilter struct {
+	PlanID *string
+	Status *IdeaStatus
+}
+
+// ListIdeas returns a page of ideas, the newest first.
+func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []Idea, next string, err error) {
+	q := table.Query{Index: table.GSI2, After: after, Limit: limit}
+	switch {
+	case f.PlanID != nil && f.Status != nil:
+		q.Index, q.Partitions = table.GSI3, []string{ideasOfPlan(companyID, *f.PlanID, string(*f.Status))}
+	case f.PlanID != nil:
+		q.Index, q.Partitions = table.GSI1, []string{ideasOfPlan(companyID, *f.PlanID)}
+	default:
+		for _, status := range parts(f.Status, IdeaStatus("").Values()) {
+			q.Partitions = append(q.Partitions, ideasOfStatus(companyID, status))
+		}
+	}
+	return table.List[Idea](ctx, s.table, q)
+}
+
+// PostFilter narrows a list of posts; nil: any. IdeaID is a well-formed id.
+type PostFilter struct {
+	IdeaID   *string
+	Platform *Platform
+	Status   *PostStatus
+}
+
+// ListPosts returns a page of posts, the latest first.
+func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []Post, next string, err error) {
+	q := table.Query{After: after, Limit: limit}
+	switch {
+	case f.IdeaID != nil:
+		q.Index, q.Partitions, q.Filter = table.GSI1, []string{postsOfIdea(companyID, *f.IdeaID)}, f.onTop()
+	case f.Platform == nil && f.Status == nil:
+		q.Index, q.Partitions = table.GSI3, []string{posts(companyID)}
+	default:
+		q.Index = table.GSI2
+		for _, platform := range parts(f.Platform, Platform("").Values()) {
+			for _, status := range parts(f.Status, PostStatus("").Values()) {
+				q.Partitions = append(q.Partitions, postsOf(companyID, platform, status))
+			}
+		}
+	}
+	return table.List[Post](ctx, s.table, q)
+}
+
+// onTop is what of the filter is no key when the posts of an idea are read.
+func (f PostFilter) onTop() table.Filter {
+	out := table.Filter{}
+	if f.Platform != nil {
+		out["platform"] = table.String(string(*f.Platform))
+	}
+	if f.Status != nil {
+		out["status"] = table.String(string(*f.Status))
+	}
+	return out
+}
+
+// InsertPost writes a new post, with an id and times of its own, and returns it.
+func (s Store) InsertPost(ctx context.Context, companyID string, p Post) (Post, error) {
+	now := s.table.Now()
+	p.ID, p.CompanyID, p.CreatedAt, p.UpdatedAt = s.table.NewID(id.Post), companyID, &now, &now
+	return p, s.table.Insert(ctx, postKeys(p), p)
+}
+
+// GetPost returns a post. fault.ErrNotFound when there is none.
+func (s Store) GetPost(ctx context.Context, companyID, postID string) (Post, error) {
+	return table.Get[Post](ctx, s.table, recordKey(companyID, kindPost, postID))
+}
+
+// ModifyPost changes a post by compare-and-set (table.Modify).
+func (s Store) ModifyPost(ctx context.Context, companyID, postID string, change func(*Post) error) (Post, error) {
+	return table.Modify(ctx, s.table, recordKey(companyID, kindPost, postID), postKeys, change)
+}
+
+// RemovePost deletes a post that check does not refuse (table.Remove).
+func (s Store) RemovePost(ctx context.Context, companyID, postID string, check func(Post) error) error {
+	_, err := table.Remove(ctx, s.table, recordKey(companyID, kindPost, postID), check)
+	return err
+}

@@ -1,0 +1,90 @@
+package functions_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/apitest"
+)
+
+// start returns the whole service, each area behind the event adapter, with a company that has one record of each type.
+func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
+	t.Helper()
+	s := apitest.NewOver(t, functions.Operations, transport)
+	s.Handler = functions.Handler(s.Table, slog.New(slog.DiscardHandler))
+	file, err := os.Open("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			Type   string
+			Record json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		load(t, s, line.Type, line.Record)
+	}
+	return s
+}
+
+func load(t *testing.T, s *apitest.Service, name string, text json.RawMessage) {
+	t.Helper()
+	for _, kind := range functions.Transfers(s.Table) {
+		if kind.Name != name {
+			continue
+		}
+		record, problems := kind.Check(text)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", text, problems)
+		}
+		if err := kind.Write(t.Context(), s.CompanyID, []any{record}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("no type %s", name)
+}
+
+// arguments are those of a call that succeeds on the fixture. An operation that is missing here fails the tests.
+var arguments = map[string]map[string]any{
+	"list_companies": {}, "get_company": {}, "update_company": {"summary": "New"},
+	"list_plan_boards": {}, "get_plan_board": {"boardId": "brd_1"}, "list_plan_items": {"boardId": "brd_1"},
+	"create_plan_item": {"boardId": "brd_1", "title": "Another"}, "get_plan_item": {"itemId": "itm_1"},
+	"update_plan_item": {"itemId": "itm_1", "title": "Darker mode"}, "delete_plan_item": {"itemId": "itm_2"},
+	"preview_plan_publish": {"boardId": "brd_1"}, "publish_plan_board": {"boardId": "brd_1"},
+	"list_feedback": {}, "get_feedback": {"feedbackId": "fbk_1"},
+	"update_feedback_reply":   {"feedbackId": "fbk_1", "replyBody": "Thank you.", "replyStatus": "approved"},
+	"list_metric_definitions": {}, "list_metric_points": {"metricKey": "growth.signups"},
+	"list_optimise_sites": {}, "list_optimise_goals": {"siteId": "sit_1"}, "list_optimise_audits": {}, "get_optimise_audit": {"auditId": "aud_1"},
+	"list_broadcast_plans": {}, "list_broadcast_ideas": {}, "list_broadcast_posts": {},
+	"create_broadcast_post": {"platform": "x", "body": "Hi"}, "get_broadcast_post": {"postId": "pst_1"},
+	"update_broadcast_post": {"postId": "pst_1", "body": "Hello again"}, "delete_broadcast_post": {"postId": "pst_1"},
+	"list_broadcast_channels": {}, "get_context_brand_kit": {}, "update_context_brand_kit": {"artStyle": "Flat"},
+	"list_context_content_types":  {},
+	"create_context_content_type": {"name": "Story", "active": true}, "update_context_content_type": {"contentTypeId": "cty_1", "cadence": "weekly"},
+	"list_context_goals": {},
+}
+
+// rows reads a hand-typed table.
+func rows(t *testing.T, name string) (out [][]string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimRight(line, "\n"); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, strings.Split(line, "\t"))
+		}
+	}
+	return out
+}

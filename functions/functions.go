@@ -1,0 +1,78 @@
+// Package functions is the service as a whole: all of its areas, in the order of the specification. It is the only
+// place that knows them all.
+package functions
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/functions/company"
+	brand "growthworkspace/functions/context"
+	"growthworkspace/functions/feedback"
+	"growthworkspace/functions/metrics"
+	"growthworkspace/functions/optimise"
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/service"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/transfer"
+)
+
+// Area is one area of the service: one folder here, one Lambda function, one path segment.
+type Area struct {
+	Name       string // the path segment after the company's id; the company itself has none
+	Operations service.Operations
+	Transfers  func(t *table.Client) []transfer.Type
+}
+
+// All returns the areas.
+func All() []Area {
+	return []Area{
+		{"company", company.Operations, company.Transfers},
+		{"plan", plan.Operations, plan.Transfers},
+		{"feedback", feedback.Operations, feedback.Transfers},
+		{"metrics", metrics.Operations, metrics.Transfers},
+		{"optimise", optimise.Operations, optimise.Transfers},
+		{"broadcast", broadcast.Operations, broadcast.Transfers},
+		{"context", brand.Operations, brand.Transfers},
+	}
+}
+
+// Operations returns the operations of all areas.
+func Operations(t *table.Client) []api.Operation {
+	var out []api.Operation
+	for _, a := range All() {
+		out = append(out, a.Operations(t)...)
+	}
+	return out
+}
+
+// Transfers returns the record types of all areas, in an order in which records come after those that they refer to.
+func Transfers(t *table.Client) []transfer.Type {
+	var out []transfer.Type
+	for _, a := range All() {
+		out = append(out, a.Transfers(t)...)
+	}
+	return out
+}
+
+// Handler serves the whole service on one port, as the gateway does in an account: each area is a function of its own
+// behind the event adapter, reached by its path segment; whatever is nobody's goes to the company's function, whose
+// answer to an unknown path is the envelope.
+func Handler(t *table.Client, log *slog.Logger) http.Handler {
+	byName := map[string]http.Handler{}
+	for _, a := range All() {
+		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		segments := strings.SplitN(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/", 5)
+		handler := byName["company"]
+		if len(segments) >= 4 && segments[0] == "v1" && segments[1] == "companies" && byName[segments[3]] != nil {
+			handler = byName[segments[3]]
+		}
+		handler.ServeHTTP(w, r)
+	})
+}

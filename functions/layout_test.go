@@ -1,0 +1,155 @@
+package functions_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+)
+
+// files visits the Go files of the repository with their imports, in slash paths from its root.
+func files(t *testing.T, visit func(name string, imports []string, text string)) {
+	t.Helper()
+	root := os.DirFS("..")
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "dist" || entry.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		var imports []string
+		for _, i := range file.Imports {
+			imports = append(imports, strings.Trim(i.Path.Value, `"`))
+		}
+		visit(name, imports, string(text))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const module = "growthworkspace/"
+
+// under tells whether a file is in one of the folders, or is one of the files. Test files are not held to the fences of
+// dependencies, but to the direction of imports.
+func under(name string, places ...string) bool {
+	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
+}
+
+// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared (design: one direction).
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	areas := map[string]bool{}
+	for _, a := range functions.All() {
+		areas[a.Name] = true
+	}
+	files(t, func(name string, imports []string, _ string) {
+		for _, i := range imports {
+			ours, isOurs := strings.CutPrefix(i, module)
+			if !isOurs {
+				continue
+			}
+			parts, target := strings.Split(name, "/"), strings.Split(ours, "/")
+			switch {
+			case parts[0] == "shared" && target[0] != "shared":
+				t.Errorf("%s imports %s: shared knows no area and no command", name, i)
+			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
+				t.Errorf("%s imports %s: functions know no command", name, i)
+			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
+				t.Errorf("%s imports %s: an area knows no other area", name, i)
+			}
+		}
+	})
+}
+
+// Ensure each outside module has its owners, and nobody else links it.
+func TestDependenciesHaveOwners(t *testing.T) {
+	t.Parallel()
+	owners := map[string][]string{
+		"github.com/aws/aws-sdk-go-v2/config":        {"scripts/workspace"},
+		"github.com/aws/aws-sdk-go-v2":               {"shared/table", "shared/auth/keys", "shared/service", "shared/apitest", "scripts/workspace"},
+		"github.com/aws/aws-lambda-go":               {"shared/gateway"},
+		"github.com/awslabs/aws-lambda-go-api-proxy": {"shared/gateway"},
+		"github.com/spf13/cobra":                     {"scripts/workspace"},
+		"github.com/schollz/progressbar/v3":          {"scripts/workspace"},
+		"golang.org/x/term":                          {"scripts/workspace"},
+		"golang.org/x/text":                          {"functions/plan"},
+	}
+	files(t, func(name string, imports []string, _ string) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, i := range imports {
+			if !strings.Contains(strings.Split(i, "/")[0], ".") {
+				continue // the standard library, or ours
+			}
+			var allowed []string
+			longest := ""
+			for dependency, places := range owners {
+				if under(i, dependency) && len(dependency) > len(longest) {
+					longest, allowed = dependency, places
+				}
+			}
+			store := strings.HasPrefix(name, "functions/") && strings.HasPrefix(path.Base(name), "store") && longest == "github.com/aws/aws-sdk-go-v2"
+			if !under(name, allowed...) && !store {
+				t.Errorf("%s imports %s, which belongs to %v", name, i, allowed)
+			}
+		}
+	})
+}
+
+// Ensure the layout shows the architecture: one folder per area with its table of contents and its function, files that
+// can be read at one sitting, and no drawer for odds and ends.
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	lines := map[string]int{}
+	files(t, func(name string, _ []string, text string) {
+		lines[name] = strings.Count(text, "\n")
+		if n := lines[name]; n > 300 && !strings.HasSuffix(name, "_test.go") {
+			t.Errorf("%s has %d lines", name, n)
+		}
+		for _, drawer := range []string{"utils", "util", "helpers", "common", "types", "misc"} {
+			if base := strings.TrimSuffix(path.Base(name), ".go"); base == drawer || path.Base(path.Dir(name)) == drawer {
+				t.Errorf("%s is a drawer for odds and ends", name)
+			}
+		}
+	})
+	for _, a := range functions.All() {
+		for _, name := range []string{"functions/" + a.Name + "/" + a.Name + ".go", "functions/" + a.Name + "/store.go"} {
+			if lines[name] == 0 {
+				t.Errorf("there is no %s", name)
+			}
+		}
+		if n := lines["functions/"+a.Name+"/lambda/main.go"]; n == 0 || n >= 15 {
+			t.Errorf("the function of %s has %d lines", a.Name, n)
+		}
+	}
+	total := 0
+	for name, n := range lines {
+		if path.Dir(name) == "shared/api" && !strings.HasSuffix(name, "_test.go") {
+			total += n
+		}
+	}
+	if total > 900 {
+		t.Errorf("shared/api has %d lines", total)
+	}
+}

@@ -1,0 +1,109 @@
+package metrics
+
+import (
+	"context"
+	"regexp"
+
+	"growthworkspace/shared/api"
+)
+
+// Definition says what a metric is (spec.md, Metric definition). Its key is its identity; the id is a field.
+type Definition struct {
+	ID          string       `json:"id"`
+	CompanyID   string       `json:"companyId"`
+	Key         string       `json:"key" doc:"stable slug, dotted: group.name; anything bespoke begins with custom."`
+	Name        *string      `json:"name"`
+	Description *string      `json:"description"`
+	Unit        *Unit        `json:"unit"`
+	Aggregation *Aggregation `json:"aggregation" doc:"how days roll into weeks and months; summing a ratio across days is wrong"`
+	Polarity    *Polarity    `json:"polarity"`
+	Kind        *Kind        `json:"kind"`
+	Formula     *string      `json:"formula" doc:"derived metrics only: an expression over other metric keys"`
+	Dimensions  []string     `json:"dimensions" doc:"names of the dimensions that points may have"`
+	Source      *string      `json:"source"`
+	NeedsReview *bool        `json:"needsReview" doc:"true for a key that an unrecognised push created and nobody has confirmed yet"`
+	CreatedAt   *string      `json:"createdAt" format:"date-time"`
+	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
+}
+
+// Unit is what a metric's values count.
+type Unit string
+
+// Values is api.Enum.
+func (Unit) Values() []string {
+	return []string{"currency_minor", "count", "ratio", "duration_ms", "score", "bytes"}
+}
+
+// Aggregation is how the values of days roll into those of weeks and months (decisions.md §7).
+type Aggregation string
+
+// Values is api.Enum.
+func (Aggregation) Values() []string { return []string{"sum", "avg", "min", "max", "last", "none"} }
+
+// Polarity is which way is good.
+type Polarity string
+
+// Values is api.Enum.
+func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good", "neutral"} }
+
+// Kind is where a metric's values come from.
+type Kind string
+
+// Values is api.Enum.
+func (Kind) Values() []string { return []string{"measured", "derived", "split"} }
+
+// keyCharsMax bounds a metric key; see decisions.md §5. So bounded, keys fit into sort keys.
+const keyCharsMax = 120
+
+// keyPattern is the pattern `metricKey` that inputs are checked with, for imports, which no input describes. What it
+// accepts has no separator of the table's keys in it.
+var keyPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`)
+
+// checkKey says what is wrong with a metric key, "" when nothing is.
+func checkKey(key string) string {
+	if len(key) > keyCharsMax || !keyPattern.MatchString(key) {
+		return "must match " + keyPattern.String() + " and have at most 120 characters"
+	}
+	return ""
+}
+
+// Review is the value of the filter needsReview. The specification has it as a text, so a tool takes one too.
+type Review string
+
+// The two values of the filter.
+const (
+	ReviewNeeded Review = "true"
+	ReviewDone   Review = "false"
+)
+
+// Values is api.Enum.
+func (Review) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
+
+// reviewOf is the value of the filter that a definition answers to; "" for one of which it is not known.
+func reviewOf(d Definition) Review {
+	switch {
+	case d.NeedsReview == nil:
+		return ""
+	case *d.NeedsReview:
+		return ReviewNeeded
+	}
+	return ReviewDone
+}
+
+type listDefinitionsInput struct {
+	NeedsReview *Review    `query:"needsReview" doc:"true: keys to confirm; false: confirmed ones; absent: all"`
+	Limit       int64      `query:"limit" default:"100" min:"1" max:"200" doc:"most definitions on a page"`
+	Cursor      api.Cursor `query:"cursor" doc:"from the previous page"`
+}
+
+func (s service) listDefinitions(ctx context.Context, caller api.Caller, in listDefinitionsInput) (api.List[Definition], error) {
+	var review Review
+	if in.NeedsReview != nil {
+		review = *in.NeedsReview
+	}
+	definitions, next, err := s.store.ListDefinitions(ctx, caller.CompanyID, review, string(in.Cursor), int(in.Limit))
+	if err != nil {
+		return api.List[Definition]{}, err
+	}
+	return api.NewList(definitions, next), nil
+}

@@ -1,0 +1,293 @@
+package metrics_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/transfer"
+)
+
+const (
+	definitionsPath = "/v1/companies/{companyId}/metrics/definitions"
+	pointsPath      = "/v1/companies/{companyId}/metrics/points"
+)
+
+func start(t *testing.T) (*apitest.Service, metrics.Store) {
+	t.Helper()
+	s := apitest.New(t, metrics.Operations)
+	return s, metrics.NewStore(s.Table)
+}
+
+func typeNamed(t *testing.T, s *apitest.Service, name string) transfer.Type {
+	t.Helper()
+	for _, candidate := range metrics.Transfers(s.Table) {
+		if candidate.Name == name {
+			return candidate
+		}
+	}
+	t.Fatalf("no type %s", name)
+	return transfer.Type{}
+}
+
+// load imports lines of one type, in one write.
+func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...string) {
+	t.Helper()
+	into := typeNamed(t, s, name)
+	var records []any
+	for _, line := range lines {
+		record, problems := into.Check(json.RawMessage(line))
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", line, problems)
+		}
+		records = append(records, record)
+	}
+	if err := into.Write(t.Context(), companyID, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dump exports a company, one JSON text for each record.
+func dump(t *testing.T, s *apitest.Service, companyID, name string) (lines []string) {
+	t.Helper()
+	err := typeNamed(t, s, name).Export(t.Context(), companyID, func(record any) error {
+		text, err := json.Marshal(record)
+		lines = append(lines, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// walk reads a list to its end and returns one field of each record, page by page. between runs after every page.
+func walk(t *testing.T, s *apitest.Service, target string, field func(map[string]any) string, between func(page int)) (pages [][]string) {
+	t.Helper()
+	key := s.Key(t)
+	for next := target; next != ""; {
+		r := s.Send(t, key, "GET", next, "")
+		var page []string
+		for _, item := range r.Items(t) {
+			page = append(page, field(item))
+		}
+		pages = append(pages, page)
+		link := r.Header.Get("Link")
+		if more := r.Header.Get("Service-Has-More"); (more == "true") != (link != "") {
+			t.Fatalf("Service-Has-More %s with Link %q", more, link)
+		}
+		next = ""
+		if link != "" {
+			u, err := url.Parse(strings.TrimPrefix(link[:strings.Index(link, ">")], "<"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			next = u.RequestURI()
+		}
+		if between != nil {
+			between(len(pages))
+		}
+	}
+	return pages
+}
+
+func keyField(item map[string]any) string { return item["key"].(string) }
+
+func definition(n int, key string, more string) string {
+	return fmt.Sprintf(`{"id":"mdf_%d","key":%q%s}`, n, key, more)
+}
+
+func TestListDefinitions(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition",
+		definition(5, "web.visits", `,"needsReview":false`),
+		definition(1, "custom.signups", `,"needsReview":true,"createdAt":"2026-01-01T01:00:00+01:00"`),
+		definition(4, "web", ``), // it is not known whether it needs review
+		definition(2, "revenue.mrr", `,"name":"MRR","description":"a & b <c>","unit":"currency_minor","aggregation":"last","polarity":"up_is_good","kind":"derived","formula":"a.b * 2","dimensions":["plan","country"],"source":"billing","needsReview":false`),
+		definition(3, "revenue.churn", `,"needsReview":true,"dimensions":[]`),
+	)
+	keys := func(want ...string) func(*testing.T, apitest.Response) {
+		return func(t *testing.T, r apitest.Response) {
+			t.Helper()
+			var got []string
+			for _, item := range r.Items(t) {
+				got = append(got, keyField(item))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("keys %v, want %v", got, want)
+			}
+		}
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "ordered by key", Op: "list_metric_definitions", Check: keys("custom.signups", "revenue.churn", "revenue.mrr", "web", "web.visits")},
+		{Name: "to review", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "true"}, Check: keys("custom.signups", "revenue.churn")},
+		{Name: "reviewed", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "false"}, Check: keys("revenue.mrr", "web.visits")},
+		{Name: "limit", Op: "list_metric_definitions", Args: map[string]any{"limit": 1}, Check: keys("custom.signups")},
+		{Name: "limit and filter", Op: "list_metric_definitions", Args: map[string]any{"limit": 200, "needsReview": "false"}, Check: keys("revenue.mrr", "web.visits")},
+		{Name: "limit of none", Op: "list_metric_definitions", Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit"},
+		{Name: "limit above the most", Op: "list_metric_definitions", Args: map[string]any{"limit": 201}, Want: 400, WantMessage: "query.limit: must be between 1 and 200"},
+		{Name: "other value", Op: "list_metric_definitions", Args: map[string]any{"needsReview": "yes"}, Want: 400, WantMessage: "query.needsReview: must be one of true, false"},
+		{Name: "unknown filter", Op: "list_metric_definitions", Args: map[string]any{"unit": "count"}, Want: 400, WantMessage: "query.unit"},
+		{Name: "scope", Key: s.Key(t, auth.CompanyRead, auth.MetricsWrite), Op: "list_metric_definitions", Want: 401, WantMessage: "metrics:read"},
+	})
+	// Ensure a record has exactly the fields of spec.md, in the order of its table, null when unknown.
+	r := s.Send(t, s.Key(t), "GET", definitionsPath, "")
+	for _, want := range []string{
+		`{"id":"mdf_1","companyId":"` + s.CompanyID + `","key":"custom.signups","name":null,"description":null,"unit":null,"aggregation":null,"polarity":null,"kind":null,` +
+			`"formula":null,"dimensions":null,"source":null,"needsReview":true,"createdAt":"2026-01-01T00:00:00.000Z","updatedAt":null}`,
+		`"name":"MRR","description":"a & b <c>","unit":"currency_minor","aggregation":"last","polarity":"up_is_good","kind":"derived","formula":"a.b * 2","dimensions":["plan","country"],"source":"billing","needsReview":false,`,
+		`"dimensions":[],`,
+	} {
+		if !strings.Contains(r.Body, want) {
+			t.Errorf("no %s in %s", want, r.Body)
+		}
+	}
+}
+
+// Ensure pages join without a gap or a repetition, for each filter, while definitions come between them.
+func TestPageDefinitions(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	for i := range 12 {
+		load(t, s, s.CompanyID, "metric-definition", definition(i, fmt.Sprintf("m.k%02d", i), fmt.Sprintf(`,"needsReview":%v`, i%2 == 0)))
+	}
+	for _, filter := range []string{"", "&needsReview=true", "&needsReview=false"} {
+		whole := slices.Concat(walk(t, s, definitionsPath+"?limit=200"+filter, keyField, nil)...)
+		if want := 12; filter == "" && len(whole) != want || filter != "" && len(whole) != 6 {
+			t.Fatalf("%s: %v", filter, whole)
+		}
+		for limit := 1; limit <= len(whole)+1; limit++ {
+			pages := walk(t, s, fmt.Sprintf("%s?limit=%d%s", definitionsPath, limit, filter), keyField, nil)
+			if got := slices.Concat(pages...); !slices.Equal(got, whole) {
+				t.Errorf("%s limit %d: %v", filter, limit, got)
+			}
+			if want := (len(whole) + limit - 1) / limit; len(pages) != want {
+				t.Errorf("%s limit %d: %d pages, want %d", filter, limit, len(pages), want)
+			}
+		}
+	}
+	pages := walk(t, s, definitionsPath+"?limit=6", keyField, func(page int) {
+		if page == 1 {
+			load(t, s, s.CompanyID, "metric-definition", definition(90, "m.a", ""), definition(91, "m.k07b", ""))
+		}
+	})
+	want := []string{"m.k06", "m.k07", "m.k07b", "m.k08", "m.k09", "m.k10"}
+	if len(pages) != 3 || !slices.Equal(pages[1], want) || !slices.Equal(pages[2], []string{"m.k11"}) {
+		t.Errorf("%v", pages)
+	}
+}
+
+// Ensure a cursor serves only the list and the filters that it came from (decisions.md §8).
+func TestForeignCursor(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"needsReview":true`), definition(2, "b", `,"needsReview":true`))
+	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 3)
+	key := s.Key(t)
+	definitions := cursorOf(t, s, key, definitionsPath+"?limit=1")
+	points := cursorOf(t, s, key, pointsPath+"?metricKey=a&limit=1")
+	for target, want := range map[string]int{
+		definitionsPath + "?limit=2&cursor=" + definitions:           200,
+		definitionsPath + "?needsReview=true&cursor=" + definitions:  400,
+		definitionsPath + "?cursor=" + points:                        400,
+		pointsPath + "?metricKey=a&limit=7&cursor=" + points:         200,
+		pointsPath + "?metricKey=b&cursor=" + points:                 400,
+		pointsPath + "?metricKey=a&grain=week&cursor=" + points:      400,
+		pointsPath + "?metricKey=a&from=2026-01-01&cursor=" + points: 400,
+		pointsPath + "?metricKey=a&to=2026-01-01&cursor=" + points:   400,
+		pointsPath + "?metricKey=a&cursor=" + definitions:            400,
+		pointsPath + "?metricKey=a&cursor=x":                         400,
+	} {
+		r := s.Send(t, key, "GET", target, "")
+		if r.Status != want {
+			t.Errorf("%s: %d %s", target, r.Status, r.Body)
+		}
+		if _, messages := r.Messages(t); want == 400 && !strings.HasPrefix(messages[0], "query.cursor: ") {
+			t.Errorf("%s: %v", target, messages)
+		}
+	}
+}
+
+// Ensure a forged position is refused or finds nothing more than a list would, and never breaks the service.
+func TestForgedCursor(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"needsReview":true`), definition(2, "b", `,"needsReview":true`))
+	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 3)
+	key := s.Key(t)
+	for target, refuses := range map[string]bool{
+		definitionsPath + "?limit=1":                  false,
+		definitionsPath + "?limit=1&needsReview=true": false,
+		pointsPath + "?metricKey=a&limit=1":           true,
+	} {
+		genuine := cursorOf(t, s, key, target)
+		text, err := base64.RawURLEncoding.DecodeString(genuine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cursor map[string]string
+		if err := json.Unmarshal(text, &cursor); err != nil {
+			t.Fatal(err)
+		}
+		for _, position := range []string{"~", "#", "\x00", "2026", "2026-01-02", "2026-01-02#x", "9999-99-99T00:00:00.000Z#x", "2026-01-02T00:00:00Z#x", strings.Repeat("a", 1000)} {
+			cursor["p"] = position
+			text, err := json.Marshal(cursor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := s.Send(t, key, "GET", target+"&cursor="+base64.RawURLEncoding.EncodeToString(text), "")
+			if refuses && r.Status != 400 || !refuses && r.Status != 200 {
+				t.Errorf("%s from %q: %d %s", target, position, r.Status, r.Body)
+			}
+		}
+	}
+}
+
+// cursorOf returns the cursor of the page after a list's first.
+func cursorOf(t *testing.T, s *apitest.Service, key, target string) string {
+	t.Helper()
+	link := s.Send(t, key, "GET", target, "").Header.Get("Link")
+	from, to := strings.Index(link, "<"), strings.Index(link, ">")
+	if from < 0 || to < 0 {
+		t.Fatalf("%s has no next page", target)
+	}
+	u, err := url.Parse(link[from+1 : to])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("cursor")
+}
+
+// Ensure nothing of another company is ever listed.
+func TestOtherCompany(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	other := s.Table.NewID("co")
+	load(t, s, other, "metric-definition", definition(1, "a", `,"needsReview":true`))
+	putDays(t, store, other, "a", nil, "2026-01-01", 3)
+	for _, target := range []string{definitionsPath, definitionsPath + "?needsReview=true", pointsPath + "?metricKey=a"} {
+		if items := s.Send(t, s.Key(t), "GET", target, "").Items(t); len(items) != 0 {
+			t.Errorf("%s: %v", target, items)
+		}
+	}
+	if r := s.Send(t, s.Key(t), "GET", strings.ReplaceAll(pointsPath, "{companyId}", other)+"?metricKey=a", ""); r.Status != 404 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
+
+// putDays stores n daily points from a day on, whose values are 0, 1, 2, …
+func putDays(t *testing.T, store metrics.Store, companyID, key string, dims json.RawMessage, from string, n int) {
+	t.Helper()
+	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, series(t, key, metrics.GrainDay, dims, from, n)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,138 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/timestamp"
+)
+
+// Point is one value of one series (spec.md, Metric point). A series is a metric key, a grain and dimension values.
+type Point struct {
+	SeriesID   string          `json:"seriesId" doc:"the same for all points with this metricKey, grain and dims"`
+	PointKey   string          `json:"pointKey" doc:"the bucket: a re-send with the same seriesId and pointKey overwrites in place"`
+	CompanyID  string          `json:"companyId"`
+	MetricKey  string          `json:"metricKey"`
+	Grain      *Grain          `json:"grain"`
+	TS         *string         `json:"ts" format:"date-time" doc:"start of the bucket, UTC; weeks begin on Monday"`
+	Dims       json.RawMessage `json:"dims" doc:"dimension values"`
+	Value      *float64        `json:"value"`
+	Currency   *string         `json:"currency" doc:"ISO 4217"`
+	BaseValue  *float64        `json:"baseValue" doc:"value in the company's base currency; the original value is never overwritten"`
+	Source     *string         `json:"source"`
+	IngestedAt *string         `json:"ingestedAt" format:"date-time"`
+}
+
+// Identify moves a point to the start of its bucket and derives what it is known by: seriesId from metricKey, grain and
+// canonical dims, pointKey from grain and bucket (decisions.md §5). A grain that is not given is day. The timestamps
+// have been normalised, the key is one that checkKey accepts. An error names a field that makes it impossible.
+func (p *Point) Identify() error {
+	if p.TS == nil {
+		return fmt.Errorf("ts: is required")
+	}
+	t, ok := timestamp.Parse(*p.TS)
+	if !ok {
+		return fmt.Errorf("ts: is no timestamp")
+	}
+	dims, err := canonicalJSON(p.Dims)
+	if err != nil {
+		return fmt.Errorf("dims: %w", err)
+	}
+	grain := GrainDay
+	if p.Grain != nil {
+		grain = *p.Grain
+	}
+	day := grain.bucket(t)
+	p.Grain, p.Dims = &grain, dims
+	p.TS = new(startOf(day))
+	p.PointKey = pointKey(grain, day)
+	p.SeriesID = seriesID(p.MetricKey, grain, dims)
+	return nil
+}
+
+func pointKey(grain Grain, day string) string { return string(grain) + ":" + day }
+
+var seriesAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz")
+
+// seriesID is a digest of 80 bits. No dimensions and an empty object of them are the same series.
+func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
+	if string(dims) == "{}" {
+		dims = nil
+	}
+	sum := sha256.Sum256([]byte(metricKey + "\x00" + string(grain) + "\x00" + string(dims)))
+	return seriesAlphabet.EncodeToString(sum[:10])
+}
+
+// canonicalJSON spells a JSON value without spaces, keys sorted and numbers as they are; null is nil. Two values that
+// differ in nothing else become the same text, which is equal to both.
+func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil || value == nil {
+		return nil, err
+	}
+	return compactJSON(value)
+}
+
+// compactJSON encodes a value, keys sorted, without the escapes that json.Marshal makes for the sake of HTML.
+func compactJSON(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+const midnight = "T00:00:00.000Z"
+
+// startOf spells the start of a day as timestamps are spelled.
+func startOf(day string) string { return day + midnight }
+
+func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
+
+type listPointsInput struct {
+	MetricKey string     `query:"metricKey" max:"120" pattern:"metricKey" doc:"a key from the definitions"`
+	Grain     Grain      `query:"grain" default:"day"`
+	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
+	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
+	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"most points on a page; the newest of the window are answered"`
+	Cursor    api.Cursor `query:"cursor" doc:"from the previous page; goes on with older points"`
+}
+
+func (s service) listPoints(ctx context.Context, caller api.Caller, in listPointsInput) (api.List[Point], error) {
+	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit)}
+	if q.From != "" && q.To != "" && q.From > q.To {
+		return api.List[Point]{}, fault.Invalid("query.from", "must not be after to")
+	}
+	var ok bool
+	if q.Before, ok = parsePosition(string(in.Cursor)); !ok {
+		return api.List[Point]{}, fault.Invalid("query.cursor", "is not a cursor of this list; start without one")
+	}
+	points, next, err := s.store.ListPoints(ctx, caller.CompanyID, q)
+	if err != nil {
+		return api.List[Point]{}, err
+	}
+	return api.NewList(points, next.String()), nil
+}
+
+// day spells an optional bound of the window, checked before, as a day; "" when it is open.
+func day(bound *string) string {
+	if bound == nil {
+		return ""
+	}
+	t, _ := timestamp.ParseDay(*bound)
+	return t.Format(time.DateOnly)
+}

@@ -1,0 +1,83 @@
+package metrics
+
+import (
+	"context"
+
+	"growthworkspace/shared/table"
+)
+
+// Store keeps the definitions of metrics and their points:
+//
+//	access                             key                                                          index
+//	definitions by key; one of a key   <company>#metrics / def#<key>                                base
+//	definitions, needsReview           <company>#metrics#needsreview#<true|false> / <key>           GSI2, sparse
+//	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
+//
+// The filter needsReview has a partition for either value, so each costs what it returns, whatever the share of keys
+// that wait for review; a definition that has neither value is in neither. Points are packed, see store_points.go.
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+const (
+	definitionPrefix = "def#"
+	pointPrefix      = "pt#"
+)
+
+func partition(companyID string) string { return table.Partition(companyID, "metrics") }
+
+func definitionKey(companyID, key string) table.Key {
+	return table.Key{PK: partition(companyID), SK: definitionPrefix + key}
+}
+
+func reviewPartition(companyID string, review Review) string {
+	return table.Partition(companyID, "metrics", "needsreview", string(review))
+}
+
+func keysOf(d Definition) table.Keys {
+	keys := table.Keys{Key: definitionKey(d.CompanyID, d.Key)}
+	if review := reviewOf(d); review != "" {
+		keys.Index[1] = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
+	}
+	return keys
+}
+
+// ListDefinitions returns a page of the definitions by key, those that answer to the filter, all when it is empty.
+func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []Definition, next string, err error) {
+	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
+	if review != "" {
+		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}
+	}
+	return table.List[Definition](ctx, s.table, q)
+}
+
+// PutDefinitions stores definitions, replacing those with the same keys, whatever their ids; of one key the last wins.
+func (s Store) PutDefinitions(ctx context.Context, companyID string, definitions []Definition) error {
+	items := make([]table.Item, 0, len(definitions))
+	at := make(map[string]int, len(definitions))
+	for _, d := range definitions {
+		d.CompanyID = companyID
+		item := s.table.NewItem(keysOf(d), d)
+		if i, twice := at[d.Key]; twice {
+			items[i] = item
+			continue
+		}
+		at[d.Key] = len(items)
+		items = append(items, item)
+	}
+	return s.table.Put(ctx, items)
+}
+
+// EachDefinition visits every definition of the company, by key.
+func (s Store) EachDefinition(ctx context.Context, companyID string, visit func(Definition) error) error {
+	from := table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
+	return table.Each(ctx, s.table, from, func(page []Definition) error {
+		for _, d := range page {
+			if err := visit(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,198 @@
+package metrics
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// PointQuery asks for the newest points of a metric in a window of days.
+type PointQuery struct {
+	MetricKey string
+	Grain     Grain
+	From, To  string   // first and last day, inclusive; empty: open
+	Before    Position // that of the oldest point of the previous page
+	Limit     int
+}
+
+// Position is the place of a point in the order of a metric's points: by ts, then by series. The zero value is that of
+// no point.
+type Position struct{ ts, seriesID string }
+
+func positionOf(p Point) Position { return Position{*p.TS, p.SeriesID} }
+
+func (p Position) compare(q Position) int {
+	if c := strings.Compare(p.ts, q.ts); c != 0 {
+		return c
+	}
+	return strings.Compare(p.seriesID, q.seriesID)
+}
+
+// String spells a position as a list returns it, "" for that of no point.
+func (p Position) String() string {
+	if p == (Position{}) {
+		return ""
+	}
+	return table.Join(p.ts, p.seriesID)
+}
+
+// parsePosition reads what String spelled. ok is false for a text that no list returned, which only a forged cursor has.
+func parsePosition(text string) (p Position, ok bool) {
+	if text == "" {
+		return Position{}, true
+	}
+	p.ts, p.seriesID, ok = strings.Cut(text, "#")
+	t, isTime := timestamp.Parse(p.ts)
+	return p, ok && isTime && timestamp.Format(t) == p.ts
+}
+
+// afterAll sorts after every period and every series that begins with what precedes it.
+const afterAll = "~"
+
+// roundRecordsMax bounds what one query asks for; it is about a megabyte, which is where DynamoDB ends a page anyway.
+const roundRecordsMax = 1000
+
+// ListPoints returns the newest points of the window, oldest first, and the position to go on from to older ones, zero
+// when there are none.
+//
+// Records are read from the newest period backwards until nothing unread can belong to the page, and of what was read
+// no more than a page is kept. A series without gaps takes one round trip; more when there are gaps or several series,
+// because all of them belong to the same periods.
+func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
+	lowest, highest := q.bounds()
+	if lowest > highest {
+		return nil, Position{}, nil
+	}
+	want := q.Limit + 1 // one more tells whether the list goes on
+	in := pointsRequest(companyID, lowest, highest)
+	in.ScanIndexForward = aws.Bool(false)
+	in.Limit = aws.Int32(int32(q.Grain.records(want)))
+	for {
+		out, err := s.table.Query(ctx, in)
+		if err != nil {
+			return nil, Position{}, err
+		}
+		before := len(points)
+		for _, item := range out.Items {
+			if points, err = appendPoints(points, item, q.holds); err != nil {
+				return nil, Position{}, err
+			}
+		}
+		found := len(points) - before
+		points = newest(points, want)
+		if len(out.LastEvaluatedKey) == 0 {
+			break
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+		last := q.periodOf(out.LastEvaluatedKey) // it may go on; all newer ones are complete
+		if len(points) < want {
+			in.Limit = aws.Int32(int32(nextRound(want-len(points), len(out.Items), found)))
+			continue
+		}
+		if period, _ := q.Grain.split(dayOf(*points[want-1].TS)); period > last {
+			break
+		}
+		in.ExpressionAttributeValues[":low"] = table.String(q.prefix() + last)
+		in.Limit = nil
+	}
+	if len(points) > q.Limit {
+		points = points[:q.Limit]
+		next = positionOf(points[q.Limit-1])
+	}
+	slices.Reverse(points)
+	return points, next, nil
+}
+
+// nextRound estimates how many records hold the points that are missing, from what the last round found.
+func nextRound(missing, records, found int) int {
+	if found == 0 {
+		return min(2*records+1, roundRecordsMax)
+	}
+	return min(ceiling(missing*records, found)+1, roundRecordsMax)
+}
+
+// newest orders points newest first and keeps at most n.
+func newest(points []Point, n int) []Point {
+	slices.SortFunc(points, func(a, b Point) int { return positionOf(b).compare(positionOf(a)) })
+	return points[:min(n, len(points))]
+}
+
+func (q PointQuery) prefix() string {
+	return pointPrefix + table.Join(q.MetricKey, string(q.Grain), "")
+}
+
+// bounds are the sort keys between which the window's records are.
+func (q PointQuery) bounds() (lowest, highest string) {
+	lowest, highest = q.prefix(), q.prefix()
+	if q.From != "" {
+		period, _ := q.Grain.split(q.From)
+		lowest += period
+	}
+	last := q.To
+	if before := q.Before.ts; before != "" && (last == "" || dayOf(before) < last) {
+		last = dayOf(before)
+	}
+	if last != "" {
+		period, _ := q.Grain.split(last)
+		highest += period
+	}
+	return lowest, highest + afterAll
+}
+
+// holds tells whether a point is in the window and older than the previous page.
+func (q PointQuery) holds(p Point) bool {
+	day := dayOf(*p.TS)
+	return day >= q.From && (q.To == "" || day <= q.To) &&
+		(q.Before == Position{} || positionOf(p).compare(q.Before) < 0)
+}
+
+func (q PointQuery) periodOf(key table.Item) string {
+	var record pointRecord
+	if table.Decode(key, &record) != nil {
+		return ""
+	}
+	return record.period()
+}
+
+// EachPoint visits every point of the company, series by series within each period, with flat memory.
+func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point) error) error {
+	in := pointsRequest(companyID, pointPrefix, pointPrefix+afterAll)
+	in.ConsistentRead = aws.Bool(true)
+	for {
+		out, err := s.table.Query(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, item := range out.Items {
+			points, err := appendPoints(nil, item, func(Point) bool { return true })
+			if err != nil {
+				return err
+			}
+			slices.SortFunc(points, func(a, b Point) int { return positionOf(a).compare(positionOf(b)) })
+			for _, p := range points {
+				if err := visit(p); err != nil {
+					return err
+				}
+			}
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+func pointsRequest(companyID, lowest, highest string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :low AND :high"),
+		ExpressionAttributeValues: table.Item{
+			":pk": table.String(partition(companyID)), ":low": table.String(lowest), ":high": table.String(highest),
+		},
+	}
+}

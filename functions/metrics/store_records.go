@@ -1,0 +1,214 @@
+package metrics
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// pointRecord is what the points of one series and period share (see Grain). Beside it the record has one attribute for
+// each bucket that has a point, named as Grain.split says, with what encodePoint returns: a list of 365 days is 13
+// records of some two kilobytes, where one record for each point would cost six times as much to read (design.md §4).
+type pointRecord struct {
+	PK        string          `json:"pk"`
+	SK        string          `json:"sk"`
+	MetricKey string          `json:"metricKey"`
+	Grain     Grain           `json:"grain"`
+	SeriesID  string          `json:"seriesId"`
+	Dims      json.RawMessage `json:"dims"`
+}
+
+func newPointRecord(companyID string, p Point) (r pointRecord, bucket string, err error) {
+	if p.TS == nil || p.Grain == nil || p.SeriesID == "" {
+		return r, "", fmt.Errorf("a point of %s is not identified", p.MetricKey)
+	}
+	period, bucket := p.Grain.split(dayOf(*p.TS))
+	return pointRecord{
+		PK: partition(companyID), SK: pointPrefix + table.Join(p.MetricKey, string(*p.Grain), period, p.SeriesID),
+		MetricKey: p.MetricKey, Grain: *p.Grain, SeriesID: p.SeriesID, Dims: p.Dims,
+	}, bucket, nil
+}
+
+// period is the last part but one of the sort key.
+func (r pointRecord) period() string {
+	parts := strings.Split(r.SK, "#")
+	return parts[max(0, len(parts)-2)]
+}
+
+// encodePoint returns what a point has of its own, as a JSON array without the nulls at its end: value, ingestedAt in
+// milliseconds after the bucket's start, currency, baseValue, source. Every byte of it is read 365 times in a list.
+// A text also keeps each number as exactly the float64 that it is.
+func encodePoint(p Point) (string, error) {
+	var ingested *int64
+	if p.IngestedAt != nil {
+		at, ok := timestamp.Parse(*p.IngestedAt)
+		start, okStart := timestamp.Parse(*p.TS)
+		if !ok || !okStart {
+			return "", fmt.Errorf("a point of %s has no valid ingestedAt or ts", p.MetricKey)
+		}
+		ingested = new(at.UnixMilli() - start.UnixMilli())
+	}
+	text, err := compactJSON([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
+	if err != nil {
+		return "", fmt.Errorf("encode a point of %s: %w", p.MetricKey, err)
+	}
+	trimmed := strings.TrimSuffix(string(text), "]")
+	for strings.HasSuffix(trimmed, ",null") {
+		trimmed = strings.TrimSuffix(trimmed, ",null")
+	}
+	return trimmed + "]", nil
+}
+
+// decodePoint fills in what encodePoint returned. p.TS is set.
+func decodePoint(text string, p *Point) error {
+	var ingested *int64
+	var parts []json.RawMessage
+	err := json.Unmarshal([]byte(text), &parts)
+	fields := []any{&p.Value, &ingested, &p.Currency, &p.BaseValue, &p.Source}
+	for i := range min(len(parts), len(fields)) {
+		err = errors.Join(err, json.Unmarshal(parts[i], fields[i]))
+	}
+	if err != nil {
+		return fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
+	}
+	if ingested != nil {
+		start, _ := timestamp.Parse(*p.TS)
+		p.IngestedAt = new(timestamp.Format(time.UnixMilli(start.UnixMilli() + *ingested)))
+	}
+	return nil
+}
+
+// appendPoints appends those points of a record that keep wants; it sees their identity and ts only.
+func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Point, error) {
+	var record pointRecord
+	if err := table.Decode(item, &record); err != nil {
+		return nil, err
+	}
+	companyID, _, _ := strings.Cut(record.PK, "#")
+	period := record.period()
+	for name, attribute := range item {
+		day, ok := record.Grain.join(period, name)
+		if !ok {
+			continue
+		}
+		p := Point{
+			SeriesID: record.SeriesID, PointKey: pointKey(record.Grain, day), CompanyID: companyID,
+			MetricKey: record.MetricKey, Grain: new(record.Grain), TS: new(startOf(day)), Dims: record.Dims,
+		}
+		if !keep(p) {
+			continue
+		}
+		text, ok := attribute.(*types.AttributeValueMemberS)
+		if !ok {
+			return nil, fmt.Errorf("the point %s of %s has an unexpected type", p.PointKey, p.MetricKey)
+		}
+		if err := decodePoint(text.Value, &p); err != nil {
+			return nil, err
+		}
+		points = append(points, p)
+	}
+	return points, nil
+}
+
+// pointsWriters bounds how many records of one PutPoints are written at once.
+const pointsWriters = 8
+
+// pointUpdate sets buckets of one record.
+type pointUpdate struct {
+	record  pointRecord
+	buckets map[string]string
+}
+
+// PutPoints stores points that Point.Identify has been through. A point with the same seriesId and pointKey is
+// overwritten in place; among those given the last wins. Points of the same series and period are one update, so 500
+// points of a few series take a few calls. Updates set what they are given whatever is there, so nothing is read, points of
+// other callers in the same record stay, and to repeat a call that failed half-way is safe: records need no revision.
+func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) error {
+	updates, err := packPoints(companyID, points)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	work := make(chan *pointUpdate)
+	var wait sync.WaitGroup
+	var once sync.Once
+	for range min(pointsWriters, len(updates)) {
+		wait.Go(func() {
+			for u := range work {
+				if failure := s.updatePoints(ctx, u); failure != nil {
+					once.Do(func() { err = failure; cancel() })
+				}
+			}
+		})
+	}
+	for _, u := range updates {
+		work <- u
+	}
+	close(work)
+	wait.Wait()
+	return err
+}
+
+// packPoints gathers points by the record that they belong to, in the order in which records first occur.
+func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
+	var updates []*pointUpdate
+	byKey := map[string]*pointUpdate{}
+	for _, p := range points {
+		record, bucket, err := newPointRecord(companyID, p)
+		if err != nil {
+			return nil, err
+		}
+		text, err := encodePoint(p)
+		if err != nil {
+			return nil, err
+		}
+		u := byKey[record.SK]
+		if u == nil {
+			u = &pointUpdate{buckets: map[string]string{}}
+			byKey[record.SK] = u
+			updates = append(updates, u)
+		}
+		u.record = record // the same but for the spelling of no dimensions: {} or null
+		u.buckets[bucket] = text
+	}
+	return updates, nil
+}
+
+func (s Store) updatePoints(ctx context.Context, u *pointUpdate) error {
+	attributes := table.Encode(u.record)
+	key := table.Item{}
+	for _, name := range []string{table.Base.PK(), table.Base.SK()} {
+		key[name] = attributes[name]
+		delete(attributes, name)
+	}
+	for bucket, text := range u.buckets {
+		attributes[bucket] = table.String(text)
+	}
+	var sets []string
+	names, values := map[string]string{}, table.Item{}
+	for name, value := range attributes {
+		names["#"+name], values[":"+name] = name, value
+		sets = append(sets, "#"+name+" = :"+name)
+	}
+	update := "SET " + strings.Join(sets, ", ")
+	if u.record.Dims == nil {
+		names["#dims"] = "dims"
+		update += " REMOVE #dims"
+	}
+	_, err := s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		Key: key, UpdateExpression: aws.String(update), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	})
+	return err
+}

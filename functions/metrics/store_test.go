@@ -1,0 +1,183 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/meter"
+)
+
+// Ensure a list costs what it returns: 100 times as many definitions change neither calls nor units, for each filter.
+func TestDefinitionUnits(t *testing.T) {
+	t.Parallel()
+	const n = 42 // of which a third each is true, false and null
+	s, store := start(t)
+	many := s.Table.NewID("co")
+	fill := func(companyID string, count int) {
+		var wait sync.WaitGroup
+		for from := range 8 {
+			wait.Go(func() {
+				var definitions []metrics.Definition
+				for i := from; i < count; i += 8 {
+					d := metrics.Definition{ID: fmt.Sprintf("mdf_%d", i), Key: fmt.Sprintf("group.metric_%06d", i), Name: new(fmt.Sprintf("Metric %06d", i))}
+					if i%3 > 0 {
+						d.NeedsReview = new(i%3 == 1)
+					}
+					definitions = append(definitions, d)
+				}
+				if err := store.PutDefinitions(t.Context(), companyID, definitions); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	fill(s.CompanyID, n)
+	fill(many, 100*n)
+	for _, review := range []metrics.Review{"", metrics.ReviewNeeded, metrics.ReviewDone} {
+		var spent [2]meter.Total
+		for i, companyID := range []string{s.CompanyID, many} {
+			ctx, m := meter.Start(t.Context())
+			page, _, err := store.ListDefinitions(ctx, companyID, review, "", 13)
+			if err != nil || len(page) != 13 {
+				t.Fatal(len(page), err)
+			}
+			spent[i] = m.Total()
+		}
+		t.Logf("needsReview %q: %+v and %+v", review, spent[0], spent[1])
+		if spent[0] != spent[1] || spent[0].Calls != 1 {
+			t.Errorf("needsReview %q: %+v with %d, %+v with %d", review, spent[0], n, spent[1], 100*n)
+		}
+	}
+}
+
+// rich returns daily points with every field, as a push with all of them stores them.
+func rich(t *testing.T, key, from string, n int) []metrics.Point {
+	t.Helper()
+	points := series(t, key, metrics.GrainDay, json.RawMessage(`{"country":"DE","plan":"pro"}`), from, n)
+	for i := range points {
+		p := &points[i]
+		p.Value, p.BaseValue = new(123456.78+float64(i)), new(98765.43+float64(i))
+		p.Currency, p.Source = new("EUR"), new("stripe")
+	}
+	return points
+}
+
+// Ensure 365 daily points cost at most 4 read units and one call (design.md §4), and no more where there are a hundred
+// times as many years, or other metrics in the same partition, or further days in the window's months.
+func TestPointUnits(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	small, big := s.CompanyID, s.Table.NewID("co")
+	put := func(companyID string, points []metrics.Point) {
+		if err := store.PutPoints(t.Context(), companyID, points); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(small, rich(t, "revenue.mrr", "2025-01-01", 425)) // to 2026-03-01: a month of a single day is the worst case
+	put(big, rich(t, "revenue.mrr", "1926-01-01", 36_585))
+	for i := range 100 {
+		put(big, series(t, fmt.Sprintf("revenue.m%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
+		put(big, series(t, fmt.Sprintf("revenue.mrr%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
+	}
+	for _, c := range []struct {
+		name string
+		q    metrics.PointQuery
+		want int
+		most float64
+	}{
+		{"newest 365", metrics.PointQuery{Limit: 365}, 365, 4},
+		{"to", metrics.PointQuery{To: "2026-02-10", Limit: 365}, 365, 4},
+		{"from", metrics.PointQuery{From: "2025-03-02", Limit: 365}, 365, 4},
+		{"a year", metrics.PointQuery{From: "2025-02-11", To: "2026-02-10", Limit: 365}, 365, 4},
+		{"newest 30", metrics.PointQuery{Limit: 30}, 30, 1},
+		{"a month", metrics.PointQuery{From: "2025-07-01", To: "2025-07-31", Limit: 365}, 31, 0.5},
+	} {
+		c.q.MetricKey, c.q.Grain = "revenue.mrr", metrics.GrainDay
+		var spent [2]meter.Total
+		for i, companyID := range []string{small, big} {
+			ctx, m := meter.Start(t.Context())
+			points, _, err := store.ListPoints(ctx, companyID, c.q)
+			if err != nil || len(points) != c.want {
+				t.Fatal(c.name, len(points), err)
+			}
+			spent[i] = m.Total()
+		}
+		t.Logf("%s: %+v and %+v", c.name, spent[0], spent[1])
+		if spent[0] != spent[1] || spent[0].Calls != 1 || spent[0].ReadUnits > c.most {
+			t.Errorf("%s: %+v with one year, %+v with a hundred; at most %v units", c.name, spent[0], spent[1], c.most)
+		}
+	}
+}
+
+// Ensure a page deep in the history costs what the first does: the cursor bounds what is read, not only the window.
+func TestLaterPageUnits(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	putDays(t, store, s.CompanyID, "a", nil, "2016-01-01", 3700)
+	q := metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, To: "2017-03-01", Limit: 30}
+	_, next, err := store.ListPoints(t.Context(), s.CompanyID, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.To, q.Before = "2026-02-01", next
+	ctx, m := meter.Start(t.Context())
+	points, _, err := store.ListPoints(ctx, s.CompanyID, q)
+	if err != nil || len(points) != 30 || points[29].PointKey != "day:2017-01-30" {
+		t.Fatal(len(points), err)
+	}
+	if spent := m.Total(); spent.Calls != 1 || spent.ReadUnits > 1 {
+		t.Errorf("%+v", spent)
+	}
+}
+
+// Ensure many series in a period cost what they hold and two round trips, however long they go back.
+func TestManySeriesUnits(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	for n := range 40 {
+		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2025-10-01", 150)
+	}
+	ctx, m := meter.Start(t.Context())
+	points, _, err := store.ListPoints(ctx, s.CompanyID, metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, Limit: 365})
+	if err != nil || len(points) != 365 {
+		t.Fatal(len(points), err)
+	}
+	t.Logf("%+v", m.Total())
+	if spent := m.Total(); spent.Calls > 2 || spent.ReadUnits > 10 {
+		t.Errorf("%+v", spent)
+	}
+}
+
+// Ensure 500 points of a series are a call for each month, and an import of years no more than that and one for each
+// of its batches, which may cut a month in two.
+func TestPutUnits(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	put := func(points []metrics.Point, most int) {
+		t.Helper()
+		ctx, m := meter.Start(t.Context())
+		for part := range slices.Chunk(points, 500) {
+			if err := store.PutPoints(ctx, s.CompanyID, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("%d points: %+v", len(points), m.Total())
+		if calls := m.Total().Calls; calls > most {
+			t.Errorf("%d calls, want at most %d", calls, most)
+		}
+	}
+	put(rich(t, "a", "2025-01-01", 500), 17)
+	var points []metrics.Point
+	for n := range 4 {
+		points = append(points, rich(t, fmt.Sprintf("b.m%d", n), "2023-01-01", 3*365)...)
+	}
+	put(points, 4*36+len(points)/500)
+	if got, want := len(dump(t, s, s.CompanyID, "metric-point")), 500+len(points); got != want {
+		t.Errorf("%d points, want %d", got, want)
+	}
+}

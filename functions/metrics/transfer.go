@@ -1,0 +1,100 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/transfer"
+)
+
+// Transfers returns the types of record of the area, for imports and exports.
+func Transfers(t *table.Client) []transfer.Type {
+	s := NewStore(t)
+	return []transfer.Type{
+		transfer.Define("metric-definition", id.MetricDefinition, checkDefinition, s.PutDefinitions, s.EachDefinition),
+		transfer.Define("metric-point", "", checkPoint,
+			func(ctx context.Context, companyID string, lines []pointLine) error {
+				points := make([]Point, len(lines))
+				for i := range lines {
+					points[i] = lines[i].Point
+				}
+				return s.PutPoints(ctx, companyID, points)
+			},
+			func(ctx context.Context, companyID string, visit func(pointLine) error) error {
+				return s.EachPoint(ctx, companyID, func(p Point) error {
+					return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
+				})
+			}),
+	}
+}
+
+// Lengths of texts in imports (decisions.md §9): labels are as long as names, prose as descriptions. So bounded, a
+// record is far below the 400 KB that one may have in the table.
+const (
+	labelCharsMax = 200
+	proseCharsMax = 2000
+	dimensionsMax = 50
+	dimsBytesMax  = 10_000
+)
+
+func checkDefinition(d *Definition) (problems []string) {
+	if wrong := checkKey(d.Key); wrong != "" {
+		problems = append(problems, "record.key: "+wrong)
+	}
+	problems = append(problems, checkText("name", d.Name, labelCharsMax)...)
+	problems = append(problems, checkText("description", d.Description, proseCharsMax)...)
+	problems = append(problems, checkText("formula", d.Formula, proseCharsMax)...)
+	problems = append(problems, checkText("source", d.Source, labelCharsMax)...)
+	if n := len(d.Dimensions); n > dimensionsMax {
+		problems = append(problems, fmt.Sprintf("record.dimensions: must have at most %d elements, has %d", dimensionsMax, n))
+	}
+	for i := range d.Dimensions {
+		problems = append(problems, checkText(fmt.Sprintf("dimensions[%d]", i), &d.Dimensions[i], labelCharsMax)...)
+	}
+	return problems
+}
+
+// pointLine is a point as a line of a file has it: what can be derived may be left out. Its two fields hide those of
+// Point in JSON.
+type pointLine struct {
+	SeriesID *string `json:"seriesId"`
+	PointKey *string `json:"pointKey"`
+	Point
+}
+
+// checkPoint completes a point. An identity that the line gives must be the one that follows from the other fields: a
+// point under another one would be a second point in the place of the first.
+func checkPoint(line *pointLine) (problems []string) {
+	p := &line.Point
+	if wrong := checkKey(p.MetricKey); wrong != "" {
+		problems = append(problems, "record.metricKey: "+wrong)
+	}
+	problems = append(problems, checkText("currency", p.Currency, labelCharsMax)...)
+	problems = append(problems, checkText("source", p.Source, labelCharsMax)...)
+	if err := p.Identify(); err != nil {
+		return append(problems, "record."+err.Error())
+	}
+	if n := len(p.Dims); n > dimsBytesMax {
+		problems = append(problems, fmt.Sprintf("record.dims: must have at most %d bytes, has %d", dimsBytesMax, n))
+	}
+	if given := line.SeriesID; given != nil && *given != p.SeriesID {
+		problems = append(problems, fmt.Sprintf("record.seriesId: must be %s, which follows from metricKey, grain and dims, or be left out", p.SeriesID))
+	}
+	if given := line.PointKey; given != nil && *given != p.PointKey {
+		problems = append(problems, fmt.Sprintf("record.pointKey: must be %s, which follows from grain and ts, or be left out", p.PointKey))
+	}
+	return problems
+}
+
+func checkText(name string, text *string, most int) []string {
+	if text == nil {
+		return nil
+	}
+	if n := utf8.RuneCountInString(*text); n > most {
+		return []string{fmt.Sprintf("record.%s: must have at most %d characters, has %d", name, most, n)}
+	}
+	return nil
+}

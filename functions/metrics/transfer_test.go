@@ -1,0 +1,124 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/metrics"
+)
+
+// Ensure an import says what is wrong with a record before anything is written.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	p := metrics.Point{MetricKey: "a", TS: new("2026-01-01T00:00:00.000Z")}
+	if err := p.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ typ, line, want string }{
+		{"metric-definition", `{"id":"mdf_1","key":"a.b_2"}`, ""},
+		{"metric-definition", `{"id":"met_1","key":"a"}`, "record.id: must be mdf_"},
+		{"metric-definition", `{"id":"mdf_1"}`, "record.key: is required"},
+		{"metric-definition", `{"id":"mdf_1","key":"a#b"}`, "record.key: must match"},
+		{"metric-definition", `{"id":"mdf_1","key":""}`, "record.key: must match"},
+		{"metric-definition", `{"id":"mdf_1","key":"` + strings.Repeat("k", 121) + `"}`, "record.key: must match"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","unit":"percent"}`, "record.unit: must be one of currency_minor"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","aggregation":"total"}`, "record.aggregation: must be one of sum, avg, min, max, last, none"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","polarity":"up"}`, "record.polarity"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","kind":"x"}`, "record.kind: must be one of measured, derived, split"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","createdAt":"today"}`, "record.createdAt"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","name":"` + strings.Repeat("é", 200) + `","description":"` + strings.Repeat("é", 2000) + `"}`, ""},
+		{"metric-definition", `{"id":"mdf_1","key":"a","name":"` + strings.Repeat("é", 201) + `"}`, "record.name: must have at most 200 characters, has 201"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","formula":"` + strings.Repeat("x", 2001) + `"}`, "record.formula: must have at most 2000 characters"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","dimensions":["` + strings.Repeat("x", 201) + `"]}`, "record.dimensions[0]: must have at most 200 characters"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","dimensions":["a"` + strings.Repeat(`,"a"`, 50) + `]}`, "record.dimensions: must have at most 50 elements, has 51"},
+
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z"}`, ""},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","seriesId":"` + p.SeriesID + `","pointKey":"day:2026-01-01"}`, ""},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","seriesId":null,"pointKey":null,"companyId":"co_other"}`, ""},
+		{"metric-point", `{"metricKey":"b","ts":"2026-01-01T12:00:00Z","seriesId":"` + p.SeriesID + `"}`, "record.seriesId: must be "},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-02T12:00:00Z","pointKey":"day:2026-01-01"}`, "record.pointKey: must be day:2026-01-02"},
+		{"metric-point", `{"metricKey":"a"}`, "record.ts: is required"},
+		{"metric-point", `{"metricKey":"a","ts":"yesterday"}`, "record.ts: "},
+		{"metric-point", `{"ts":"2026-01-01T12:00:00Z"}`, "record.metricKey: is required"},
+		{"metric-point", `{"metricKey":"A#b","ts":"2026-01-01T12:00:00Z"}`, "record.metricKey: must match"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","grain":"year"}`, "record.grain: must be one of day, week, month"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","value":"1"}`, "record.value: must be a number"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","source":"` + strings.Repeat("x", 201) + `"}`, "record.source: must have at most 200"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","currency":"` + strings.Repeat("x", 201) + `"}`, "record.currency: must have at most 200"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","dims":"` + strings.Repeat("x", 9999) + `"}`, "record.dims: must have at most 10000 bytes, has 10001"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","tags":[]}`, "record.tags: unknown property"},
+	} {
+		_, problems := typeNamed(t, s, c.typ).Check(json.RawMessage(c.line))
+		got := strings.Join(problems, "; ")
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%.100s: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// Ensure imports accept exactly the keys that the list takes: the pattern is written in two places.
+func TestKeyPattern(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	for _, metricKey := range []string{"a", "a_", "a.1", "a._", "custom.x_y.z", "_a", "1", "a.B", "a..b", "a-b", "a/b", "a\n", "ä", strings.Repeat("a", 120), strings.Repeat("a", 121)} {
+		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": metricKey})
+		line, err := json.Marshal(map[string]any{"metricKey": metricKey, "ts": "2026-01-01T00:00:00Z"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems := typeNamed(t, s, "metric-point").Check(line)
+		if (r.Status == 200) != (len(problems) == 0) {
+			t.Errorf("%q: the list answers %d, the import says %v", metricKey, r.Status, problems)
+		}
+	}
+}
+
+// Ensure export, import into another company and export again give the same but for companyId.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	other := s.Table.NewID("co")
+	load(t, s, s.CompanyID, "metric-definition",
+		definition(1, "a", `,"needsReview":true,"dimensions":["x"],"createdAt":"2026-01-01T00:00:00Z"`),
+		definition(2, "b", `,"needsReview":false,"name":"","unit":"count"`), definition(3, "c", ""))
+	putDays(t, store, s.CompanyID, "a", nil, "2025-12-20", 40)
+	putDays(t, store, s.CompanyID, "a", json.RawMessage(`{"country":"DE"}`), "2025-12-20", 40)
+	for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
+		if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "b", grain, nil, "2024-01-01", 30)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load(t, s, s.CompanyID, "metric-point",
+		`{"metricKey":"c","ts":"2026-01-01T00:00:00Z","dims":{},"value":1.25,"currency":"EUR","baseValue":1e-7,"source":"x","ingestedAt":"2026-01-01T00:00:00.001Z"}`,
+		`{"metricKey":"c","ts":"2026-01-01T00:00:00Z","dims":[1.0,{"b":1,"a":[]}],"source":"only"}`)
+	for name, want := range map[string]int{"metric-definition": 3, "metric-point": 142} {
+		before := dump(t, s, s.CompanyID, name)
+		load(t, s, other, name, before...)
+		load(t, s, other, name, before...) // a second import changes nothing
+		after := dump(t, s, other, name)
+		got := strings.ReplaceAll(strings.Join(after, "\n"), other, s.CompanyID)
+		if len(before) != want || got != strings.Join(before, "\n") {
+			t.Errorf("%s: %d records, want %d:\n%s\n%s", name, len(before), want, strings.Join(before, "\n"), got)
+		}
+	}
+}
+
+// Ensure the key is a definition's identity: an import replaces what is there under it, with its place in the filters.
+func TestReplaceDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"needsReview":true,"name":"old"`), definition(2, "b", `,"needsReview":true`))
+	load(t, s, s.CompanyID, "metric-definition", definition(3, "a", ``), definition(4, "a", `,"needsReview":false`), definition(5, "b", ``))
+	text := func(item map[string]any) string { return fmt.Sprint(item["id"], item["key"], item["name"]) }
+	for filter, want := range map[string]string{
+		"": "[[mdf_4a<nil> mdf_5b<nil>]]", "?needsReview=true": "[[]]", "?needsReview=false": "[[mdf_4a<nil>]]",
+	} {
+		if got := walk(t, s, definitionsPath+filter, text, nil); fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", filter, got, want)
+		}
+	}
+}

@@ -44,10 +44,10 @@ func (SourceKind) Values() []string {
 func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {
+	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
 	PlanID *string     `query:"planId" max:"50" doc:"of this content plan only"`
 	Status *IdeaStatus `query:"status"`
-	Limit  int64       `query:"limit" default:"50" min:"1" max:"200"`
-	Cursor api.Cursor  `query:"cursor" doc:"where the page before ended"`
+	Cursor api.Cursor  `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }
 
 // listIdeas lists ideas. A planId that no plan can have is a filter that matches nothing, as one that no plan has.

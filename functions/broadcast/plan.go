@@ -38,8 +38,8 @@ func (PlanStatus) Values() []string {
 func (p Plan) newestFirst() string { return table.Join(table.Newest(p.CreatedAt), p.ID) }
 
 type listPlansInput struct {
-	Limit  int64      `query:"limit" default:"25" min:"1" max:"100"`
-	Cursor api.Cursor `query:"cursor" doc:"where the page before ended"`
+	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"how many records at most"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }
 
 func (s service) listPlans(ctx context.Context, caller api.Caller, in listPlansInput) (api.List[Plan], error) {

@@ -95,11 +95,11 @@ const (
 )
 
 type listPostsInput struct {
+	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
 	Platform *Platform   `query:"platform"`
 	Status   *PostStatus `query:"status"`
 	IdeaID   *string     `query:"ideaId" max:"50" doc:"made from this content idea only"`
-	Limit    int64       `query:"limit" default:"50" min:"1" max:"200"`
-	Cursor   api.Cursor  `query:"cursor" doc:"where the page before ended"`
+	Cursor   api.Cursor  `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }
 
 // listPosts lists posts. An ideaId that no idea can have is a filter that matches nothing, as one that no post has.

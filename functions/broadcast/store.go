@@ -12,10 +12,10 @@ import (
 //
 //	access                      key                          index
 //	plans, whole                B / plan#<id>                base; bounded, ordered in memory
-//	ideas of a plan             B#ideas#plan#<plan>          GSI1, sparse
+//	ideas of a plan, a status   B#ideas#plan#<plan>#<status> GSI1, sparse
+//	ideas of a plan             the same, of every status    GSI1, merged
 //	ideas of a status           B#ideas#status#<status>      GSI2
-//	ideas, all                  the same, of every status    GSI2, merged
-//	ideas of a plan, a status   B#ideas#plan#<plan>#<status> GSI3, sparse
+//	ideas, all                  B#ideas                      GSI3
 //	posts, one                  B / post#<id>                base
 //	posts of an idea            B#posts#idea#<idea>          GSI1, sparse; other filters on top: an idea has few posts
 //	posts of platform, status   B#posts#<platform>#<status>  GSI2; one of the two: merged
@@ -56,9 +56,9 @@ func channelKeys(c Channel) table.Keys {
 func ideaKeys(i Idea) table.Keys {
 	keys, at, status := table.Keys{Key: recordKey(i.CompanyID, kindIdea, i.ID)}, i.newestFirst(), part(i.Status)
 	keys.Index[1] = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
+	keys.Index[2] = table.Key{PK: ideas(i.CompanyID), SK: at}
 	if i.PlanID != nil {
-		keys.Index[0] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID), SK: at}
-		keys.Index[2] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
+		keys.Index[0] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
 	}
 	return keys
 }
@@ -67,9 +67,11 @@ func ideasOfStatus(companyID, status string) string {
 	return table.Partition(companyID, area, "ideas", "status", status)
 }
 
-func ideasOfPlan(companyID, planID string, status ...string) string {
-	return table.Partition(companyID, area, append([]string{"ideas", "plan", planID}, status...)...)
+func ideasOfPlan(companyID, planID, status string) string {
+	return table.Partition(companyID, area, "ideas", "plan", planID, status)
 }
+
+func ideas(companyID string) string { return table.Partition(companyID, area, "ideas") }
 
 func postKeys(p Post) table.Keys {
 	keys, at := table.Keys{Key: recordKey(p.CompanyID, kindPost, p.ID)}, p.latestFirst()
@@ -143,16 +145,17 @@ type IdeaFilter struct {
 
 // ListIdeas returns a page of ideas, the newest first.
 func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []Idea, next string, err error) {
-	q := table.Query{Index: table.GSI2, After: after, Limit: limit}
+	q := table.Query{After: after, Limit: limit}
 	switch {
-	case f.PlanID != nil && f.Status != nil:
-		q.Index, q.Partitions = table.GSI3, []string{ideasOfPlan(companyID, *f.PlanID, string(*f.Status))}
 	case f.PlanID != nil:
-		q.Index, q.Partitions = table.GSI1, []string{ideasOfPlan(companyID, *f.PlanID)}
-	default:
+		q.Index = table.GSI1
 		for _, status := range parts(f.Status, IdeaStatus("").Values()) {
-			q.Partitions = append(q.Partitions, ideasOfStatus(companyID, status))
+			q.Partitions = append(q.Partitions, ideasOfPlan(companyID, *f.PlanID, status))
 		}
+	case f.Status != nil:
+		q.Index, q.Partitions = table.GSI2, []string{ideasOfStatus(companyID, string(*f.Status))}
+	default:
+		q.Index, q.Partitions = table.GSI3, []string{ideas(companyID)}
 	}
 	return table.List[Idea](ctx, s.table, q)
 }

@@ -22,7 +22,7 @@ type Board struct {
 }
 
 type listBoardsInput struct {
-	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"how many boards at most"`
+	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"how many records at most"`
 	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }
 

@@ -43,7 +43,7 @@ func (Status) Values() []string {
 
 type listItemsInput struct {
 	BoardID string     `path:"boardId"`
-	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many items at most"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
 	Status  *Status    `query:"status" doc:"only items with this status"`
 	Cursor  api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }

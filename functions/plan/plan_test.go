@@ -20,14 +20,33 @@ func start(t *testing.T) (s *apitest.Service, key string) {
 	return s, s.Key(t)
 }
 
-// load imports records of one type.
+// load imports records of one type as the command does.
 func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
-	for _, kind := range plan.Transfers(s.Table) {
+	kind, checked := check(t, s, name, records...)
+	if problems, err := kind.Verify(t.Context(), s.CompanyID, checked); err != nil || slices.ContainsFunc(problems, func(p string) bool { return p != "" }) {
+		t.Fatal(problems, err)
+	}
+	if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write is load without the reads that look for taken slugs.
+func write(t *testing.T, s *apitest.Service, name string, records ...string) {
+	t.Helper()
+	kind, checked := check(t, s, name, records...)
+	if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func check(t *testing.T, s *apitest.Service, name string, records ...string) (kind transfer.Type, checked []any) {
+	t.Helper()
+	for _, kind = range plan.Transfers(s.Table) {
 		if kind.Name != name {
 			continue
 		}
-		var checked []any
 		for _, text := range records {
 			record, problems := kind.Check(json.RawMessage(text))
 			if len(problems) > 0 {
@@ -35,15 +54,10 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 			}
 			checked = append(checked, record)
 		}
-		if problems, err := kind.Verify(t.Context(), s.CompanyID, checked); err != nil || slices.ContainsFunc(problems, func(p string) bool { return p != "" }) {
-			t.Fatal(problems, err)
-		}
-		if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
-			t.Fatal(err)
-		}
-		return
+		return kind, checked
 	}
 	t.Fatalf("no type %s", name)
+	return kind, nil
 }
 
 func export(t *testing.T, s *apitest.Service, kind transfer.Type) (lines []string) {

@@ -1,0 +1,59 @@
+package context
+
+import (
+	stdcontext "context"
+	"encoding/json"
+
+	"growthworkspace/shared/api"
+)
+
+// BrandKit is how the company sounds and looks; there is one per company (spec.md, Brand kit).
+type BrandKit struct {
+	ID              string          `json:"id"`
+	CompanyID       string          `json:"companyId"`
+	VoiceTone       []string        `json:"voiceTone" doc:"descriptors"`
+	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"prose do and don't rules the generators follow"`
+	VoiceExamples   []string        `json:"voiceExamples" doc:"phrases that sound like the company"`
+	AvoidWords      []string        `json:"avoidWords" doc:"words and phrases never to use"`
+	Colors          json.RawMessage `json:"colors"`
+	Fonts           json.RawMessage `json:"fonts"`
+	ArtStyle        *string         `json:"artStyle"`
+	ArtDirection    *string         `json:"artDirection"`
+	ImageryNotes    *string         `json:"imageryNotes"`
+	Context         *string         `json:"context" doc:"anything else a writer should know"`
+	ExtractedFrom   *string         `json:"extractedFrom" doc:"where it was read from, if extracted"`
+	LastExtractedAt *string         `json:"lastExtractedAt" format:"date-time"`
+	CreatedAt       *string         `json:"createdAt" format:"date-time"`
+	UpdatedAt       *string         `json:"updatedAt" format:"date-time"`
+}
+
+type getBrandKitInput struct{}
+
+func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBrandKitInput) (BrandKit, error) {
+	return s.store.BrandKit(ctx, caller.CompanyID)
+}
+
+type updateBrandKitInput struct {
+	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"descriptors; replaces the list"`
+	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"prose do and don't rules the generators follow"`
+	VoiceExamples   []string `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
+	AvoidWords      []string `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
+	ArtStyle        *string  `json:"artStyle" max:"2000"`
+	ArtDirection    *string  `json:"artDirection" max:"2000"`
+	ImageryNotes    *string  `json:"imageryNotes" max:"2000"`
+	Context         *string  `json:"context" max:"10000" doc:"anything else a writer should know"`
+}
+
+func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
+	return s.store.ModifyBrandKit(ctx, caller.CompanyID, func(k *BrandKit) error {
+		api.SetList(&k.VoiceTone, in.VoiceTone)
+		api.Set(&k.VoiceGuidelines, in.VoiceGuidelines)
+		api.SetList(&k.VoiceExamples, in.VoiceExamples)
+		api.SetList(&k.AvoidWords, in.AvoidWords)
+		api.Set(&k.ArtStyle, in.ArtStyle)
+		api.Set(&k.ArtDirection, in.ArtDirection)
+		api.Set(&k.ImageryNotes, in.ImageryNotes)
+		api.Set(&k.Context, in.Context)
+		return nil
+	})
+}

@@ -1,0 +1,87 @@
+package context
+
+import (
+	stdcontext "context"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
+)
+
+// ContentType is a kind of post, and how one of that kind should be written (spec.md, Content type).
+type ContentType struct {
+	ID               string   `json:"id"`
+	CompanyID        string   `json:"companyId"`
+	Name             *string  `json:"name"`
+	Description      *string  `json:"description"`
+	Guidance         *string  `json:"guidance" doc:"how this kind of post should be written"`
+	DefaultPlatforms []string `json:"defaultPlatforms"`
+	Cadence          *string  `json:"cadence"`
+	Active           *bool    `json:"active"`
+	CreatedAt        *string  `json:"createdAt" format:"date-time"`
+	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
+}
+
+type listContentTypesInput struct {
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+}
+
+func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in listContentTypesInput) (api.List[ContentType], error) {
+	all, err := s.store.ContentTypes(ctx, caller.CompanyID)
+	if err != nil {
+		return api.List[ContentType]{}, err
+	}
+	return api.NewList(table.Page(all, contentTypeOrder, string(in.Cursor), int(in.Limit))), nil
+}
+
+// nameCharsOrdered is how much of a name decides the order: a position must fit into a cursor, whatever characters the
+// name has. Names that differ only after that are in the order of their ids.
+const nameCharsOrdered = 160
+
+// contentTypeOrder is by name, null last, in the order of Unicode. The zero byte after the name sorts before every
+// character, so a name comes before those that it begins.
+func contentTypeOrder(t ContentType) string {
+	if t.Name == nil {
+		return "~" + t.ID
+	}
+	name := []rune(*t.Name)
+	return "=" + string(name[:min(len(name), nameCharsOrdered)]) + "\x00" + t.ID
+}
+
+type createContentTypeInput struct {
+	Name             string   `json:"name" min:"1" max:"200"`
+	Description      *string  `json:"description" max:"2000"`
+	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
+	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200"`
+	Cadence          *string  `json:"cadence" max:"200"`
+	Active           bool     `json:"active"`
+}
+
+func (s service) createContentType(ctx stdcontext.Context, caller api.Caller, in createContentTypeInput) (ContentType, error) {
+	return s.store.CreateContentType(ctx, caller.CompanyID, ContentType{
+		Name: &in.Name, Description: in.Description, Guidance: in.Guidance, DefaultPlatforms: in.DefaultPlatforms,
+		Cadence: in.Cadence, Active: &in.Active,
+	})
+}
+
+type updateContentTypeInput struct {
+	ContentTypeID    string   `path:"contentTypeId"`
+	Name             *string  `json:"name" min:"1" max:"200"`
+	Description      *string  `json:"description" max:"2000"`
+	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
+	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"replaces the list"`
+	Cadence          *string  `json:"cadence" max:"200"`
+	Active           *bool    `json:"active"`
+}
+
+func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in updateContentTypeInput) (ContentType, error) {
+	return s.store.ModifyContentType(ctx, caller.CompanyID, in.ContentTypeID, func(t *ContentType) error {
+		api.Set(&t.Name, in.Name)
+		api.Set(&t.Description, in.Description)
+		api.Set(&t.Guidance, in.Guidance)
+		api.SetList(&t.DefaultPlatforms, in.DefaultPlatforms)
+		api.Set(&t.Cadence, in.Cadence)
+		api.Set(&t.Active, in.Active)
+		return nil
+	})
+}

@@ -1,0 +1,149 @@
+package context_test
+
+import (
+	stdcontext "context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/context"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/meter"
+)
+
+func start(t *testing.T) *apitest.Service {
+	t.Helper()
+	return apitest.New(t, context.Operations)
+}
+
+const brandKitPath = "/v1/companies/{companyId}/context/brand-kit"
+
+// page gets one page of a list and the cursor of the next.
+func page(t *testing.T, s *apitest.Service, key, operation string, limit int, cursor string) (ids []string, next string) {
+	t.Helper()
+	args := map[string]any{"limit": limit}
+	if cursor != "" {
+		args["cursor"] = cursor
+	}
+	r := s.Call(t, key, operation, args)
+	for _, item := range r.Items(t) {
+		ids = append(ids, item["id"].(string))
+	}
+	link, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Link"), "<"), ">")
+	u, err := url.Parse(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next = u.Query().Get("cursor")
+	if has := r.Header.Get("Service-Has-More"); (has == "true") != (next != "") {
+		t.Fatalf("Service-Has-More %s with the Link %s", has, link)
+	}
+	return ids, next
+}
+
+// walk reads a list to its end. Every page but the last must be full.
+func walk(t *testing.T, s *apitest.Service, operation string, limit int) (ids []string) {
+	t.Helper()
+	key := s.Key(t)
+	for cursor := ""; ; {
+		some, next := page(t, s, key, operation, limit, cursor)
+		ids = append(ids, some...)
+		if next == "" {
+			return ids
+		}
+		if len(some) != limit {
+			t.Fatalf("a page of %d before the end, limit %d", len(some), limit)
+		}
+		cursor = next
+	}
+}
+
+// Ensure each operation needs the scope of its row (spec.md, Context).
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	read, write := s.Key(t, auth.ContextRead), s.Key(t, auth.ContextWrite)
+	created := map[string]any{"name": "Tip", "active": true}
+	contentType := s.Call(t, write, "create_context_content_type", created).JSON(t)["id"]
+	s.Run(t, []apitest.Scenario{
+		{Name: "write writes the kit", Op: "update_context_brand_kit", Key: write},
+		{Name: "write does not read the kit", Op: "get_context_brand_kit", Key: write, Want: 401, WantMessage: "context:read"},
+		{Name: "read reads the kit", Op: "get_context_brand_kit", Key: read},
+		{Name: "read does not write the kit", Op: "update_context_brand_kit", Key: read, Want: 401, WantMessage: "context:write"},
+		{Name: "read lists content types", Op: "list_context_content_types", Key: read},
+		{Name: "read does not create", Op: "create_context_content_type", Key: read, Args: created, Want: 401, WantMessage: "context:write"},
+		{Name: "read does not update", Op: "update_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
+		{Name: "write updates", Op: "update_context_content_type", Key: write, Args: map[string]any{"contentTypeId": contentType}},
+		{Name: "read lists goals", Op: "list_context_goals", Key: read},
+		{Name: "write does not list", Op: "list_context_goals", Key: write, Want: 401, WantMessage: "context:read"},
+	})
+}
+
+// Ensure the kinds of records of the area do not mix, though they share a partition, and that nobody sees another
+// company's.
+func TestKindsAndCompaniesAreApart(t *testing.T) {
+	t.Parallel()
+	s, other := start(t), start(t)
+	key, otherKey := s.Key(t), other.Key(t)
+	s.Send(t, key, "PATCH", brandKitPath, `{"context":"ours"}`)
+	contentType := s.Call(t, key, "create_context_content_type", map[string]any{"name": "Tip", "active": true}).JSON(t)["id"].(string)
+	importLines(t, s, "brand-goal", s.CompanyID, `{"id":"bgl_1"}`)
+
+	if got := walk(t, s, "list_context_content_types", 10); !slices.Equal(got, []string{contentType}) {
+		t.Error(got)
+	}
+	if got := walk(t, s, "list_context_goals", 10); !slices.Equal(got, []string{"bgl_1"}) {
+		t.Error(got)
+	}
+	for _, operation := range []string{"list_context_content_types", "list_context_goals"} {
+		if got := walk(t, other, operation, 10); len(got) != 0 {
+			t.Errorf("%s: %v", operation, got)
+		}
+	}
+	for _, r := range []apitest.Response{
+		other.Send(t, otherKey, "GET", brandKitPath, ""),
+		other.Send(t, otherKey, "PATCH", "/v1/companies/{companyId}/context/content-types/"+contentType, `{"name":"x"}`),
+		other.Send(t, otherKey, "GET", strings.Replace(brandKitPath, "{companyId}", s.CompanyID, 1), ""),
+	} {
+		if r.Status != 404 {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	}
+}
+
+// Ensure reads cost one table call; bounded collections are small enough to be read whole (design.md §4).
+func TestReadUnits(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := context.NewStore(s.Table)
+	importLines(t, s, "brand-kit", s.CompanyID, `{"id":"kit_1"}`)
+	for kind, prefix := range map[string]string{"content-type": id.ContentType, "brand-goal": id.BrandGoal} {
+		var lines []string
+		for n := range 200 {
+			lines = append(lines, fmt.Sprintf(`{"id":"%s_%d","name":"n","description":%q}`, prefix, n, strings.Repeat("x", 300)))
+		}
+		importLines(t, s, kind, s.CompanyID, lines...)
+	}
+	for _, tt := range []struct {
+		name  string
+		units float64
+		read  func(ctx stdcontext.Context) error
+	}{
+		{"brand kit", 1, func(ctx stdcontext.Context) error { _, err := store.BrandKit(ctx, s.CompanyID); return err }},
+		{"200 content types", 15, func(ctx stdcontext.Context) error { _, err := store.ContentTypes(ctx, s.CompanyID); return err }},
+		{"200 goals", 15, func(ctx stdcontext.Context) error { _, err := store.Goals(ctx, s.CompanyID); return err }},
+	} {
+		ctx, m := meter.Start(t.Context())
+		if err := tt.read(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Total(); got.Calls != 1 || got.ReadUnits > tt.units {
+			t.Errorf("%s: %+v, want 1 call and at most %v units", tt.name, got, tt.units)
+		}
+		t.Logf("%s: %+v", tt.name, m.Total())
+	}
+}

@@ -1,0 +1,130 @@
+package context
+
+import (
+	stdcontext "context"
+	"errors"
+	"maps"
+	"slices"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// Store keeps the context of companies, in the partition <company>#context. Content types and goals are bounded
+// collections, which are read whole and ordered in memory (design.md §4):
+//
+//	access                               key
+//	brand kit: get, modify               … / brandkit
+//	content type: create, modify, list   … / contenttype#<id>
+//	goal: list                           … / goal#<id>
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+// The first part of each kind's sort key.
+const (
+	brandKitKind    = "brandkit"
+	contentTypeKind = "contenttype"
+	goalKind        = "goal"
+)
+
+func partition(companyID string) string { return table.Partition(companyID, "context") }
+
+func brandKitKey(companyID string) table.Key {
+	return table.Key{PK: partition(companyID), SK: brandKitKind}
+}
+
+func contentTypeKey(companyID, contentTypeID string) table.Key {
+	return table.Key{PK: partition(companyID), SK: table.Join(contentTypeKind, contentTypeID)}
+}
+
+func goalKey(companyID, goalID string) table.Key {
+	return table.Key{PK: partition(companyID), SK: table.Join(goalKind, goalID)}
+}
+
+func brandKitKeys(k BrandKit) table.Keys { return table.Keys{Key: brandKitKey(k.CompanyID)} }
+
+func contentTypeKeys(t ContentType) table.Keys {
+	return table.Keys{Key: contentTypeKey(t.CompanyID, t.ID)}
+}
+
+func goalKeys(g Goal) table.Keys { return table.Keys{Key: goalKey(g.CompanyID, g.ID)} }
+
+func collection(companyID, kind string) table.Collection {
+	return table.Collection{Partition: partition(companyID), Prefix: table.Join(kind, "")}
+}
+
+// BrandKit returns the company's brand kit. fault.ErrNotFound when it has none.
+func (s Store) BrandKit(ctx stdcontext.Context, companyID string) (BrandKit, error) {
+	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
+}
+
+// brandKitTries is how often a kit that was there for one write and not for the next is looked for. Nothing deletes a
+// kit, so the second try finds the one that won the race to create it.
+const brandKitTries = 3
+
+// ModifyBrandKit changes the company's brand kit by compare-and-set, and creates it when there is none. Of two callers
+// that both find none, one creates the kit and the other changes what the first one created: nothing of either is lost.
+func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change func(*BrandKit) error) (BrandKit, error) {
+	for range brandKitTries {
+		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
+		if !errors.Is(err, fault.ErrNotFound) {
+			return kit, err
+		}
+		now := s.table.Now()
+		kit = BrandKit{ID: s.table.NewID(id.BrandKit), CompanyID: companyID, CreatedAt: &now, UpdatedAt: &now}
+		if err := change(&kit); err != nil {
+			return BrandKit{}, err
+		}
+		if err := s.table.Insert(ctx, brandKitKeys(kit), kit); !errors.Is(err, table.ErrExists) {
+			return kit, err
+		}
+	}
+	return BrandKit{}, table.ErrContended
+}
+
+// ContentTypes returns the company's content types in no order.
+func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]ContentType, error) {
+	return table.Whole[ContentType](ctx, s.table, collection(companyID, contentTypeKind))
+}
+
+// CreateContentType writes a new content type, and gives it its id, company and times.
+func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t ContentType) (ContentType, error) {
+	now := s.table.Now()
+	t.ID, t.CompanyID, t.CreatedAt, t.UpdatedAt = s.table.NewID(id.ContentType), companyID, &now, &now
+	return t, s.table.Insert(ctx, contentTypeKeys(t), t)
+}
+
+// ModifyContentType changes one content type by compare-and-set (table.Modify).
+func (s Store) ModifyContentType(ctx stdcontext.Context, companyID, contentTypeID string, change func(*ContentType) error) (ContentType, error) {
+	return table.Modify(ctx, s.table, contentTypeKey(companyID, contentTypeID), contentTypeKeys, change)
+}
+
+// Goals returns the company's brand goals in no order.
+func (s Store) Goals(ctx stdcontext.Context, companyID string) ([]Goal, error) {
+	return table.Whole[Goal](ctx, s.table, collection(companyID, goalKind))
+}
+
+// put writes records as they are, replacing what has their keys. Of two with one key the last counts.
+func put[T any](ctx stdcontext.Context, t *table.Client, records []T, keysOf func(T) table.Keys) error {
+	items := make(map[table.Key]table.Item, len(records))
+	for _, r := range records {
+		keys := keysOf(r)
+		items[keys.Key] = t.NewItem(keys, r)
+	}
+	return t.Put(ctx, slices.Collect(maps.Values(items)))
+}
+
+// each visits the records of one kind in the order of their ids, a page at a time.
+func each[T any](ctx stdcontext.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
+	return table.Each(ctx, t, collection(companyID, kind), func(page []T) error {
+		for _, r := range page {
+			if err := visit(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,69 @@
+package feedback
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+)
+
+// ReplyStatus is where a reply is on its way from nothing to the platform (spec.md, States; decisions.md §3).
+type ReplyStatus string
+
+// The statuses of a reply. posting, posted and failed belong to the posting step, which is outside this API.
+const (
+	ReplyStatusNone        ReplyStatus = "none"
+	ReplyStatusDraft       ReplyStatus = "draft"
+	ReplyStatusNeedsReview ReplyStatus = "needs_review"
+	ReplyStatusApproved    ReplyStatus = "approved"
+	ReplyStatusPosting     ReplyStatus = "posting"
+	ReplyStatusPosted      ReplyStatus = "posted"
+	ReplyStatusFailed      ReplyStatus = "failed"
+	ReplyStatusSkipped     ReplyStatus = "skipped"
+)
+
+// Values is schema.Enum.
+func (ReplyStatus) Values() []string {
+	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
+}
+
+// Its status takes the whole vocabulary, so that the refusal of posting, posted and failed can say who sets them.
+type updateFeedbackReplyInput struct {
+	FeedbackID  string       `path:"feedbackId"`
+	ReplyBody   *string      `json:"replyBody" max:"6000" doc:"the reply's text"`
+	ReplyStatus *ReplyStatus `json:"replyStatus" doc:"posting, posted and failed are set by the posting step alone"`
+}
+
+func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
+	if in.ReplyStatus != nil {
+		switch *in.ReplyStatus {
+		case ReplyStatusPosting, ReplyStatusPosted, ReplyStatusFailed:
+			return Feedback{}, fault.Invalid("body.replyStatus",
+				"%s is set by the posting step, outside this API; send none, draft, needs_review, approved or skipped", *in.ReplyStatus)
+		}
+	}
+	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, func(f *Feedback) error { return f.reply(in) })
+}
+
+// reply applies an update of the reply. A null status counts as none. The empty update asks for nothing, so it passes
+// whatever the status is; any other is refused while the reply is posting or posted, one that repeats the stored
+// values included, because its caller believes that the reply still can change (decisions.md §3).
+func (f *Feedback) reply(in updateFeedbackReplyInput) error {
+	if in.ReplyBody == nil && in.ReplyStatus == nil {
+		return nil
+	}
+	status := ReplyStatusNone
+	if f.ReplyStatus != nil {
+		status = *f.ReplyStatus
+	}
+	if status == ReplyStatusPosting || status == ReplyStatusPosted {
+		return fault.New(fault.Conflict, "the reply is %s and cannot change", status)
+	}
+	reworded := in.ReplyBody != nil && (f.ReplyBody == nil || *f.ReplyBody != *in.ReplyBody)
+	if reworded && status == ReplyStatusApproved { // an approval is of a text
+		f.ReplyStatus = new(ReplyStatusDraft)
+	}
+	api.Set(&f.ReplyBody, in.ReplyBody)
+	api.Set(&f.ReplyStatus, in.ReplyStatus)
+	return nil
+}

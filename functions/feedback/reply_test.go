@@ -1,0 +1,186 @@
+package feedback_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+)
+
+const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"
+
+// replied is record 1 with a reply in the given status, null when empty.
+func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
+	f := review(1)
+	f.ReplyBody = &body
+	if status != "" {
+		f.ReplyStatus = &status
+	}
+	return f
+}
+
+// Ensure every move of a reply is allowed or refused as decisions.md §3 says: each status, each value, with the text
+// kept, changed or left out.
+func TestReplyMoves(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := busyKeys(t, s)
+	settable := []feedback.ReplyStatus{"", "none", "draft", "needs_review", "approved", "skipped"}
+	for _, from := range append([]feedback.ReplyStatus{""}, values()...) {
+		frozen := from == "posting" || from == "posted"
+		for _, to := range append([]feedback.ReplyStatus{""}, values()...) {
+			for _, text := range []string{"", `"old"`, `"new"`} {
+				put(t, s, replied(from, "old"))
+				var body []string
+				if text != "" {
+					body = append(body, `"replyBody":`+text)
+				}
+				if to != "" {
+					body = append(body, `"replyStatus":"`+string(to)+`"`)
+				}
+				sent := "{" + strings.Join(body, ",") + "}"
+				r := s.Send(t, key(), "PATCH", replyPath, sent)
+
+				want, wantStatus, wantText := 200, from, "old"
+				switch {
+				case !slices.Contains(settable, to):
+					want = 400
+				case frozen && sent != "{}":
+					want = 409
+				default:
+					if text == `"new"` {
+						wantText = "new"
+						if from == "approved" {
+							wantStatus = "draft"
+						}
+					}
+					if to != "" {
+						wantStatus = to
+					}
+				}
+				if r.Status != want {
+					t.Errorf("%q + %s: %d, want %d: %s", from, sent, r.Status, want, r.Body)
+				}
+				stored, err := feedback.NewStore(s.Table).Get(t.Context(), s.CompanyID, "fbk_0001")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := orElse(stored.ReplyStatus, ""); got != wantStatus || *stored.ReplyBody != wantText {
+					t.Errorf("%q + %s: stored %q %q, want %q %q", from, sent, got, *stored.ReplyBody, wantStatus, wantText)
+				}
+			}
+		}
+	}
+}
+
+func values() (out []feedback.ReplyStatus) {
+	for _, v := range feedback.ReplyStatus("").Values() {
+		out = append(out, feedback.ReplyStatus(v))
+	}
+	return out
+}
+
+func TestReplyInput(t *testing.T) {
+	t.Parallel()
+	s := start(t, replied("", ""), func() feedback.Feedback { f := review(2); f.ReplyStatus = new(feedback.ReplyStatusPosted); return f }())
+	args := func(name string, value any) map[string]any {
+		return map[string]any{"feedbackId": "fbk_0001", name: value}
+	}
+	long := strings.Repeat("ü", 6000)
+	s.Run(t, []apitest.Scenario{
+		{Name: "longest text", Op: "update_feedback_reply", Args: args("replyBody", long), WantFields: map[string]any{"replyBody": long, "replyStatus": nil}},
+		{Name: "too long", Op: "update_feedback_reply", Args: args("replyBody", long+"x"), Want: 400, WantCode: "bad_request", WantMessage: "body.replyBody: must have at most 6000 characters, has 6001"},
+		{Name: "cleared", Op: "update_feedback_reply", Args: args("replyBody", ""), WantFields: map[string]any{"replyBody": ""}},
+		{Name: "null text", Op: "update_feedback_reply", Args: args("replyBody", nil), Want: 400, WantMessage: `body.replyBody: must not be null; clear it with ""`},
+		{Name: "null status", Op: "update_feedback_reply", Args: args("replyStatus", nil), Want: 400, WantMessage: "body.replyStatus: must not be null"},
+		{Name: "not in the list", Op: "update_feedback_reply", Args: args("replyStatus", "sent"), Want: 400, WantMessage: "body.replyStatus: must be one of none, draft"},
+		{Name: "third-party field", Op: "update_feedback_reply", Args: args("body", "x"), Want: 400, WantMessage: "body.body: unknown property"},
+		{Name: "of the posting step", Op: "update_feedback_reply", Args: args("replyStatus", "posted"), Want: 400, WantCode: "bad_request",
+			WantMessage: "body.replyStatus: posted is set by the posting step, outside this API; send none, draft, needs_review, approved or skipped"},
+		{Name: "400 before 404", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_none", "replyStatus": "failed"}, Want: 400},
+		{Name: "400 before 409", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyStatus": "failed"}, Want: 400},
+		{Name: "posted", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyBody": "x"}, Want: 409, WantCode: "conflict", WantMessage: "the reply is posted and cannot change"},
+	})
+}
+
+// Ensure updatedAt moves only when a value changes, and nothing else of the record does (decisions.md §1).
+func TestReplyUpdatedAt(t *testing.T) {
+	t.Parallel()
+	s := start(t, replied("approved", "old"))
+	key := s.Key(t)
+	s.Clock.Advance(time.Hour)
+	before := s.Send(t, key, "GET", strings.TrimSuffix(replyPath, "/reply"), "").Body
+	for _, body := range []string{`{}`, `{"replyBody":"old"}`, `{"replyStatus":"approved"}`, `{"replyBody":"old","replyStatus":"approved"}`} {
+		if r := s.Send(t, key, "PATCH", replyPath, body); r.Status != http.StatusOK || r.Body != before {
+			t.Errorf("%s: %d %s, want %s", body, r.Status, r.Body, before)
+		}
+	}
+	r := s.Send(t, key, "PATCH", replyPath, `{"replyStatus":"skipped"}`)
+	want := strings.Replace(strings.Replace(before, `"approved"`, `"skipped"`, 1), `"updatedAt":"2026-01-02T03:04:05.000Z"`, `"updatedAt":"2026-08-11T10:30:00.000Z"`, 1)
+	if r.Body != want {
+		t.Errorf("got %s\nwant %s", r.Body, want)
+	}
+}
+
+// Ensure a reply changes lists when its status changes, a first one included.
+func TestReplyMovesBetweenLists(t *testing.T) {
+	t.Parallel()
+	s := start(t, replied("", ""))
+	key := s.Key(t)
+	for _, status := range []string{"needs_review", "approved", "none"} {
+		s.Send(t, key, "PATCH", replyPath, `{"replyStatus":"`+status+`"}`)
+		for _, listed := range values() {
+			ids, _ := page(t, s, key, 5, map[string]any{"replyStatus": string(listed)}, "")
+			if (len(ids) == 1) != (string(listed) == status) {
+				t.Errorf("status %s: the list of %s has %v", status, listed, ids)
+			}
+		}
+	}
+}
+
+// Ensure an edit never wins over the posting step that claims the approved text at the same time: either the claim
+// finds the text that was approved, or it finds a draft and is refused (decisions.md §3).
+func TestReplyRace(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	key := busyKeys(t, s)
+	for range 10 {
+		put(t, s, replied("approved", "reviewed"))
+		var wait sync.WaitGroup
+		var claimed bool
+		var edit apitest.Response
+		k := key()
+		wait.Go(func() { claimed = claim(t.Context(), store, s.CompanyID) })
+		wait.Go(func() { edit = s.Send(t, k, "PATCH", replyPath, `{"replyBody":"other"}`) })
+		wait.Wait()
+		f, err := store.Get(t.Context(), s.CompanyID, "fbk_0001")
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case claimed && (edit.Status != http.StatusConflict || *f.ReplyBody != "reviewed" || *f.ReplyStatus != "posting"):
+			t.Errorf("claimed, and the edit got %d: %s %s", edit.Status, *f.ReplyStatus, *f.ReplyBody)
+		case !claimed && (edit.Status != http.StatusOK || *f.ReplyBody != "other" || *f.ReplyStatus != "draft"):
+			t.Errorf("not claimed, and the edit got %d: %s %s", edit.Status, *f.ReplyStatus, *f.ReplyBody)
+		}
+	}
+}
+
+// claim is what the posting step does first.
+func claim(ctx context.Context, store feedback.Store, companyID string) bool {
+	_, err := store.Modify(ctx, companyID, "fbk_0001", func(f *feedback.Feedback) error {
+		if *f.ReplyStatus != feedback.ReplyStatusApproved {
+			return context.Canceled
+		}
+		f.ReplyStatus = new(feedback.ReplyStatusPosting)
+		return nil
+	})
+	return err == nil
+}

@@ -1,0 +1,149 @@
+package feedback
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"growthworkspace/shared/table"
+)
+
+// Store keeps feedback. Everything is in the partition <company>#feedback, as feedback#<id>; the index partitions begin
+// with the same two parts. Every sort key of an index is priority#postedAt#id, lower priorities and newer times first,
+// null last:
+//
+//	access                       index  partition                                  queries in parallel
+//	get, reply, export           base   …                                          1
+//	list                         GSI1   …#all                                      1
+//	list source, sentiment       GSI3   …#voice#<source>#<sentiment>               1 with both, 4 with one
+//	list replyStatus [and both]  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one, 16 with none
+//
+// So every combination of filters is a key: a page costs what it returns, times the partitions that are merged, however
+// many records match no filter or all do. A null source or sentiment is a partition of its own. GSI2 is sparse: a null
+// replyStatus equals no filter.
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+// Filter says which records a list has: those that equal every value that is set.
+type Filter struct {
+	Source      *Source
+	Sentiment   *Sentiment
+	ReplyStatus *ReplyStatus
+}
+
+const (
+	area     = "feedback"
+	kind     = "feedback" // of the records of the base partition, the first part of their sort keys
+	nullPart = "-"        // no value of a closed list
+)
+
+func feedbackKey(companyID, feedbackID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(kind, feedbackID)}
+}
+
+func allPartition(companyID string) string { return table.Partition(companyID, area, "all") }
+
+func voicePartition(companyID, source, sentiment string) string {
+	return table.Partition(companyID, area, "voice", source, sentiment)
+}
+
+func replyPartition(companyID string, status ReplyStatus, source, sentiment string) string {
+	return table.Partition(companyID, area, "reply", string(status), source, sentiment)
+}
+
+func keysOf(f Feedback) table.Keys {
+	order := table.Join(table.SortNumber(f.Priority), table.Newest(f.PostedAt), f.ID)
+	source, sentiment := part(f.Source), part(f.Sentiment)
+	keys := table.Keys{Key: feedbackKey(f.CompanyID, f.ID), Index: [3]table.Key{
+		{PK: allPartition(f.CompanyID), SK: order},
+		{},
+		{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
+	}}
+	if f.ReplyStatus != nil {
+		keys.Index[1] = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
+	}
+	return keys
+}
+
+// part spells a value that may be null as a part of a partition key.
+func part[T ~string](value *T) string {
+	if value == nil {
+		return nullPart
+	}
+	return string(*value)
+}
+
+// parts returns the parts that a filter admits: of its value, or every one when it is not set.
+func parts[T interface {
+	~string
+	Values() []string
+}](filter *T) []string {
+	if filter != nil {
+		return []string{string(*filter)}
+	}
+	var every T
+	return append(slices.Clone(every.Values()), nullPart)
+}
+
+// query returns where the records are that pass a filter.
+func query(companyID string, f Filter) table.Query {
+	if f == (Filter{}) {
+		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
+	}
+	q := table.Query{Index: table.GSI3}
+	if f.ReplyStatus != nil {
+		q.Index = table.GSI2
+	}
+	for _, source := range parts(f.Source) {
+		for _, sentiment := range parts(f.Sentiment) {
+			partition := voicePartition(companyID, source, sentiment)
+			if f.ReplyStatus != nil {
+				partition = replyPartition(companyID, *f.ReplyStatus, source, sentiment)
+			}
+			q.Partitions = append(q.Partitions, partition)
+		}
+	}
+	return q
+}
+
+// List returns a page of the records that pass a filter, and the position to go on from.
+func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]Feedback, string, error) {
+	q := query(companyID, f)
+	q.After, q.Limit = after, limit
+	return table.List[Feedback](ctx, s.table, q)
+}
+
+// Get returns one record. fault.ErrNotFound when there is none.
+func (s Store) Get(ctx context.Context, companyID, feedbackID string) (Feedback, error) {
+	return table.Get[Feedback](ctx, s.table, feedbackKey(companyID, feedbackID))
+}
+
+// Modify changes one record by compare-and-set (table.Modify).
+func (s Store) Modify(ctx context.Context, companyID, feedbackID string, change func(*Feedback) error) (Feedback, error) {
+	return table.Modify(ctx, s.table, feedbackKey(companyID, feedbackID), keysOf, change)
+}
+
+// Put writes records as they are, replacing those with the same ids. Of two with one id the last counts.
+func (s Store) Put(ctx context.Context, companyID string, records []Feedback) error {
+	items := make(map[string]table.Item, len(records))
+	for _, f := range records {
+		f.CompanyID = companyID
+		items[f.ID] = s.table.NewItem(keysOf(f), f)
+	}
+	return s.table.Put(ctx, slices.Collect(maps.Values(items)))
+}
+
+// Each visits every record of the company in the order of their ids, a page at a time.
+func (s Store) Each(ctx context.Context, companyID string, visit func(Feedback) error) error {
+	everything := table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
+	return table.Each(ctx, s.table, everything, func(page []Feedback) error {
+		for _, f := range page {
+			if err := visit(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,146 @@
+package feedback_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+func transferType(s *apitest.Service) transfer.Type { return feedback.Transfers(s.Table)[0] }
+
+func importLines(t *testing.T, s *apitest.Service, companyID string, lines ...string) {
+	t.Helper()
+	var records []any
+	for _, line := range lines {
+		record, problems := transferType(s).Check(json.RawMessage(line))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		records = append(records, record)
+	}
+	if err := transferType(s).Write(t.Context(), companyID, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func export(t *testing.T, s *apitest.Service, companyID string) (lines []string) {
+	t.Helper()
+	err := transferType(s).Export(t.Context(), companyID, func(record any) error {
+		text, err := json.Marshal(record)
+		lines = append(lines, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// Ensure export → import into another company → export gives the same records but for the company.
+func TestTransferRoundTrip(t *testing.T) {
+	t.Parallel()
+	s := start(t, mixed()...)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"","flags":[],"body":"a\u0000 \u2028 <b> # \"","priority":-0,"rating":1e300}`)
+	first := export(t, s, s.CompanyID)
+	other := s.Table.NewID("co")
+	importLines(t, s, other, first...)
+	second := export(t, s, other)
+	for i := range second {
+		second[i] = strings.ReplaceAll(second[i], other, s.CompanyID)
+	}
+	if len(first) != 145 || !slices.Equal(first, second) {
+		t.Errorf("got %d %v\nwant %d %v", len(second), second, len(first), first)
+	}
+}
+
+// Ensure an import replaces a record wholly: its fields, its place in every list; the last of one id counts.
+func TestTransferReplaces(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	importLines(t, s, s.CompanyID,
+		`{"id":"fbk_1","externalId":"x","source":"reddit","sentiment":"negative","replyStatus":"draft","title":"old","createdAt":"2026-01-01T01:00:00+01:00"}`)
+	importLines(t, s, s.CompanyID,
+		`{"id":"fbk_1","externalId":"lost"}`, `{"id":"fbk_2","externalId":"y"}`,
+		`{"id":"fbk_1","externalId":"x","source":"app_store","postedAt":"2026-01-01T01:00:00.5+01:00","replyStatus":null}`)
+	key := s.Key(t)
+	for name, want := range map[string][]string{
+		"":                   {"fbk_1", "fbk_2"},
+		"source=app_store":   {"fbk_1"},
+		"source=reddit":      nil,
+		"sentiment=negative": nil,
+		"replyStatus=draft":  nil,
+	} {
+		args := map[string]any{}
+		if filter, value, ok := strings.Cut(name, "="); ok {
+			args[filter] = value
+		}
+		if got, _ := page(t, s, key, 10, args, ""); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	got := s.Call(t, key, "get_feedback", map[string]any{"feedbackId": "fbk_1"}).JSON(t)
+	if got["title"] != nil || got["createdAt"] != nil || got["postedAt"] != "2026-01-01T00:00:00.500Z" || got["companyId"] != s.CompanyID {
+		t.Errorf("%v", got)
+	}
+}
+
+// Ensure an imported record can be changed through the API like any other.
+func TestTransferThenReply(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_1","externalId":"x"}`)
+	s.Run(t, []apitest.Scenario{{
+		Name: "first reply", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_1", "replyBody": "Thanks", "replyStatus": "approved"},
+		WantFields: map[string]any{"replyBody": "Thanks", "replyStatus": "approved", "createdAt": nil},
+	}})
+}
+
+// Ensure a bad record is named in full before anything is written.
+func TestTransferCheck(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, record string
+		want         []string // parts of the problems, none when the record is good
+	}{
+		{"OK", `{"id":"fbk_a","companyId":"co_other","externalId":"x"}`, nil},
+		{"ErrID", `{"id":"fbk_a#b","externalId":"x"}`, []string{"record.id"}},
+		{"ErrIDOfAnotherKind", `{"id":"itm_a","externalId":"x"}`, []string{"record.id"}},
+		{"ErrIDRequired", `{"externalId":"x"}`, []string{"record.id: is required"}},
+		{"ErrExternalIDRequired", `{"id":"fbk_a"}`, []string{"record.externalId: is required"}},
+		{"ErrClosedLists", `{"id":"fbk_a","externalId":"x","source":"-","kind":"x","sentiment":"","replyStatus":"sent","flags":["money","fun"]}`,
+			[]string{"record.source", "record.kind", "record.sentiment", "record.replyStatus", "record.flags"}},
+		{"ErrTypes", `{"id":"fbk_a","externalId":1,"priority":"1","rating":1e999,"postedAt":"yesterday","extra":1}`,
+			[]string{"record.externalId", "record.priority", "record.rating", "record.postedAt", "record.extra"}},
+		{"LongBody", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 300_000)), nil},
+		{"ErrTooLarge", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 310_000)), []string{"record: must have at most 307200 bytes"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, problems := feedback.Transfers(nil)[0].Check(json.RawMessage(tt.record))
+			if len(problems) != len(tt.want) {
+				t.Fatalf("%q, want %q", problems, tt.want)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(strings.Join(problems, "\n"), want) {
+					t.Errorf("%q lacks %q", problems, want)
+				}
+			}
+		})
+	}
+}
+
+// Ensure the largest record that an import takes can be stored.
+func TestTransferLargest(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	importLines(t, s, s.CompanyID, fmt.Sprintf(`{"id":"fbk_a","externalId":"x","replyStatus":"draft","body":%q}`, strings.Repeat("x", 306_000)))
+	if lines := export(t, s, s.CompanyID); len(lines) != 1 || len(lines[0]) < 306_000 {
+		t.Error(len(lines))
+	}
+}

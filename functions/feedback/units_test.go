@@ -1,0 +1,111 @@
+package feedback_test
+
+import (
+	"fmt"
+	"testing"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/meter"
+)
+
+// spread is how the records of a company are spread over the values of each filter, in percent.
+var (
+	spreadSources = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
+	spreadTones   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
+	spreadReplies = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
+)
+
+// pick returns the value in whose share of 100 the n-th record falls; the values of different stride are independent.
+func pick[T interface {
+	~string
+	Values() []string
+}](spread map[T]int, n, stride int) *T {
+	at := n * stride % 100
+	var list T
+	for _, v := range append(list.Values(), "") {
+		if at -= spread[T(v)]; at < 0 {
+			if v == "" {
+				return nil
+			}
+			return new(T(v))
+		}
+	}
+	panic("the shares do not sum to 100")
+}
+
+// grown returns the records of a company with the usual spread. One takes about 650 bytes with its keys, so that three,
+// a page of two and one to know whether there are more, cost half a read unit, and seven cost more.
+func grown(n int) (records []feedback.Feedback) {
+	for i := range n {
+		f := review(i)
+		f.Source, f.Sentiment, f.ReplyStatus = pick(spreadSources, i, 1), pick(spreadTones, i/10, 37), pick(spreadReplies, i/7, 61)
+		f.Priority, f.PostedAt = new(float64(i*7%100)), new("2026-03-01T00:00:00.000Z")
+		records = append(records, f)
+	}
+	return records
+}
+
+// Ensure the price of a list does not grow with the company: read units and table calls of every combination of
+// filters are the same at N and at 100 N, each in one wave of calls (design.md §4).
+func TestListUnitsAreFlat(t *testing.T) {
+	t.Parallel()
+	const n, limit = 30, 2
+	small, large := start(t, grown(n)...), start(t, grown(100*n)...)
+	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
+		want := meter.Total{Calls: partitionsOf(f), ReadUnits: 0.5 * float64(partitionsOf(f))}
+		if few, many := spent(t, small, f, limit), spent(t, large, f, limit); few != want || many != want {
+			t.Errorf("%s: %+v at N, %+v at 100 N, want %+v", describe(f), few, many, want)
+		}
+	})
+}
+
+// Ensure a filter that matches nothing, or next to nothing, does not read what it does not return.
+func TestListUnitsOfRareValues(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var records []feedback.Feedback
+	for n := range 300 {
+		f := review(n)
+		f.Source, f.Sentiment, f.ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusPosted)
+		records = append(records, f)
+	}
+	records[299].ReplyStatus = new(feedback.ReplyStatusSkipped)
+	put(t, s, records...)
+	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
+		want := meter.Total{Calls: partitionsOf(f), ReadUnits: 0.5 * float64(partitionsOf(f))}
+		if got := spent(t, s, f, 2); got != want {
+			t.Errorf("%s: %+v, want %+v", describe(f), got, want)
+		}
+	})
+}
+
+// partitionsOf is how many index partitions a list merges: a filter that is left out has four values, null included.
+func partitionsOf(f feedback.Filter) int {
+	n := 1
+	if f == (feedback.Filter{}) {
+		return n
+	}
+	if f.Source == nil {
+		n *= 4
+	}
+	if f.Sentiment == nil {
+		n *= 4
+	}
+	return n
+}
+
+func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) meter.Total {
+	t.Helper()
+	ctx, m := meter.Start(t.Context())
+	if _, _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", limit); err != nil {
+		t.Fatal(err)
+	}
+	return m.Total()
+}
+
+func describe(f feedback.Filter) string {
+	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", orElse(f.Source, ""), orElse(f.Sentiment, ""), orElse(f.ReplyStatus, ""))
+}

@@ -1,0 +1,42 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/meter"
+)
+
+// Ensure a list reads what it returns: the read units at 100 N are those at N (design.md §4).
+func TestReadUnits(t *testing.T) {
+	t.Parallel()
+	const n, limit = 24, 5
+	few, _ := start(t)
+	many, _ := start(t)
+	for s, size := range map[*apitest.Service]int{few: n, many: 100 * n} {
+		var records []string
+		for i := range size {
+			records = append(records, fmt.Sprintf(`{"id":"itm_%05d","roadmapId":"brd_1","slug":"s-%d","title":"A title","sortOrder":%d,"status":%q,"createdAt":"2026-01-01T00:00:00Z"}`,
+				i, i, i%100, plan.Status("").Values()[i%4]))
+		}
+		write(t, s, "item", records...)
+	}
+	draft := plan.StatusDraft
+	for _, status := range []*plan.Status{nil, &draft} {
+		read := func(s *apitest.Service) meter.Total {
+			ctx, m := meter.Start(t.Context())
+			page, next, err := plan.NewStore(s.Table).Items(ctx, s.CompanyID, "brd_1", status, "", limit)
+			if err != nil || len(page) != limit || next == "" {
+				t.Errorf("%d items, next %q, %v", len(page), next, err)
+			}
+			return m.Total()
+		}
+		a, b := read(few), read(many)
+		t.Logf("items, status %t: %+v at N, %+v at 100 N", status != nil, a, b)
+		if a != b || a.ReadUnits == 0 {
+			t.Errorf("items, status %t: %+v at N, %+v at 100 N", status != nil, a, b)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package optimise_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/optimise"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
+)
+
+const findingsMax = 5 << 20
+
+// incompressible returns findings of exactly n bytes that hardly shrink.
+func incompressible(n int) string {
+	random := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{1})
+	if _, err := r.Read(random); err != nil {
+		panic(err)
+	}
+	return `"` + base64.RawStdEncoding.EncodeToString(random)[:n-2] + `"`
+}
+
+// perPage returns findings of about n bytes as audits have them.
+func perPage(n int) string {
+	var out strings.Builder
+	for i := 0; out.Len() < n; i++ {
+		fmt.Fprintf(&out, `,{"url":"https://example.com/page/%d","issues":[{"rule":"title-length","severity":"low","message":"the title has %d characters"}]}`, i, i*7%90)
+	}
+	return "[" + out.String()[1:] + "]"
+}
+
+func getFindings(t *testing.T, s *apitest.Service, key, auditID string) string {
+	t.Helper()
+	r := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": auditID})
+	if r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	var a struct{ Findings json.RawMessage }
+	r.Decode(t, &a)
+	return string(a.Findings)
+}
+
+// stored returns the sort keys and sizes of the chunks of an audit.
+func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
+	t.Helper()
+	type chunk struct {
+		SK   string `store:"sk"`
+		Data []byte `store:"data"`
+	}
+	of := table.Collection{Partition: table.Partition(s.CompanyID, "optimise", "findings", auditID), Consistent: true}
+	chunks, err := table.Whole[chunk](t.Context(), s.Table, of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := map[string]int{}
+	for _, c := range chunks {
+		sizes[c.SK] = len(c.Data)
+	}
+	return sizes
+}
+
+// Ensure findings come back as the JSON value that was given, whatever it is and up to 5 MB (decisions.md §9).
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	deep := strings.Repeat(`[{"a":`, 2000) + "1" + strings.Repeat("}]", 2000)
+	for name, c := range map[string]struct {
+		given, want string
+		chunks      int
+	}{
+		"null":           {"null", "null", 0},
+		"false":          {"false", "false", 1},
+		"zero":           {"-0.0", "-0.0", 1},
+		"text":           {`""`, `""`, 1},
+		"empty object":   {"{}", "{}", 1},
+		"empty array":    {" [ ] ", "[]", 1},
+		"39 digits":      {`{"n":123456789012345678901234567890123456789,"e":1e400}`, `{"n":123456789012345678901234567890123456789,"e":1e400}`, 1},
+		"space":          {"{ \"a b\" :\n[1 , 2] }", `{"a b":[1,2]}`, 1},
+		"escapes":        {`"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, `"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, 1},
+		"deep":           {deep, deep, 1},
+		"compressible":   {perPage(5_000_000), perPage(5_000_000), -1},
+		"incompressible": {incompressible(findingsMax), incompressible(findingsMax), 14},
+	} {
+		t.Run(name, func(t *testing.T) {
+			load(t, s, "audit", `{"id":"aud_1","findings":`+c.given+`}`)
+			if got := getFindings(t, s, key, "aud_1"); got != c.want {
+				t.Errorf("%.300s, want %.300s", got, c.want)
+			}
+			sizes := stored(t, s, "aud_1")
+			for sk, size := range sizes {
+				if size > 300_000 {
+					t.Errorf("%s has %d bytes", sk, size)
+				}
+			}
+			if c.chunks >= 0 && len(sizes) != c.chunks {
+				t.Errorf("%d chunks, want %d", len(sizes), c.chunks)
+			}
+		})
+	}
+}
+
+// Ensure findings beyond 5 MB are refused with their place, counted without insignificant space.
+func TestFindingsTooLarge(t *testing.T) {
+	t.Parallel()
+	k := kind(t, start(t), "audit")
+	check := func(findings string) string {
+		_, problems := k.Check(json.RawMessage(`{"id":"aud_1","findings":` + findings + `}`))
+		return strings.Join(problems, "; ")
+	}
+	if problem := check(strings.Repeat(" ", 100) + incompressible(findingsMax)); problem != "" {
+		t.Error(problem)
+	}
+	want := "record.findings: must have at most 5242880 bytes, has 5242881"
+	if problem := check(incompressible(findingsMax + 1)); problem != want {
+		t.Error(problem)
+	}
+	if problem := check(`{"a":1,"a":2}`); !strings.Contains(problem, "is there twice") {
+		t.Errorf("a repeated key: %q", problem)
+	}
+}
+
+// Ensure an audit reads only the chunks that it names, and that a new import leaves none of the old.
+func TestFindingsReplaced(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`, `{"id":"aud_10","findings":"other"}`)
+	if n := len(stored(t, s, "aud_1")); n != 3 {
+		t.Errorf("%d chunks, want 3", n)
+	}
+	load(t, s, "audit", `{"id":"aud_1","findings":"old"}`, `{"id":"aud_1","findings":"new"}`)
+	if n := len(stored(t, s, "aud_1")); n != 1 {
+		t.Errorf("%d chunks, want 1", n)
+	}
+	type chunk struct {
+		Data []byte `store:"data"`
+	}
+	for _, generation := range []string{"gen_0", "gen_zzz"} { // what an import that died has left, before and after the named one
+		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.Join(generation, "000")}
+		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := getFindings(t, s, key, "aud_1"); got != `"new"` {
+		t.Error(got)
+	}
+	load(t, s, "audit", `{"id":"aud_1"}`)
+	if got := getFindings(t, s, key, "aud_1"); got != "null" || len(stored(t, s, "aud_1")) != 2 {
+		t.Error(got, stored(t, s, "aud_1"))
+	}
+	if got := getFindings(t, s, key, "aud_10"); got != `"other"` {
+		t.Error(got)
+	}
+}
+
+// between is a transport that calls do once, before it sends the first request that matches.
+type between struct {
+	matches func(target, body string) bool
+	do      func() error // an error is sent instead of the request
+	seen    chan string  // targets of the requests that were answered
+	once    sync.Once
+}
+
+func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	target := r.Header.Get("X-Amz-Target")
+	if b.matches(target, string(body)) {
+		b.once.Do(func() { err = b.do() })
+		if err != nil {
+			return nil, err
+		}
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && b.seen != nil {
+		select {
+		case b.seen <- target:
+		default:
+		}
+	}
+	return response, err
+}
+
+// Ensure an import between the reads of an audit and of its chunks gives the new audit whole, whichever read is first.
+func TestFindingsReplacedWhileReading(t *testing.T) {
+	t.Parallel()
+	for _, late := range []string{"Query", "GetItem"} {
+		t.Run(late+" last", func(t *testing.T) {
+			t.Parallel()
+			writer := start(t)
+			b := &between{seen: make(chan string, 8), matches: func(target, body string) bool {
+				return strings.HasSuffix(target, "."+late) && strings.Contains(body, writer.CompanyID)
+			}}
+			replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1", Summary: new("new")}, Findings: json.RawMessage(`"new"`)}
+			audits := kind(t, writer, "audit")
+			b.do = func() error {
+				<-b.seen // the other read is done
+				return audits.Write(t.Context(), writer.CompanyID, []any{replaced})
+			}
+			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)
+			load(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
+			ctx, m := meter.Start(t.Context())
+			a, err := reader.GetAudit(ctx, writer.CompanyID, "aud_1")
+			if err != nil || *a.Summary != "new" || string(a.Findings) != `"new"` {
+				t.Errorf("%+v %v", a, err)
+			}
+			if m.Total().Calls != 4 {
+				t.Errorf("%d calls, want both reads twice", m.Total().Calls)
+			}
+		})
+	}
+}
+
+// Ensure lost chunks are a fault of ours, and never an audit without findings or no such record.
+func TestFindingsLost(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(900_000)+`}`)
+	for sk := range stored(t, s, "aud_1") {
+		if strings.HasSuffix(sk, "#001") {
+			if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.Run(t, []apitest.Scenario{{Name: "lost", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal", WantMessage: "safe to retry"}})
+}
+
+// Ensure an import that dies before its audits are written leaves those that were there, with their findings.
+func TestFindingsOfImportThatDies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	writes := 0
+	b := &between{
+		matches: func(target, _ string) bool {
+			if strings.HasSuffix(target, ".BatchWriteItem") {
+				writes++
+			}
+			return writes == 2 // the chunks are written, the audits are not
+		},
+		do: func() error { cancel(); return ctx.Err() },
+	}
+	dying := apitest.NewOver(t, optimise.Operations, b)
+	replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}
+	if err := kind(t, dying, "audit").Write(ctx, s.CompanyID, []any{replaced}); err == nil {
+		t.Fatal("the import did not die")
+	}
+	if n := len(stored(t, s, "aud_1")); n != 2 {
+		t.Errorf("%d chunks, want the old one and the one that nobody names", n)
+	}
+	if got := getFindings(t, s, s.Key(t), "aud_1"); got != `"old"` {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,47 @@
+package optimise
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+)
+
+// SiteGoal is what counts as a success on a site (spec.md, Site goal).
+type SiteGoal struct {
+	ID        string     `json:"id"`
+	CompanyID string     `json:"companyId"`
+	SiteID    string     `json:"siteId"`
+	Name      *string    `json:"name"`
+	Kind      *GoalKind  `json:"kind" doc:"what is compared with the pattern: the path of a page view, or the name of an event"`
+	MatchType *GoalMatch `json:"matchType"`
+	Pattern   *string    `json:"pattern"`
+	Value     *float64   `json:"value" doc:"what one success is worth"`
+	Order     *float64   `json:"order" doc:"lower sorts first"`
+	Active    *bool      `json:"active"`
+	CreatedAt *string    `json:"createdAt" format:"date-time"`
+	UpdatedAt *string    `json:"updatedAt" format:"date-time"`
+}
+
+// GoalKind is what a goal looks at.
+type GoalKind string
+
+// Values is api.Enum.
+func (GoalKind) Values() []string { return []string{"path", "event"} }
+
+// GoalMatch is how a goal's pattern is compared.
+type GoalMatch string
+
+// Values is api.Enum.
+func (GoalMatch) Values() []string { return []string{"exact", "prefix", "contains", "regex"} }
+
+type listGoalsInput struct {
+	SiteID string `path:"siteId" doc:"the site's id"`
+}
+
+func (s service) listGoals(ctx context.Context, caller api.Caller, in listGoalsInput) (api.List[SiteGoal], error) {
+	goals, err := s.store.ListGoals(ctx, caller.CompanyID, in.SiteID)
+	if err != nil {
+		return api.List[SiteGoal]{}, err
+	}
+	return api.NewList(goals, ""), nil
+}

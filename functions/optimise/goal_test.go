@@ -1,0 +1,86 @@
+package optimise_test
+
+import (
+	"slices"
+	"testing"
+
+	"growthworkspace/shared/apitest"
+)
+
+// Ensure goals are those of the site, by order, null last, the id breaking ties (decisions.md §1, List order).
+func TestGoals(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`, `{"id":"sit_ab"}`)
+	load(t, s, "site-goal",
+		`{"id":"gol_9","siteId":"sit_a","order":-1.5,"name":"Signed up","kind":"path","matchType":"regex","pattern":"^/a#b$","value":1e-3,"active":true,
+		  "createdAt":"2026-02-01T00:00:00Z","updatedAt":"2026-02-02T00:00:00Z"}`,
+		`{"id":"gol_1","siteId":"sit_a"}`,
+		`{"id":"gol_0","siteId":"sit_a"}`,
+		`{"id":"gol_3","siteId":"sit_a","order":10}`,
+		`{"id":"gol_5","siteId":"sit_a","order":2}`,
+		`{"id":"gol_4","siteId":"sit_a","order":2}`,
+		`{"id":"gol_8","siteId":"sit_a","order":-20}`,
+		`{"id":"gol_7","siteId":"sit_b","order":1}`,
+		`{"id":"gol_x","siteId":"sit_gone","order":1}`)
+	missing := apitest.Response{}
+	s.Run(t, []apitest.Scenario{
+		{Name: "order", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
+			want := []string{"gol_8", "gol_9", "gol_4", "gol_5", "gol_3", "gol_0", "gol_1"}
+			if got := ids(r.Items(t)); !slices.Equal(got, want) {
+				t.Errorf("%v, want %v", got, want)
+			}
+			if _, more := r.Next(t); more {
+				t.Error("a whole list goes on")
+			}
+		}},
+		{Name: "fields", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
+			want := map[string]any{
+				"id": "gol_9", "companyId": s.CompanyID, "siteId": "sit_a", "name": "Signed up", "kind": "path", "matchType": "regex", "pattern": "^/a#b$",
+				"value": 0.001, "order": -1.5, "active": true, "createdAt": "2026-02-01T00:00:00.000Z", "updatedAt": "2026-02-02T00:00:00.000Z",
+			}
+			got := r.Items(t)[1]
+			for name := range want {
+				if got[name] != want[name] {
+					t.Errorf("%s is %v, want %v", name, got[name], want[name])
+				}
+			}
+			if len(got) != len(want) {
+				t.Error(got)
+			}
+		}},
+		{Name: "a site without goals", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_ab"}, Check: func(t *testing.T, r apitest.Response) {
+			if r.Body != `{"items":[]}` {
+				t.Error(r.Body)
+			}
+		}},
+		{Name: "no such site", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_none"}, Want: 404, WantCode: "not_found",
+			Check: func(_ *testing.T, r apitest.Response) { missing = r }},
+		{Name: "no limit", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a", "limit": 5}, Want: 400, WantMessage: "query.limit: unknown parameter"},
+	})
+	other := start(t)
+	key, foreign := s.Key(t), other.Key(t)
+	for _, site := range []string{"sit_gone", "gol_9", "aud_1", "x", "sit_a#sit_b", "sit_A", "%"} { // sit_gone has goals, but is no site
+		if r := s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}); r.Status != 404 || r.Body != missing.Body {
+			t.Errorf("%s: %d %s", site, r.Status, r.Body)
+		}
+	}
+	if r := other.Call(t, foreign, "list_optimise_goals", map[string]any{"siteId": "sit_a"}); r.Status != 404 || r.Body != missing.Body {
+		t.Errorf("another company's site: %d %s", r.Status, r.Body)
+	}
+}
+
+// Ensure a goal that is imported again with another site or order leaves its old place.
+func TestGoalMoves(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`, `{"id":"gol_3","siteId":"sit_a","order":3}`)
+	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_b"}`, `{"id":"gol_3","siteId":"sit_a","order":9}`, `{"id":"gol_3","siteId":"sit_a","order":1}`)
+	for site, want := range map[string][]string{"sit_a": {"gol_3", "gol_2"}, "sit_b": {"gol_1"}} {
+		if got := ids(s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}).Items(t)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", site, got, want)
+		}
+	}
+}

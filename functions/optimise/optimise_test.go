@@ -1,0 +1,51 @@
+package optimise_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"growthworkspace/functions/optimise"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+func start(t *testing.T) *apitest.Service {
+	t.Helper()
+	return apitest.New(t, optimise.Operations)
+}
+
+func kind(t *testing.T, s *apitest.Service, name string) transfer.Type {
+	t.Helper()
+	for _, k := range optimise.Transfers(s.Table) {
+		if k.Name == name {
+			return k
+		}
+	}
+	t.Fatalf("no type %s", name)
+	return transfer.Type{}
+}
+
+// load imports records of one type, as the lines of a file have them.
+func load(t *testing.T, s *apitest.Service, name string, records ...string) {
+	t.Helper()
+	k := kind(t, s, name)
+	var checked []any
+	for _, text := range records {
+		record, problems := k.Check(json.RawMessage(text))
+		if len(problems) > 0 {
+			t.Fatalf("%.200s: %v", text, problems)
+		}
+		checked = append(checked, record)
+	}
+	if err := k.Write(t.Context(), s.CompanyID, checked); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ids(items []map[string]any) []string {
+	out := []string{}
+	for _, i := range items {
+		out = append(out, i["id"].(string))
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package optimise
+
+import (
+	"context"
+
+	"growthworkspace/shared/api"
+)
+
+// Site is a measured site (spec.md, Site).
+type Site struct {
+	ID          string   `json:"id"`
+	CompanyID   string   `json:"companyId"`
+	Name        *string  `json:"name"`
+	SiteKey     *string  `json:"siteKey" doc:"publishable; placed in the customer's pages next to the collector; authorises nothing here"`
+	Domains     []string `json:"domains"`
+	Timezone    *string  `json:"timezone" doc:"IANA time-zone name"`
+	Active      *bool    `json:"active"`
+	LastEventAt *string  `json:"lastEventAt" format:"date-time" doc:"when the collector last reported; a flat line means it stopped"`
+	CreatedAt   *string  `json:"createdAt" format:"date-time"`
+	UpdatedAt   *string  `json:"updatedAt" format:"date-time"`
+}
+
+type listSitesInput struct{}
+
+func (s service) listSites(ctx context.Context, caller api.Caller, _ listSitesInput) (api.List[Site], error) {
+	sites, err := s.store.ListSites(ctx, caller.CompanyID)
+	if err != nil {
+		return api.List[Site]{}, err
+	}
+	return api.NewList(sites, ""), nil
+}

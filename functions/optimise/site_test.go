@@ -1,0 +1,51 @@
+package optimise_test
+
+import (
+	"slices"
+	"testing"
+
+	"growthworkspace/shared/apitest"
+)
+
+// Ensure sites come whole and by createdAt, null last, the id breaking ties (decisions.md §1, List order).
+func TestSites(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.Run(t, []apitest.Scenario{{Name: "none", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
+		if r.Body != `{"items":[]}` {
+			t.Error(r.Body)
+		}
+	}}})
+	load(t, s, "site",
+		`{"id":"sit_a"}`,
+		`{"id":"sit_d","createdAt":"2026-03-01T00:00:00Z"}`,
+		`{"id":"sit_c","createdAt":"2026-03-01T00:00:00Z"}`,
+		`{"id":"sit_b","name":"Shop","siteKey":"pk_site","domains":["a.example","b.example"],"timezone":"Europe/Vienna","active":false,
+		  "lastEventAt":"2026-03-01T02:00:00+02:00","createdAt":"2026-02-01T00:00:00Z","updatedAt":"2026-02-02T00:00:00Z"}`)
+	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a"}`)
+	load(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
+	s.Run(t, []apitest.Scenario{
+		{Name: "order", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
+			if got := ids(r.Items(t)); !slices.Equal(got, []string{"sit_b", "sit_c", "sit_d", "sit_a"}) {
+				t.Error(got)
+			}
+			if _, more := r.Next(t); more {
+				t.Error("a whole list goes on")
+			}
+		}},
+		{Name: "fields", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
+			want := `{"items":[{"id":"sit_b","companyId":"` + s.CompanyID + `","name":"Shop","siteKey":"pk_site","domains":["a.example","b.example"],` +
+				`"timezone":"Europe/Vienna","active":false,"lastEventAt":"2026-03-01T00:00:00.000Z","createdAt":"2026-02-01T00:00:00.000Z","updatedAt":"2026-02-02T00:00:00.000Z"},`
+			if len(r.Body) < len(want) || r.Body[:len(want)] != want {
+				t.Errorf("%s\nwant %s", r.Body, want)
+			}
+			last := r.Items(t)[3]
+			if len(last) != 10 || last["domains"] != nil || last["active"] != nil || last["createdAt"] != nil {
+				t.Error(last)
+			}
+		}},
+		{Name: "no limit", Op: "list_optimise_sites", Args: map[string]any{"limit": 5}, Want: 400, WantMessage: "query.limit: unknown parameter"},
+		{Name: "no cursor", Op: "list_optimise_sites", Args: map[string]any{"cursor": "x"}, Want: 400, WantMessage: "query.cursor: unknown parameter"},
+		{Name: "scope", Key: s.Key(t, "company:read"), Op: "list_optimise_sites", Want: 401, WantMessage: "lacks the scope optimise:read"},
+	})
+}

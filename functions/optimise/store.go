@@ -1,0 +1,100 @@
+package optimise
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"growthworkspace/shared/table"
+)
+
+// Store keeps sites, goals and audits in the partition <company>#optimise, and the findings of each audit in one of its
+// own, so that megabytes do not heat the partition that everything else is read from:
+//
+//	access                          key
+//	site; list of sites             site#<siteId>; the prefix site#, bounded, ordered in memory
+//	goal                            goal#<goalId>
+//	goals of a site, in order       GSI1 <company>#optimise#goals#<siteId> / order#goalId, bounded
+//	audit, without its findings     audit#<auditId>
+//	all audits, newest first        GSI1 <company>#optimise#audits / startedAt#auditId, later times first
+//	... with a status               GSI2 <company>#optimise#audits#<status> / the same; none for a null status
+//	... of a site, with a status    GSI3 <company>#optimise#audits#<siteId>#<status> / the same; none for a null site
+//	... of a site                   the same, merged over every status and over none
+//	findings of an audit            <company>#optimise#findings#<auditId> / generation#n; the audit names the generation
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+const (
+	area      = "optimise"
+	siteKind  = "site"
+	goalKind  = "goal"
+	auditKind = "audit"
+
+	// What narrows a partition.
+	goalsOf    = "goals"
+	auditsOf   = "audits"
+	findingsOf = "findings"
+	noStatus   = "none" // of audits without a status, which only an import can bring
+)
+
+func partition(companyID string, narrower ...string) string {
+	return table.Partition(companyID, area, narrower...)
+}
+
+func key(companyID string, parts ...string) table.Key {
+	return table.Key{PK: partition(companyID), SK: table.Join(parts...)}
+}
+
+// collection is every record of a kind, in the order of their ids.
+func collection(companyID, kind string) table.Collection {
+	return table.Collection{Partition: partition(companyID), Prefix: table.Join(kind, "")}
+}
+
+func siteKey(companyID, siteID string) table.Key { return key(companyID, siteKind, siteID) }
+
+func keysOfSite(s Site) table.Keys { return table.Keys{Key: siteKey(s.CompanyID, s.ID)} }
+
+func keysOfGoal(g SiteGoal) table.Keys {
+	return table.Keys{Key: key(g.CompanyID, goalKind, g.ID), Index: [3]table.Key{
+		{PK: partition(g.CompanyID, goalsOf, g.SiteID), SK: table.Join(table.SortNumber(g.Order), g.ID)},
+	}}
+}
+
+// ListSites returns the company's sites by createdAt.
+func (s Store) ListSites(ctx context.Context, companyID string) ([]Site, error) {
+	sites, err := table.Whole[Site](ctx, s.table, collection(companyID, siteKind))
+	if err != nil {
+		return nil, err
+	}
+	ordered, _ := table.Page(sites, func(s Site) string { return table.Join(table.SortTime(s.CreatedAt), s.ID) }, "", len(sites))
+	return ordered, nil
+}
+
+// ListGoals returns the goals of a site by order. fault.ErrNotFound when there is no such site.
+func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteGoal, error) {
+	var goals []SiteGoal
+	err := both(
+		func() (err error) {
+			_, err = table.Get[Site](ctx, s.table, siteKey(companyID, siteID))
+			return err
+		},
+		func() (err error) {
+			of := table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
+			goals, err = table.Whole[SiteGoal](ctx, s.table, of)
+			return err
+		},
+	)
+	return goals, err
+}
+
+// both runs two reads at the same time, so that they are one round trip.
+func both(a, b func() error) error {
+	var wait sync.WaitGroup
+	var second error
+	wait.Go(func() { second = b() })
+	first := a()
+	wait.Wait()
+	return errors.Join(first, second)
+}

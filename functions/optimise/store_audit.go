@@ -1,0 +1,90 @@
+package optimise
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"growthworkspace/shared/table"
+)
+
+// storedAudit is an audit as it is stored: findings are in chunks beside it, so that neither its indexes nor its lists
+// carry them. Even small ones are: an audit is in three indexes with all of its fields, so an inline finding would be
+// written and listed four times to save half a read unit when it is fetched.
+type storedAudit struct {
+	AuditSummary
+
+	Generation *string `store:"findingsGeneration"` // null: no findings
+	Chunks     *int64  `store:"findingsChunks"`
+}
+
+func auditKey(companyID, auditID string) table.Key { return key(companyID, auditKind, auditID) }
+
+func keysOfAudit(a storedAudit) table.Keys {
+	order := table.Join(table.Newest(a.StartedAt), a.ID)
+	keys := table.Keys{Key: auditKey(a.CompanyID, a.ID)}
+	keys.Index[0] = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
+	status := noStatus
+	if a.Status != nil {
+		status = string(*a.Status)
+		keys.Index[1] = table.Key{PK: partition(a.CompanyID, auditsOf, status), SK: order}
+	}
+	if a.SiteID != nil {
+		keys.Index[2] = table.Key{PK: partition(a.CompanyID, auditsOf, *a.SiteID, status), SK: order}
+	}
+	return keys
+}
+
+// AuditFilter narrows the list of audits; null filters nothing. SiteID must be safe in a key (id.Valid).
+type AuditFilter struct {
+	SiteID *string
+	Status *AuditStatus
+}
+
+// ListAudits returns a page of audits, newest first, and the position to go on from.
+func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []AuditSummary, next string, err error) {
+	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
+	switch {
+	case f.SiteID != nil && f.Status != nil:
+		q.Index, q.Partitions = table.GSI3, []string{partition(companyID, auditsOf, *f.SiteID, string(*f.Status))}
+	case f.SiteID != nil:
+		q.Index, q.Partitions = table.GSI3, nil
+		for _, status := range append(AuditStatus("").Values(), noStatus) {
+			q.Partitions = append(q.Partitions, partition(companyID, auditsOf, *f.SiteID, status))
+		}
+	case f.Status != nil:
+		q.Index, q.Partitions = table.GSI2, []string{partition(companyID, auditsOf, string(*f.Status))}
+	}
+	return table.List[AuditSummary](ctx, s.table, q)
+}
+
+// GetAudit returns an audit with its findings. fault.ErrNotFound when there is none.
+//
+// The audit and the chunks are read at the same time. They may not fit each other: an import can replace both between
+// the two reads, and the chunks are read eventually consistent, at half the price. Then both are read once more, the
+// chunks consistent too. A second misfit would take a second import within milliseconds, or chunks that are lost.
+func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, error) {
+	var misfit error
+	for _, consistent := range []bool{false, true} {
+		var stored storedAudit
+		var chunks []chunk
+		err := both(
+			func() (err error) {
+				stored, err = table.Get[storedAudit](ctx, s.table, auditKey(companyID, auditID))
+				return err
+			},
+			func() (err error) {
+				chunks, err = s.chunks(ctx, companyID, auditID, consistent)
+				return err
+			},
+		)
+		if err != nil {
+			return Audit{}, err
+		}
+		var findings json.RawMessage
+		if findings, misfit = stored.findings(chunks); misfit == nil {
+			return Audit{stored.AuditSummary, findings}, nil
+		}
+	}
+	return Audit{}, fmt.Errorf("get audit: %w", misfit)
+}

@@ -1,0 +1,125 @@
+package optimise_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/optimise"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/meter"
+)
+
+// spent returns what reading costs.
+func spent(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) meter.Total {
+	t.Helper()
+	ctx, m := meter.Start(t.Context())
+	if err := read(ctx, optimise.NewStore(s.Table), s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	return m.Total()
+}
+
+// grown returns n audits of about 500 bytes for each of two sites and each status, null included.
+func grown(n int, findings string) (out []optimise.Audit) {
+	for i := range 8 * n {
+		a := optimise.Audit{AuditSummary: optimise.AuditSummary{
+			ID: fmt.Sprintf("aud_%026d", i), SiteID: new([]string{"sit_a", "sit_b"}[i%2]), RootURL: new("https://shop.example.com/"),
+			StartedAt: new(fmt.Sprintf("2026-03-01T%02d:%02d:%02d.000Z", i/3600%24, i/60%60, i%60)), Summary: new(strings.Repeat("x", 40)),
+		}}
+		if status := append(optimise.AuditStatus("").Values(), "")[i/2%4]; status != "" {
+			a.Status = new(optimise.AuditStatus(status))
+		}
+		if findings != "" {
+			a.Findings = json.RawMessage(findings)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// Ensure the price of every combination of filters is the same at N and at 100 N, in one wave of calls, and that
+// findings cost a list nothing (design.md §4).
+func TestAuditUnits(t *testing.T) {
+	t.Parallel()
+	const n = 3 // of each site and status: a page of two and the one that tells that there are more
+	small, large, found := start(t), start(t), start(t)
+	put(t, small, grown(n, "")...)
+	put(t, large, grown(100*n, "")...)
+	put(t, found, grown(n, perPage(30_000))...)
+	for _, c := range []struct {
+		site   *string
+		status *optimise.AuditStatus
+		want   meter.Total
+	}{
+		{nil, nil, meter.Total{Calls: 1, ReadUnits: 0.5}},
+		{nil, new(optimise.AuditStatusFailed), meter.Total{Calls: 1, ReadUnits: 0.5}},
+		{new("sit_a"), nil, meter.Total{Calls: 4, ReadUnits: 2}},
+		{new("sit_a"), new(optimise.AuditStatusFailed), meter.Total{Calls: 1, ReadUnits: 0.5}},
+		{new("sit_none"), nil, meter.Total{Calls: 4, ReadUnits: 2}},
+		{new("sit_none"), new(optimise.AuditStatusFailed), meter.Total{Calls: 1, ReadUnits: 0.5}},
+	} {
+		list := func(limit int) func(context.Context, optimise.Store, string) error {
+			return func(ctx context.Context, store optimise.Store, companyID string) error {
+				_, _, err := store.ListAudits(ctx, companyID, optimise.AuditFilter{SiteID: c.site, Status: c.status}, "", limit)
+				return err
+			}
+		}
+		name := fmt.Sprintf("site %q, status %q", orNone(c.site), orNone(c.status))
+		for size, s := range map[string]*apitest.Service{"N": small, "100 N": large, "N with findings": found} {
+			if got := spent(t, s, list(2)); got != c.want {
+				t.Errorf("%s at %s: %+v, want %+v", name, size, got, c.want)
+			}
+		}
+		t.Logf("%s: %+v at the default limit", name, spent(t, large, list(20)))
+	}
+}
+
+// Ensure sites, goals and a single audit cost the same whatever else the company has.
+func TestUnitsBesideMuch(t *testing.T) {
+	t.Parallel()
+	few, much := start(t), start(t)
+	for _, s := range []*apitest.Service{few, much} {
+		load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+		load(t, s, "site-goal", `{"id":"gol_a","siteId":"sit_a"}`, `{"id":"gol_b","siteId":"sit_a"}`)
+		load(t, s, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","findings":`+perPage(30_000)+`}`, `{"id":"aud_c","findings":`+perPage(5_000_000)+`}`)
+	}
+	put(t, much, grown(30, `"x"`)...)
+	var goals []string
+	for n := range 200 {
+		goals = append(goals, fmt.Sprintf(`{"id":"gol_c%d","siteId":"sit_b","name":"%0200d"}`, n, n))
+	}
+	load(t, much, "site-goal", goals...)
+	sites := func(ctx context.Context, s optimise.Store, companyID string) error {
+		_, err := s.ListSites(ctx, companyID)
+		return err
+	}
+	ofSite := func(ctx context.Context, s optimise.Store, companyID string) error {
+		_, err := s.ListGoals(ctx, companyID, "sit_a")
+		return err
+	}
+	audit := func(id string) func(context.Context, optimise.Store, string) error {
+		return func(ctx context.Context, s optimise.Store, companyID string) error {
+			_, err := s.GetAudit(ctx, companyID, id)
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		read func(context.Context, optimise.Store, string) error
+		want meter.Total
+	}{
+		"sites":                          {sites, meter.Total{Calls: 1, ReadUnits: 0.5}},
+		"goals":                          {ofSite, meter.Total{Calls: 2, ReadUnits: 1.5}},
+		"audit without findings":         {audit("aud_a"), meter.Total{Calls: 2, ReadUnits: 1.5}},
+		"audit with findings of 30 kB":   {audit("aud_b"), meter.Total{Calls: 2, ReadUnits: 1.5}},
+		"audit with findings of five MB": {audit("aud_c"), meter.Total{Calls: 2, ReadUnits: 25}},
+	} {
+		for size, s := range map[string]*apitest.Service{"few": few, "much": much} {
+			if got := spent(t, s, c.read); got != c.want {
+				t.Errorf("%s beside %s: %+v, want %+v", name, size, got, c.want)
+			}
+		}
+	}
+}

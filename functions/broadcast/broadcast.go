@@ -8,6 +8,7 @@ package broadcast
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -37,15 +38,18 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.createPost),
 		api.Define(api.Spec{
 			ID: "get_broadcast_post", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}", Scope: auth.BroadcastRead,
-			Summary: "Get a post",
+			Summary:     "Get a post",
+			Description: "externalId and externalUrl are there once the dispatcher has published it, failureReason when that failed.",
 		}, s.getPost),
 		api.Define(api.Spec{
 			ID: "update_broadcast_post", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}", Scope: auth.BroadcastWrite, Effect: api.Write,
+			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Update a post that is not sent yet",
 			Description: "Changes the properties that are sent and leaves the others alone. A post that is publishing or published answers conflict. To queue a post, set scheduledFor and status scheduled; to take it back or to try a failed one again, set status.",
 		}, s.updatePost),
 		api.Define(api.Spec{
 			ID: "delete_broadcast_post", Method: "DELETE", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}", Scope: auth.BroadcastWrite, Effect: api.Destructive,
+			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Delete a post that is not sent yet",
 			Description: "A post that is publishing or published answers conflict.",
 		}, s.deletePost),

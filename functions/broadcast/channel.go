@@ -14,15 +14,15 @@ type Channel struct {
 	CompanyID           string         `json:"companyId"`
 	Platform            *Platform      `json:"platform"`
 	Name                *string        `json:"name"`
-	Handle              *string        `json:"handle"`
+	Handle              *string        `json:"handle" doc:"the account's name on the platform"`
 	ExternalID          *string        `json:"externalId" doc:"the platform's own id"`
-	ExternalURL         *string        `json:"externalUrl"`
-	Status              *ChannelStatus `json:"status"`
+	ExternalURL         *string        `json:"externalUrl" doc:"the account's address on the platform"`
+	Status              *ChannelStatus `json:"status" doc:"how the connection is"`
 	CredentialsValid    *bool          `json:"credentialsValid" doc:"whether the credentials worked when last checked; null: never checked"`
-	CredentialsExpireAt *string        `json:"credentialsExpireAt" format:"date-time"`
-	LastCheckedAt       *string        `json:"lastCheckedAt" format:"date-time"`
-	LastError           *string        `json:"lastError"`
-	Active              *bool          `json:"active"`
+	CredentialsExpireAt *string        `json:"credentialsExpireAt" format:"date-time" doc:"when the credentials stop working"`
+	LastCheckedAt       *string        `json:"lastCheckedAt" format:"date-time" doc:"when the credentials were last tried"`
+	LastError           *string        `json:"lastError" doc:"what went wrong when they were"`
+	Active              *bool          `json:"active" doc:"whether the channel is in use"`
 	CreatedAt           *string        `json:"createdAt" format:"date-time"`
 	UpdatedAt           *string        `json:"updatedAt" format:"date-time"`
 }

@@ -13,15 +13,15 @@ type Idea struct {
 	ID            string      `json:"id"`
 	CompanyID     string      `json:"companyId"`
 	PlanID        *string     `json:"planId" doc:"the content plan that it belongs to"`
-	ContentTypeID *string     `json:"contentTypeId"`
+	ContentTypeID *string     `json:"contentTypeId" doc:"the kind of post it would become"`
 	Title         *string     `json:"title"`
 	Summary       *string     `json:"summary"`
-	Rationale     *string     `json:"rationale"`
+	Rationale     *string     `json:"rationale" doc:"why it was suggested"`
 	Platforms     []string    `json:"platforms" doc:"where it could go; names as in posts"`
 	SourceKind    *SourceKind `json:"sourceKind" doc:"what it was drawn from"`
 	SourceID      *string     `json:"sourceId" doc:"the record that it was drawn from"`
-	SuggestedFor  *string     `json:"suggestedFor" format:"date-time"`
-	Status        *IdeaStatus `json:"status"`
+	SuggestedFor  *string     `json:"suggestedFor" format:"date-time" doc:"when to post it"`
+	Status        *IdeaStatus `json:"status" doc:"what became of it"`
 	CreatedAt     *string     `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string     `json:"updatedAt" format:"date-time"`
 }
@@ -46,7 +46,7 @@ func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt)
 type listIdeasInput struct {
 	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
 	PlanID *string     `query:"planId" max:"50" doc:"of this content plan only"`
-	Status *IdeaStatus `query:"status"`
+	Status *IdeaStatus `query:"status" doc:"with this status only"`
 	Cursor api.Cursor  `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }
 

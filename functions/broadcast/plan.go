@@ -12,16 +12,16 @@ type Plan struct {
 	ID             string      `json:"id"`
 	CompanyID      string      `json:"companyId"`
 	Name           *string     `json:"name"`
-	Brief          *string     `json:"brief"`
-	Objective      *string     `json:"objective"`
+	Brief          *string     `json:"brief" doc:"what the plan is about"`
+	Objective      *string     `json:"objective" doc:"what it is to reach"`
 	GoalID         *string     `json:"goalId" doc:"the brand goal that it serves"`
-	Audience       *string     `json:"audience"`
+	Audience       *string     `json:"audience" doc:"whom it addresses"`
 	Platforms      []string    `json:"platforms" doc:"where its posts go; names as in posts"`
-	ContentTypeIDs []string    `json:"contentTypeIds"`
-	Cadence        *string     `json:"cadence"`
+	ContentTypeIDs []string    `json:"contentTypeIds" doc:"the kinds of posts it is made of"`
+	Cadence        *string     `json:"cadence" doc:"how often, in free text"`
 	Status         *PlanStatus `json:"status"`
-	StartsAt       *string     `json:"startsAt" format:"date-time"`
-	EndsAt         *string     `json:"endsAt" format:"date-time"`
+	StartsAt       *string     `json:"startsAt" format:"date-time" doc:"when it begins"`
+	EndsAt         *string     `json:"endsAt" format:"date-time" doc:"when it ends"`
 	CreatedAt      *string     `json:"createdAt" format:"date-time"`
 	UpdatedAt      *string     `json:"updatedAt" format:"date-time"`
 }

@@ -16,20 +16,20 @@ type Post struct {
 	ID            string          `json:"id"`
 	CompanyID     string          `json:"companyId"`
 	IdeaID        *string         `json:"ideaId" doc:"the content idea that it was made from"`
-	Platform      *Platform       `json:"platform"`
+	Platform      *Platform       `json:"platform" doc:"where it goes; cannot be changed"`
 	Title         *string         `json:"title"`
 	Body          *string         `json:"body"`
 	ThreadParts   []string        `json:"threadParts" doc:"set when the body exceeds one post (x: 280 characters)"`
-	Hashtags      []string        `json:"hashtags"`
-	Media         json.RawMessage `json:"media"`
+	Hashtags      []string        `json:"hashtags" doc:"as they were sent"`
+	Media         json.RawMessage `json:"media" doc:"pictures and videos, any JSON value"`
 	Destination   *string         `json:"destination" doc:"push only: the segment to send to"`
-	DeepLink      *string         `json:"deepLink"`
-	ScheduledFor  *string         `json:"scheduledFor" format:"date-time"`
+	DeepLink      *string         `json:"deepLink" doc:"where a reader is taken"`
+	ScheduledFor  *string         `json:"scheduledFor" format:"date-time" doc:"when it is due; null: not scheduled"`
 	Status        *PostStatus     `json:"status" doc:"publishing: the dispatcher is sending it"`
-	PublishedAt   *string         `json:"publishedAt" format:"date-time"`
+	PublishedAt   *string         `json:"publishedAt" format:"date-time" doc:"when it went out"`
 	ExternalID    *string         `json:"externalId" doc:"the platform's own id"`
-	ExternalURL   *string         `json:"externalUrl"`
-	FailureReason *string         `json:"failureReason"`
+	ExternalURL   *string         `json:"externalUrl" doc:"the post's address on the platform"`
+	FailureReason *string         `json:"failureReason" doc:"why sending failed"`
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 }
@@ -96,8 +96,8 @@ const (
 
 type listPostsInput struct {
 	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Platform *Platform   `query:"platform"`
-	Status   *PostStatus `query:"status"`
+	Platform *Platform   `query:"platform" doc:"for this platform only"`
+	Status   *PostStatus `query:"status" doc:"with this status only"`
 	IdeaID   *string     `query:"ideaId" max:"50" doc:"made from this content idea only"`
 	Cursor   api.Cursor  `query:"cursor" doc:"where to go on; from the Link of the page before"`
 }
@@ -116,13 +116,13 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 }
 
 type createPostInput struct {
-	Platform     Platform        `json:"platform"`
+	Platform     Platform        `json:"platform" doc:"where it goes; cannot be changed afterwards"`
 	Title        *string         `json:"title" max:"200"`
 	Body         string          `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
-	Hashtags     []string        `json:"hashtags" items:"50" each:"200"`
+	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as they are sent"`
 	IdeaID       *string         `json:"ideaId" max:"50" doc:"the content idea that it is made from"`
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
-	DeepLink     *string         `json:"deepLink" max:"2000"`
+	DeepLink     *string         `json:"deepLink" max:"2000" doc:"where a reader is taken"`
 	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"omit to leave unscheduled; a time in the past is due at once"`
 	Status       *SettableStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
 }

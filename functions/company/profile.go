@@ -10,18 +10,18 @@ import (
 type Company struct {
 	ID               string        `json:"id" doc:"the company's id"`
 	Name             *string       `json:"name" doc:"display name"`
-	Slug             *string       `json:"slug"`
+	Slug             *string       `json:"slug" doc:"a name for addresses"`
 	Summary          *string       `json:"summary" doc:"one or two sentences describing the product"`
-	WebsiteURL       *string       `json:"websiteUrl"`
-	RepositoryURL    *string       `json:"repositoryUrl"`
+	WebsiteURL       *string       `json:"websiteUrl" doc:"address of the website"`
+	RepositoryURL    *string       `json:"repositoryUrl" doc:"address of the source code"`
 	Industry         *string       `json:"industry" doc:"free text"`
-	Stage            *Stage        `json:"stage"`
-	TeamSize         *TeamSize     `json:"teamSize"`
-	TargetMarket     *TargetMarket `json:"targetMarket"`
+	Stage            *Stage        `json:"stage" doc:"how far the company is"`
+	TeamSize         *TeamSize     `json:"teamSize" doc:"how many people work at the company"`
+	TargetMarket     *TargetMarket `json:"targetMarket" doc:"whom the company sells to"`
 	PrimaryLanguage  *string       `json:"primaryLanguage" doc:"ISO 639-1 code"`
 	Timezone         *string       `json:"timezone" doc:"IANA time-zone name"`
-	EmailDomain      *string       `json:"emailDomain"`
-	OnboardingStatus *Onboarding   `json:"onboardingStatus"`
+	EmailDomain      *string       `json:"emailDomain" doc:"the domain of the people's mail addresses"`
+	OnboardingStatus *Onboarding   `json:"onboardingStatus" doc:"how far the workspace is set up"`
 	CreatedAt        *string       `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string       `json:"updatedAt" format:"date-time"`
 }
@@ -73,11 +73,11 @@ func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompany
 type updateCompanyInput struct {
 	Name            *string       `json:"name" min:"1" max:"200" doc:"display name"`
 	Summary         *string       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
-	WebsiteURL      *string       `json:"websiteUrl" format:"uri"`
-	RepositoryURL   *string       `json:"repositoryUrl" format:"uri"`
-	Industry        *string       `json:"industry" max:"200"`
-	Stage           *Stage        `json:"stage"`
-	TargetMarket    *TargetMarket `json:"targetMarket"`
+	WebsiteURL      *string       `json:"websiteUrl" format:"uri" doc:"an absolute URI"`
+	RepositoryURL   *string       `json:"repositoryUrl" format:"uri" doc:"an absolute URI"`
+	Industry        *string       `json:"industry" max:"200" doc:"free text"`
+	Stage           *Stage        `json:"stage" doc:"how far the company is"`
+	TargetMarket    *TargetMarket `json:"targetMarket" doc:"whom the company sells to"`
 	PrimaryLanguage *string       `json:"primaryLanguage" max:"35" doc:"ISO 639-1 code"`
 	Timezone        *string       `json:"timezone" max:"100" doc:"IANA time-zone name"`
 }

@@ -15,14 +15,14 @@ type BrandKit struct {
 	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"prose do and don't rules the generators follow"`
 	VoiceExamples   []string        `json:"voiceExamples" doc:"phrases that sound like the company"`
 	AvoidWords      []string        `json:"avoidWords" doc:"words and phrases never to use"`
-	Colors          json.RawMessage `json:"colors"`
-	Fonts           json.RawMessage `json:"fonts"`
-	ArtStyle        *string         `json:"artStyle"`
-	ArtDirection    *string         `json:"artDirection"`
-	ImageryNotes    *string         `json:"imageryNotes"`
+	Colors          json.RawMessage `json:"colors" doc:"any JSON value, as it was brought in"`
+	Fonts           json.RawMessage `json:"fonts" doc:"any JSON value, as it was brought in"`
+	ArtStyle        *string         `json:"artStyle" doc:"how pictures look"`
+	ArtDirection    *string         `json:"artDirection" doc:"what pictures show"`
+	ImageryNotes    *string         `json:"imageryNotes" doc:"what else to know of pictures"`
 	Context         *string         `json:"context" doc:"anything else a writer should know"`
 	ExtractedFrom   *string         `json:"extractedFrom" doc:"where it was read from, if extracted"`
-	LastExtractedAt *string         `json:"lastExtractedAt" format:"date-time"`
+	LastExtractedAt *string         `json:"lastExtractedAt" format:"date-time" doc:"when it was read there"`
 	CreatedAt       *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt       *string         `json:"updatedAt" format:"date-time"`
 }
@@ -38,9 +38,9 @@ type updateBrandKitInput struct {
 	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"prose do and don't rules the generators follow"`
 	VoiceExamples   []string `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
 	AvoidWords      []string `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
-	ArtStyle        *string  `json:"artStyle" max:"2000"`
-	ArtDirection    *string  `json:"artDirection" max:"2000"`
-	ImageryNotes    *string  `json:"imageryNotes" max:"2000"`
+	ArtStyle        *string  `json:"artStyle" max:"2000" doc:"how pictures look"`
+	ArtDirection    *string  `json:"artDirection" max:"2000" doc:"what pictures show"`
+	ImageryNotes    *string  `json:"imageryNotes" max:"2000" doc:"what else to know of pictures"`
 	Context         *string  `json:"context" max:"10000" doc:"anything else a writer should know"`
 }
 

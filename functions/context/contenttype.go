@@ -12,11 +12,11 @@ type ContentType struct {
 	ID               string   `json:"id"`
 	CompanyID        string   `json:"companyId"`
 	Name             *string  `json:"name"`
-	Description      *string  `json:"description"`
+	Description      *string  `json:"description" doc:"what this kind of post is"`
 	Guidance         *string  `json:"guidance" doc:"how this kind of post should be written"`
-	DefaultPlatforms []string `json:"defaultPlatforms"`
-	Cadence          *string  `json:"cadence"`
-	Active           *bool    `json:"active"`
+	DefaultPlatforms []string `json:"defaultPlatforms" doc:"where such posts go"`
+	Cadence          *string  `json:"cadence" doc:"how often, in free text"`
+	Active           *bool    `json:"active" doc:"whether the type is in use"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
@@ -50,11 +50,11 @@ func contentTypeOrder(t ContentType) string {
 
 type createContentTypeInput struct {
 	Name             string   `json:"name" min:"1" max:"200"`
-	Description      *string  `json:"description" max:"2000"`
+	Description      *string  `json:"description" max:"2000" doc:"what this kind of post is"`
 	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
-	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200"`
-	Cadence          *string  `json:"cadence" max:"200"`
-	Active           bool     `json:"active"`
+	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"where such posts go"`
+	Cadence          *string  `json:"cadence" max:"200" doc:"how often, in free text"`
+	Active           bool     `json:"active" doc:"whether the type is in use"`
 }
 
 func (s service) createContentType(ctx stdcontext.Context, caller api.Caller, in createContentTypeInput) (ContentType, error) {

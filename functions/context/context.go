@@ -25,12 +25,14 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.updateBrandKit),
 		api.Define(api.Spec{
 			ID: "list_context_content_types", Method: "GET", Path: "/v1/companies/{companyId}/context/content-types", Scope: auth.ContextRead,
-			Summary: "List the content types by name",
+			Summary:     "List the content types by name",
+			Description: "In the order of character codes, those without a name last.",
 		}, s.listContentTypes),
 		api.Define(api.Spec{
 			ID: "create_context_content_type", Method: "POST", Path: "/v1/companies/{companyId}/context/content-types",
 			Scope: auth.ContextWrite, Effect: api.Write,
-			Summary: "Create a content type",
+			Summary:     "Create a content type",
+			Description: "Its guidance is what writers of such posts are given.",
 		}, s.createContentType),
 		api.Define(api.Spec{
 			ID: "update_context_content_type", Method: "PATCH", Path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}",
@@ -40,7 +42,8 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.updateContentType),
 		api.Define(api.Spec{
 			ID: "list_context_goals", Method: "GET", Path: "/v1/companies/{companyId}/context/goals", Scope: auth.ContextRead,
-			Summary: "List the brand goals, the oldest first",
+			Summary:     "List the brand goals, the oldest first",
+			Description: "A goal names the metric that measures it, where there is one.",
 		}, s.listGoals),
 	}
 }

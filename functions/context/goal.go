@@ -12,12 +12,12 @@ type Goal struct {
 	ID            string      `json:"id"`
 	CompanyID     string      `json:"companyId"`
 	Name          *string     `json:"name"`
-	Description   *string     `json:"description"`
+	Description   *string     `json:"description" doc:"what is to be reached, in words"`
 	MetricKey     *string     `json:"metricKey" doc:"the key of the metric that measures it"`
 	BaselineValue *float64    `json:"baselineValue" doc:"where the metric was when the goal was set"`
-	TargetValue   *float64    `json:"targetValue"`
-	DueAt         *string     `json:"dueAt" format:"date-time"`
-	Status        *GoalStatus `json:"status"`
+	TargetValue   *float64    `json:"targetValue" doc:"where the metric is to be"`
+	DueAt         *string     `json:"dueAt" format:"date-time" doc:"by when"`
+	Status        *GoalStatus `json:"status" doc:"how the goal stands"`
 	Priority      *float64    `json:"priority"`
 	CreatedAt     *string     `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string     `json:"updatedAt" format:"date-time"`

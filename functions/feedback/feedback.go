@@ -5,6 +5,7 @@ package feedback
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -27,7 +28,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.getFeedback),
 		api.Define(api.Spec{
 			ID: "update_feedback_reply", Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
-			Scope: auth.FeedbackWrite, Effect: api.Write,
+			Scope: auth.FeedbackWrite, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
 			Summary: "Update the text or the workflow status of a reply",
 			Description: "Stores text and status only; it sends nothing. approved marks the reply ready to send; changing " +
 				"the text of an approved reply without a status takes it back to draft. posting, posted and failed are set " +

@@ -12,15 +12,15 @@ type Definition struct {
 	ID          string       `json:"id"`
 	CompanyID   string       `json:"companyId"`
 	Key         string       `json:"key" doc:"stable slug, dotted: group.name; anything bespoke begins with custom."`
-	Name        *string      `json:"name"`
-	Description *string      `json:"description"`
-	Unit        *Unit        `json:"unit"`
+	Name        *string      `json:"name" doc:"how people call it"`
+	Description *string      `json:"description" doc:"what it counts, for people"`
+	Unit        *Unit        `json:"unit" doc:"what the values are measured in"`
 	Aggregation *Aggregation `json:"aggregation" doc:"how days roll into weeks and months; summing a ratio across days is wrong"`
-	Polarity    *Polarity    `json:"polarity"`
-	Kind        *Kind        `json:"kind"`
+	Polarity    *Polarity    `json:"polarity" doc:"which way is good"`
+	Kind        *Kind        `json:"kind" doc:"where the values come from"`
 	Formula     *string      `json:"formula" doc:"derived metrics only: an expression over other metric keys"`
 	Dimensions  []string     `json:"dimensions" doc:"names of the dimensions that points may have"`
-	Source      *string      `json:"source"`
+	Source      *string      `json:"source" doc:"the system that the values come from"`
 	NeedsReview *bool        `json:"needsReview" doc:"true for a key that an unrecognised push created and nobody has confirmed yet"`
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`

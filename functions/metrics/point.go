@@ -19,15 +19,15 @@ type Point struct {
 	SeriesID   string          `json:"seriesId" doc:"the same for all points with this metricKey, grain and dims"`
 	PointKey   string          `json:"pointKey" doc:"the bucket: a re-send with the same seriesId and pointKey overwrites in place"`
 	CompanyID  string          `json:"companyId"`
-	MetricKey  string          `json:"metricKey"`
-	Grain      *Grain          `json:"grain"`
+	MetricKey  string          `json:"metricKey" doc:"the key of the metric's definition"`
+	Grain      *Grain          `json:"grain" doc:"how long a bucket is"`
 	TS         *string         `json:"ts" format:"date-time" doc:"start of the bucket, UTC; weeks begin on Monday"`
 	Dims       json.RawMessage `json:"dims" doc:"dimension values"`
-	Value      *float64        `json:"value"`
+	Value      *float64        `json:"value" doc:"in the unit of the definition"`
 	Currency   *string         `json:"currency" doc:"ISO 4217"`
 	BaseValue  *float64        `json:"baseValue" doc:"value in the company's base currency; the original value is never overwritten"`
-	Source     *string         `json:"source"`
-	IngestedAt *string         `json:"ingestedAt" format:"date-time"`
+	Source     *string         `json:"source" doc:"the system that the value comes from"`
+	IngestedAt *string         `json:"ingestedAt" format:"date-time" doc:"when the value was last sent"`
 }
 
 // Identify moves a point to the start of its bucket and derives what it is known by: seriesId from metricKey, grain and
@@ -105,7 +105,7 @@ func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 
 type listPointsInput struct {
 	MetricKey string     `query:"metricKey" max:"120" pattern:"metricKey" doc:"a key from the definitions"`
-	Grain     Grain      `query:"grain" default:"day"`
+	Grain     Grain      `query:"grain" default:"day" doc:"how long a bucket is"`
 	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
 	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
 	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"most points on a page; the newest of the window are answered"`

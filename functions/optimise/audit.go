@@ -12,16 +12,16 @@ import (
 type AuditSummary struct {
 	ID           string       `json:"id"`
 	CompanyID    string       `json:"companyId"`
-	SiteID       *string      `json:"siteId"`
+	SiteID       *string      `json:"siteId" doc:"the measured site; null for another address"`
 	RootURL      *string      `json:"rootUrl" doc:"the address at which the audit began"`
-	Status       *AuditStatus `json:"status"`
+	Status       *AuditStatus `json:"status" doc:"how far the audit is"`
 	StartedAt    *string      `json:"startedAt" format:"date-time"`
 	FinishedAt   *string      `json:"finishedAt" format:"date-time"`
 	ScoreSEO     *float64     `json:"scoreSeo" doc:"how well search engines can use the site"`
 	ScoreAEO     *float64     `json:"scoreAeo" doc:"how well answer engines can use the site"`
 	ScoreGEO     *float64     `json:"scoreGeo" doc:"how well generative engines can use the site"`
-	PagesAudited *float64     `json:"pagesAudited"`
-	Summary      *string      `json:"summary"`
+	PagesAudited *float64     `json:"pagesAudited" doc:"how many pages were looked at"`
+	Summary      *string      `json:"summary" doc:"the result in words"`
 	Error        *string      `json:"error" doc:"why the audit failed"`
 	CreatedAt    *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt    *string      `json:"updatedAt" format:"date-time"`

@@ -13,11 +13,11 @@ type SiteGoal struct {
 	SiteID    string     `json:"siteId"`
 	Name      *string    `json:"name"`
 	Kind      *GoalKind  `json:"kind" doc:"what is compared with the pattern: the path of a page view, or the name of an event"`
-	MatchType *GoalMatch `json:"matchType"`
-	Pattern   *string    `json:"pattern"`
+	MatchType *GoalMatch `json:"matchType" doc:"how the pattern is compared"`
+	Pattern   *string    `json:"pattern" doc:"what is compared with"`
 	Value     *float64   `json:"value" doc:"what one success is worth"`
 	Order     *float64   `json:"order" doc:"lower sorts first"`
-	Active    *bool      `json:"active"`
+	Active    *bool      `json:"active" doc:"whether the goal is in use"`
 	CreatedAt *string    `json:"createdAt" format:"date-time"`
 	UpdatedAt *string    `json:"updatedAt" format:"date-time"`
 }

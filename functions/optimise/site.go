@@ -12,9 +12,9 @@ type Site struct {
 	CompanyID   string   `json:"companyId"`
 	Name        *string  `json:"name"`
 	SiteKey     *string  `json:"siteKey" doc:"publishable; placed in the customer's pages next to the collector; authorises nothing here"`
-	Domains     []string `json:"domains"`
+	Domains     []string `json:"domains" doc:"where the site is served"`
 	Timezone    *string  `json:"timezone" doc:"IANA time-zone name"`
-	Active      *bool    `json:"active"`
+	Active      *bool    `json:"active" doc:"whether the site is in use"`
 	LastEventAt *string  `json:"lastEventAt" format:"date-time" doc:"when the collector last reported; a flat line means it stopped"`
 	CreatedAt   *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string  `json:"updatedAt" format:"date-time"`

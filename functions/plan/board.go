@@ -11,12 +11,12 @@ import (
 type Board struct {
 	ID               string   `json:"id" doc:"the board's id"`
 	CompanyID        string   `json:"companyId"`
-	Name             *string  `json:"name"`
+	Name             *string  `json:"name" doc:"how the company calls it"`
 	PublicKey        *string  `json:"publicKey" doc:"publishable; selects this board for the delivery API; authorises nothing"`
 	AllowedOrigins   []string `json:"allowedOrigins" doc:"domains permitted to submit feedback; an empty list admits any origin"`
 	PublishedVersion *float64 `json:"publishedVersion" doc:"the version that is live; null when the board was never published"`
 	PublishedAt      *string  `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
-	Active           *bool    `json:"active"`
+	Active           *bool    `json:"active" doc:"whether the board is in use"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }

@@ -13,12 +13,12 @@ type Item struct {
 	RoadmapID        string   `json:"roadmapId" doc:"the board's id"`
 	CompanyID        string   `json:"companyId"`
 	Slug             string   `json:"slug" doc:"stable public identifier; frozen after creation"`
-	Title            string   `json:"title"`
-	Summary          *string  `json:"summary"`
+	Title            string   `json:"title" doc:"what visitors read first"`
+	Summary          *string  `json:"summary" doc:"what visitors read next"`
 	ColumnID         *string  `json:"columnId" doc:"the column it sits in on the public board"`
-	CategoryIDs      []string `json:"categoryIds"`
+	CategoryIDs      []string `json:"categoryIds" doc:"the categories it is filed under on the public board"`
 	Status           *Status  `json:"status" doc:"editorial only, never leaves this API"`
-	SortOrder        *float64 `json:"sortOrder"`
+	SortOrder        *float64 `json:"sortOrder" doc:"lower comes first; items without one come last"`
 	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
 	PublishedVersion *float64 `json:"publishedVersion" doc:"the board's version in which the item was last live; it is live when this is the board's publishedVersion"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
@@ -58,11 +58,11 @@ func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsI
 
 type createItemInput struct {
 	BoardID     string   `path:"boardId"`
-	Title       string   `json:"title" min:"1" max:"200"`
+	Title       string   `json:"title" min:"1" max:"200" doc:"what visitors read first"`
 	Summary     *string  `json:"summary" max:"2000"`
 	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"derived from the title when omitted; frozen afterwards; unique on its board"`
-	ColumnID    *string  `json:"columnId" max:"200"`
-	CategoryIDs []string `json:"categoryIds" items:"50" each:"200"`
+	ColumnID    *string  `json:"columnId" max:"200" doc:"the column it sits in on the public board"`
+	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"the categories it is filed under on the public board"`
 	Status      *Status  `json:"status" doc:"draft when omitted"`
 	SortOrder   *int64   `json:"sortOrder" doc:"lower comes first; items without one come last"`
 	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as a quarter label"`
@@ -97,10 +97,10 @@ type updateItemInput struct {
 	ItemID      string   `path:"itemId"`
 	Title       *string  `json:"title" min:"1" max:"200"`
 	Summary     *string  `json:"summary" max:"2000"`
-	ColumnID    *string  `json:"columnId" max:"200"`
+	ColumnID    *string  `json:"columnId" max:"200" doc:"the column it sits in on the public board"`
 	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"replaces the whole list"`
 	Status      *Status  `json:"status"`
-	SortOrder   *int64   `json:"sortOrder"`
+	SortOrder   *int64   `json:"sortOrder" doc:"lower comes first"`
 	TargetLabel *string  `json:"targetLabel" max:"60"`
 }
 

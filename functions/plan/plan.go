@@ -4,6 +4,7 @@ package plan
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/table"
 )
@@ -21,11 +22,13 @@ func Operations(t *table.Client) []api.Operation {
 	return []api.Operation{
 		api.Define(api.Spec{
 			ID: "list_plan_boards", Method: "GET", Path: boards, Scope: auth.PlanRead,
-			Summary: "List the roadmap boards",
+			Summary:     "List the roadmap boards",
+			Description: "The oldest first.",
 		}, s.listBoards),
 		api.Define(api.Spec{
 			ID: "get_plan_board", Method: "GET", Path: board, Scope: auth.PlanRead,
-			Summary: "Get a roadmap board",
+			Summary:     "Get a roadmap board",
+			Description: "publishedVersion and publishedAt say what is live; see the preview for what would be.",
 		}, s.getBoard),
 		api.Define(api.Spec{
 			ID: "list_plan_items", Method: "GET", Path: items, Scope: auth.PlanRead,
@@ -34,12 +37,14 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.listItems),
 		api.Define(api.Spec{
 			ID: "create_plan_item", Method: "POST", Path: items, Scope: auth.PlanWrite, Effect: api.Write,
+			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Create an item on a board",
 			Description: "An item is a draft unless a status is given. Nothing becomes visible until the board is published.",
 		}, s.createItem),
 		api.Define(api.Spec{
 			ID: "get_plan_item", Method: "GET", Path: item, Scope: auth.PlanRead,
-			Summary: "Get an item",
+			Summary:     "Get an item",
+			Description: "As it is edited now. It is live when its publishedVersion is that of its board.",
 		}, s.getItem),
 		api.Define(api.Spec{
 			ID: "update_plan_item", Method: "PATCH", Path: item, Scope: auth.PlanWrite, Effect: api.Write,
@@ -58,6 +63,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.previewPublish),
 		api.Define(api.Spec{
 			ID: "publish_plan_board", Method: "POST", Path: board + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: ratelimit.Publish,
+			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Publish a board",
 			Description: "Makes the items with status published visible to the delivery API, all at once. There is no undo except publishing again.",
 		}, s.publishBoard),

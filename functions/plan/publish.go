@@ -10,15 +10,15 @@ import (
 
 // Preview is what publishing a board would make visible (decisions.md §4).
 type Preview struct {
-	BoardID        string          `json:"boardId"`
+	BoardID        string          `json:"boardId" doc:"the board's id"`
 	CurrentVersion *float64        `json:"currentVersion" doc:"the version that is live; null when the board was never published"`
 	NextVersion    float64         `json:"nextVersion" doc:"the version that publishing would make; currentVersion when nothing would change"`
-	HasChanges     bool            `json:"hasChanges"`
+	HasChanges     bool            `json:"hasChanges" doc:"whether publishing would change what visitors see"`
 	ItemCount      float64         `json:"itemCount" doc:"how many items would be visible"`
-	Added          []PublishedItem `json:"added"`
+	Added          []PublishedItem `json:"added" doc:"visible after, not before"`
 	Updated        []PublishedItem `json:"updated" doc:"visible before and after, with other public content"`
-	Removed        []PublishedItem `json:"removed"`
-	UnchangedCount float64         `json:"unchangedCount"`
+	Removed        []PublishedItem `json:"removed" doc:"visible before, not after"`
+	UnchangedCount float64         `json:"unchangedCount" doc:"how many items would stay as they are"`
 
 	digest string
 }
@@ -28,15 +28,15 @@ func (p Preview) ETag() string { return p.digest }
 
 // Publication is the result of publishing a board (decisions.md §4).
 type Publication struct {
-	BoardID          string          `json:"boardId"`
+	BoardID          string          `json:"boardId" doc:"the board's id"`
 	PublishedVersion float64         `json:"publishedVersion" doc:"the version that is live now"`
-	PublishedAt      string          `json:"publishedAt"`
+	PublishedAt      string          `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
 	Changed          bool            `json:"changed" doc:"false: nothing differed, version and time stay"`
 	ItemCount        float64         `json:"itemCount" doc:"how many items are visible"`
-	Added            []PublishedItem `json:"added"`
-	Updated          []PublishedItem `json:"updated"`
-	Removed          []PublishedItem `json:"removed"`
-	UnchangedCount   float64         `json:"unchangedCount"`
+	Added            []PublishedItem `json:"added" doc:"visible now, not before"`
+	Updated          []PublishedItem `json:"updated" doc:"visible before and now, with other public content"`
+	Removed          []PublishedItem `json:"removed" doc:"visible before, not now"`
+	UnchangedCount   float64         `json:"unchangedCount" doc:"how many items stayed as they were"`
 
 	digest string
 }

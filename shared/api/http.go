@@ -1,13 +1,12 @@
 package api
 
 import (
-	"errors"
-	"fmt"
+	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,7 +56,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Service-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
-	defer a.recover(w, requestID)
+	defer a.recover(w, r, requestID)
 
 	op, parameters, allow := a.router.match(r.Method, r.URL.EscapedPath())
 	if op == nil {
@@ -89,19 +88,16 @@ func (a *API) noRoute(w http.ResponseWriter, r *http.Request, requestID string, 
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 	}
 	a.log.Info("request", "requestId", requestID, "status", err.Code.Status(), "error", err.Error())
-	send(w, r, err.Code.Status(), envelope(err))
+	send(w, r, err.Code.Status(), Envelope(err))
 }
 
-// recover answers a panic outside of a function, which only a fault of this package can cause.
-func (a *API) recover(w http.ResponseWriter, requestID string) {
-	p := recover()
-	if p == nil {
-		return
+// recover answers a panic outside of a call, which only a fault of this package can cause.
+func (a *API) recover(w http.ResponseWriter, r *http.Request, requestID string) {
+	if p := recover(); p != nil {
+		err := panicked(p)
+		a.log.Error("request", "requestId", requestID, "status", http.StatusInternalServerError, "error", err.Error())
+		send(w, r, http.StatusInternalServerError, Envelope(publicError(err)))
 	}
-	a.log.Error("panic", "requestId", requestID, "error", fmt.Sprint(p), "stack", string(debug.Stack()))
-	err := publicError(errors.New("panic"))
-	w.WriteHeader(err.Code.Status())
-	_, _ = w.Write(envelope(err)) // the connection is the caller's; nothing is left to tell
 }
 
 func (a *API) nextPage(r *http.Request, cursor string) string {
@@ -118,8 +114,8 @@ func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	}
 }
 
-// envelope spells an error as spec.md, Errors, has it.
-func envelope(err *fault.Error) []byte {
+// Envelope spells an error as spec.md, Errors, has it.
+func Envelope(err *fault.Error) []byte {
 	type entry struct {
 		Code    fault.Code `json:"code"`
 		Message string     `json:"message"`
@@ -133,6 +129,17 @@ func envelope(err *fault.Error) []byte {
 		panic("api: an envelope of strings does not encode: " + failed.Error())
 	}
 	return body
+}
+
+// encodeJSON spells an answer. HTML characters are left as they are: the content is JSON, not a page.
+func encodeJSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // httpArguments are the arguments in a request's path, query, headers and body.
@@ -207,7 +214,8 @@ func (h httpArguments) query(op *Operation, b *schema.Binder) map[string]string 
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			b.Problem("query", "%q is malformed", pair)
+			raw, _, _ := strings.Cut(pair, "=") // never the value, which may be a key in the wrong place
+			b.Problem("query: "+raw, "is malformed")
 		case op.field(schema.InQuery, name) == nil:
 			b.Problem(place, "unknown parameter")
 		case repeated:

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/schema"
 )
@@ -33,6 +35,7 @@ type Spec struct {
 	Class       ratelimit.Class // empty: read or write, from the effect
 	Summary     string          // one line
 	Description string          // what a caller must know beyond the summary; may be empty
+	Errors      []fault.Code    // what its function may answer beside what every operation may, such as conflict
 }
 
 // Operation is a declared operation with its types and its function.
@@ -93,6 +96,10 @@ func (op Operation) check() error {
 		return fmt.Errorf("no method %s", op.Method)
 	case op.Method == "GET" && op.Effect != Read:
 		return fmt.Errorf("a GET changes nothing")
+	case !slices.Contains(ratelimit.Classes(), op.Class):
+		return fmt.Errorf("no class %s", op.Class)
+	case !strings.HasPrefix(op.Path, "/"):
+		return fmt.Errorf("the path does not begin with a slash")
 	}
 	for _, s := range op.segments {
 		name, isParameter := parameter(s)
@@ -154,9 +161,11 @@ func NewList[T any](items []T, next string) List[T] {
 	return List[T]{Items: items, next: next}
 }
 
-type lister interface{ position() string }
+type lister interface {
+	page() (body any, next string)
+}
 
-func (l List[T]) position() string { return l.next }
+func (l List[T]) page() (body any, next string) { return NewList(l.Items, l.next), l.next }
 
 // Tagged is an answer that has an entity tag, the opaque text between the quotes of the ETag header.
 type Tagged interface{ ETag() string }

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,14 +43,14 @@ type Arguments interface {
 // bound is an input, checked in full. When err is set or it is missing, the input must not be used.
 type bound struct {
 	input   reflect.Value
-	err     *fault.Error // bad_request with every problem, or payload_too_large
-	missing bool         // an id in the path that no record can have: not_found, once the rest is in order
-	list    cursorScope  // what a cursor of this call is bound to
+	err     *fault.Error       // bad_request with every problem, or payload_too_large
+	missing bool               // an id in the path that no record can have: not_found, once the rest is in order
+	list    schema.CursorScope // what a cursor of this call is bound to
 }
 
 // bind ends the binding of every transport.
 func bind(op *Operation, b *schema.Binder) bound {
-	out := bound{input: b.Input, missing: b.Missing, list: bindCursor(op, b)}
+	out := bound{input: b.Input, missing: b.Missing, list: b.BindCursor(op.Input, op.ID)}
 	if len(b.Problems) > 0 {
 		out.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
 	}
@@ -84,30 +82,35 @@ type Answer struct {
 //
 // The function starts at once, beside the key's verification, on the arguments and the company that the key names; its
 // writes wait until the key is verified (auth.Gate), and its result is dropped when the key is refused.
-func (a *API) Call(ctx context.Context, c Call) Answer {
+func (a *API) Call(ctx context.Context, c Call) (answer Answer) {
 	started := a.now()
 	ctx, m := meter.Start(ctx)
 	ctx, cancel := context.WithTimeout(ctx, handlerTimeout)
 	defer cancel()
 
 	record := &logRecord{call: &c}
-	answer := a.call(ctx, c, record)
-	a.write(record, answer, m.Total(), a.now().Sub(started))
-	return answer
+	defer func() {
+		if p := recover(); p != nil {
+			answer = a.refuse(panicked(p), record)
+		}
+		a.write(record, answer, m.Total(), a.now().Sub(started))
+	}()
+	return a.call(ctx, c, record)
 }
 
 func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 	token, err := auth.ParseHeader(c.Authorization)
 	if err != nil {
-		return a.refuse(err, c.Operation.Class, nil, record)
+		return a.refuse(err, record)
 	}
 	record.token = token
 	if early := a.early(c, token); early != nil {
 		state, err := a.keys.Verify(ctx, token, c.Operation.Class)
 		if err != nil {
-			return a.refuse(err, c.Operation.Class, nil, record)
+			return a.refuse(err, record)
 		}
-		return a.refuse(early, c.Operation.Class, &state, record)
+		record.state = &state
+		return a.refuse(early, record)
 	}
 
 	in := c.Arguments.bind(c.Operation)
@@ -122,28 +125,30 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 
 	state, err := a.keys.Admit(ctx, token, c.Operation.Scope, c.Operation.Class)
 	gate.Settle(err)
-	switch {
-	case err != nil:
+	if err != nil {
 		stop()
 		if done != nil {
 			<-done // nothing of a refused call outlives it
 		}
-		return a.refuse(err, c.Operation.Class, nil, record)
+		return a.refuse(err, record)
+	}
+	record.state = &state
+	switch {
 	case in.err != nil:
-		return a.refuse(in.err, c.Operation.Class, &state, record)
+		return a.refuse(in.err, record)
 	case in.missing:
-		return a.refuse(fault.ErrNotFound, c.Operation.Class, &state, record)
+		return a.refuse(fault.ErrNotFound, record)
 	}
 	result := <-done
 	if result.err != nil {
-		return a.refuse(result.err, c.Operation.Class, &state, record)
+		return a.refuse(result.err, record)
 	}
-	return a.accept(result.value, in, state, record)
+	return a.accept(result.value, in, record)
 }
 
 // early is what is known to be wrong before the quota counts: the version, then the company.
 func (a *API) early(c Call, token auth.Token) error {
-	if err := checkVersion(c.Version); err != nil {
+	if err := CheckVersion(c.Version); err != nil {
 		return err
 	}
 	if c.CompanyID != "" && c.CompanyID != token.CompanyID {
@@ -161,25 +166,30 @@ type outcome struct {
 func (a *API) run(ctx context.Context, op *Operation, caller Caller, in bound) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = outcome{err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			o = outcome{err: panicked(p)}
 		}
 	}()
 	value, err := op.run(ctx, caller, in.input)
 	return outcome{value, err}
 }
 
-func (a *API) accept(value any, in bound, state ratelimit.State, record *logRecord) Answer {
-	body, err := encodeJSON(value)
-	if err != nil {
-		return a.refuse(fmt.Errorf("encode the answer: %w", err), "", &state, record)
-	}
-	answer := Answer{Status: http.StatusOK, Body: body, Header: quotaHeader(state)}
+// panicked is a panic as an error. Its text is for the log only.
+func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
+
+func (a *API) accept(value any, in bound, record *logRecord) Answer {
+	answer := Answer{Status: http.StatusOK, Header: quotaHeader(*record.state)}
 	if list, ok := value.(lister); ok {
-		answer.List = true
-		if next := list.position(); next != "" {
-			answer.Next = in.list.encode(next)
+		body, next := list.page()
+		value, answer.List = body, true
+		if next != "" {
+			answer.Next = in.list.Encode(next)
 		}
 	}
+	body, err := encodeJSON(value)
+	if err != nil {
+		return a.refuse(fmt.Errorf("encode the answer: %w", err), record)
+	}
+	answer.Body = body
 	if tagged, ok := value.(Tagged); ok && tagged.ETag() != "" {
 		answer.Header.Set("ETag", `"`+tagged.ETag()+`"`)
 	}
@@ -187,10 +197,10 @@ func (a *API) accept(value any, in bound, state ratelimit.State, record *logReco
 }
 
 // refuse turns an error into what the caller reads and what the log keeps: the only place where the two halves meet.
-func (a *API) refuse(err error, class ratelimit.Class, state *ratelimit.State, record *logRecord) Answer {
+func (a *API) refuse(err error, record *logRecord) Answer {
 	public, header := publicError(err), http.Header{}
-	if state != nil {
-		header = quotaHeader(*state)
+	if record.state != nil {
+		header = quotaHeader(*record.state)
 	}
 	var exceeded *ratelimit.ExceededError
 	if errors.As(err, &exceeded) {
@@ -201,7 +211,7 @@ func (a *API) refuse(err error, class ratelimit.Class, state *ratelimit.State, r
 		header.Set("WWW-Authenticate", "Bearer")
 	}
 	record.err = err
-	return Answer{Status: public.Code.Status(), Err: public, Header: header, Body: envelope(public)}
+	return Answer{Status: public.Code.Status(), Err: public, Header: header, Body: Envelope(public)}
 }
 
 func publicError(err error) *fault.Error {
@@ -209,7 +219,7 @@ func publicError(err error) *fault.Error {
 	var scope *auth.MissingScopeError
 	var exceeded *ratelimit.ExceededError
 	switch {
-	case errors.As(err, &public):
+	case errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError && len(public.Messages) > 0:
 		return public
 	case errors.As(err, &scope):
 		return fault.New(fault.Unauthorised, "the key lacks the scope %s", scope.Scope)
@@ -239,8 +249,8 @@ const CurrentVersion = "2026-08-11"
 
 var versions = []string{CurrentVersion}
 
-// checkVersion accepts an absent header, which means the version of the key, and the supported dates.
-func checkVersion(values []string) error {
+// CheckVersion accepts an absent header, which means the version of the key, and the supported dates.
+func CheckVersion(values []string) error {
 	if len(values) == 0 || len(values) == 1 && slices.Contains(versions, strings.TrimSpace(values[0])) {
 		return nil
 	}
@@ -251,8 +261,12 @@ func checkVersion(values []string) error {
 type logRecord struct {
 	call  *Call
 	token auth.Token
+	state *ratelimit.State // once the key is verified
 	err   error
 }
+
+// logBytes bounds what a log line quotes of a caller's mistakes.
+const logBytes = 2000
 
 func (a *API) write(r *logRecord, answer Answer, spent meter.Total, took time.Duration) {
 	attributes := []slog.Attr{
@@ -262,21 +276,14 @@ func (a *API) write(r *logRecord, answer Answer, spent meter.Total, took time.Du
 	}
 	level := slog.LevelInfo
 	if r.err != nil {
-		attributes = append(attributes, slog.String("error", r.err.Error()))
+		text := r.err.Error()
+		if answer.Status < http.StatusInternalServerError && len(text) > logBytes {
+			text = text[:logBytes]
+		}
+		attributes = append(attributes, slog.String("error", text))
 	}
 	if answer.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
 	a.log.LogAttrs(context.Background(), level, "request", attributes...)
-}
-
-// encodeJSON spells an answer. HTML characters are left as they are: the content is JSON, not a page.
-func encodeJSON(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

@@ -20,7 +20,7 @@ func newRouter(operations []Operation) router {
 			if other.ID == op.ID {
 				panic("api: two operations " + op.ID)
 			}
-			if other.Method == op.Method && samePath(other.segments, op.segments) {
+			if other.Method == op.Method && ambiguous(other.segments, op.segments) {
 				panic(fmt.Sprintf("api: %s and %s have the same path", other.ID, op.ID))
 			}
 		}
@@ -88,10 +88,18 @@ func (op *Operation) matches(segments []string) (parameters map[string]string, l
 	return parameters, literals, true
 }
 
-func samePath(a, b []string) bool {
+// ambiguous tells whether one path may match both, and neither has more literal segments.
+func ambiguous(a, b []string) bool {
+	literals := 0
 	return slices.EqualFunc(a, b, func(x, y string) bool {
 		_, p := parameter(x)
 		_, q := parameter(y)
-		return x == y || p && q
-	})
+		switch {
+		case p && !q:
+			literals--
+		case q && !p:
+			literals++
+		}
+		return x == y || p || q
+	}) && literals == 0
 }

@@ -86,6 +86,16 @@ func NewOver(t *testing.T, operations service.Operations, transport http.RoundTr
 	return s
 }
 
+// Transport is the usual transport to the engine, for those that wrap it. One for the whole binary, so that its tests
+// share their connections; with the default of 2 per host, those that run side by side would dial for every call.
+var Transport http.RoundTripper = pooled()
+
+func pooled() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 64
+	return t
+}
+
 // Options returns the options of a client for the test binary's table.
 func Options(t *testing.T, now func() time.Time, transport http.RoundTripper) table.Options {
 	t.Helper()
@@ -95,6 +105,9 @@ func Options(t *testing.T, now func() time.Time, transport http.RoundTripper) ta
 			t.Fatal(shared.err)
 		}
 		t.Skip(shared.err)
+	}
+	if transport == nil {
+		transport = Transport
 	}
 	return table.Options{
 		Name: shared.name, Endpoint: shared.endpoint, Region: "eu-central-1", Timeout: attemptTimeout, Transport: transport,

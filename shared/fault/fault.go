@@ -30,8 +30,13 @@ var statuses = map[Code]int{
 	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500,
 }
 
-// Status returns the HTTP status of a code.
-func (c Code) Status() int { return statuses[c] }
+// Status returns the HTTP status of a code, 500 for one that is none.
+func (c Code) Status() int {
+	if status, ok := statuses[c]; ok {
+		return status
+	}
+	return statuses[Internal]
+}
 
 // Codes returns every code and its status.
 func Codes() map[Code]int {

@@ -3,8 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,38 +32,52 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+// numberForm is how JSON spells a number; a query spells them the same way, and a whole number without a fraction.
+var (
+	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	wholeForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+)
 
 // asInteger takes what JSON Schema calls an integer: 5, and in a body 5.0 and 5e0 too. A query has one spelling.
 func (a argument) asInteger() (int64, bool) {
-	if a.raw {
-		n, err := strconv.ParseInt(a.text, 10, 64)
-		return n, err == nil && wholeNumber.MatchString(a.text)
-	}
-	number, ok := a.json.(json.Number)
-	if !ok {
+	text := a.text
+	if a.raw && !wholeForm.MatchString(text) {
 		return 0, false
 	}
-	f, err := number.Float64()
-	if err != nil || math.Abs(f) > safeInteger || (f != 0 && math.Abs(f) < 1) {
-		return 0, false
+	if !a.raw {
+		number, ok := a.json.(json.Number)
+		if !ok {
+			return 0, false
+		}
+		text = plain(string(number))
 	}
-	if f == 0 { // 0, 0.0 and 0e9, but not 1e-999999999, which big.Rat would try to write out
-		return 0, !strings.ContainsAny(string(number)[:mantissa(string(number))], "123456789")
-	}
-	r, ok := new(big.Rat).SetString(string(number))
-	if !ok || !r.IsInt() || !r.Num().IsInt64() {
-		return 0, false
-	}
-	return r.Num().Int64(), true
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && -safeInteger <= n && n <= safeInteger
 }
 
-// mantissa returns the length of a number's part before its exponent.
-func mantissa(number string) int {
+// plain spells a whole number without fraction and exponent. It returns "" when the number is none, or when it has more
+// digits than an int64. It never writes out an exponent: 1e-999999999 is short, what it stands for is not.
+func plain(number string) string {
+	number, negative := strings.CutPrefix(number, "-")
+	digits, exponentText := number, "0"
 	if i := strings.IndexAny(number, "eE"); i >= 0 {
-		return i
+		digits, exponentText = number[:i], number[i+1:]
 	}
-	return len(number)
+	whole, fraction, _ := strings.Cut(digits, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0"
+	}
+	exponent, err := strconv.Atoi(exponentText)
+	significant := strings.TrimRight(digits, "0")
+	zeros := exponent - len(fraction) + len(digits) - len(significant)
+	if err != nil || zeros < 0 || zeros+len(significant) > 19 {
+		return ""
+	}
+	if negative {
+		significant = "-" + significant
+	}
+	return significant + strings.Repeat("0", zeros)
 }
 
 func (a argument) asNumber() (float64, bool) {
@@ -78,7 +90,7 @@ func (a argument) asNumber() (float64, bool) {
 		text = string(number)
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil && !math.IsInf(n, 0) && !math.IsNaN(n)
+	return n, err == nil && numberForm.MatchString(text) // 1e400 is no float64; nan, 0x1p4 and +1 are no JSON
 }
 
 func (a argument) asBool() (value, ok bool) {

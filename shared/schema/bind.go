@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +25,27 @@ func NewBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).El
 
 // Problem notes what is wrong at a place.
 func (b *Binder) Problem(place, format string, args ...any) {
-	b.Problems = append(b.Problems, place+": "+fmt.Sprintf(format, args...))
+	b.Problems = note(b.Problems, place, fmt.Sprintf(format, args...))
+}
+
+// What a caller sends is quoted in part and listed up to a limit, so that no request makes an answer that is much larger
+// than itself. The limit is beyond what a full batch of 500 points can have wrong in its fields.
+const (
+	problemsMax = 5000
+	placeBytes  = 200
+)
+
+func note(problems []string, place, text string) []string {
+	if len(place) > placeBytes {
+		place = strings.ToValidUTF8(place[:placeBytes], "") + "…"
+	}
+	switch {
+	case len(problems) < problemsMax:
+		return append(problems, place+": "+text)
+	case len(problems) == problemsMax:
+		return append(problems, "request: has more problems than the "+strconv.Itoa(problemsMax)+" that are listed")
+	}
+	return problems
 }
 
 // Text gives a field its argument from a path, a query or a header.
@@ -75,6 +96,10 @@ func (b *Binder) assign(f *Field, place string, target reflect.Value, a argument
 		if s, ok := a.asText(); ok {
 			b.checkText(f, place, s)
 			target.SetString(s)
+			return
+		}
+		if a.raw {
+			b.Problem(place, "is not valid UTF-8")
 			return
 		}
 	case Integer:
@@ -144,10 +169,14 @@ func (b *Binder) assignObject(fields []Field, place string, target reflect.Value
 	for i := range fields {
 		f := &fields[i]
 		at := place + "." + f.Name
-		if v, ok := o.Get(f.Name); ok {
+		v, ok := o.Get(f.Name)
+		switch {
+		case ok:
 			b.assign(f, at, f.Of(target), argument{json: v})
-		} else if f.Required {
+		case f.Required:
 			b.Problem(at, "is required")
+		case f.Default != "":
+			b.assign(f, at, f.Of(target), argument{text: f.Default, raw: true})
 		}
 	}
 }
@@ -155,6 +184,7 @@ func (b *Binder) assignObject(fields []Field, place string, target reflect.Value
 func (b *Binder) assignMap(f *Field, place string, target reflect.Value, o Object) {
 	if f.Items > 0 && len(o) > f.Items {
 		b.Problem(place, "must have at most %d keys, has %d", f.Items, len(o))
+		return
 	}
 	values := reflect.MakeMap(target.Type())
 	for _, m := range o {
@@ -212,10 +242,16 @@ func (b *Binder) checkRange(f *Field, place string, n float64) {
 }
 
 func (f *Field) rangeText() string {
-	if f.Min == nil || f.Max == nil || *f.Max == safeInteger {
-		return ""
+	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v has 1e+06
+	switch {
+	case f.Min != nil && f.Max != nil:
+		return ", between " + spell(*f.Min) + " and " + spell(*f.Max)
+	case f.Min != nil:
+		return ", at least " + spell(*f.Min)
+	case f.Max != nil:
+		return ", at most " + spell(*f.Max)
 	}
-	return fmt.Sprintf(", between %v and %v", *f.Min, *f.Max)
+	return ""
 }
 
 func (f *Field) countText() string {

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,7 +61,6 @@ type Field struct {
 	Fields   []Field // of the objects in an array
 
 	index []int
-	typ   reflect.Type
 }
 
 // Enum is a closed list of values. Its zero value knows them.
@@ -92,17 +92,25 @@ func Fields(t reflect.Type) []Field {
 			}
 			continue
 		}
-		field := Field{index: []int{i}, typ: f.Type, Doc: f.Tag.Get("doc")}
+		field := Field{index: []int{i}, Doc: f.Tag.Get("doc")}
 		for place, tag := range map[Place]string{InPath: "path", InQuery: "query", InHeader: "header", InBody: "json"} {
 			if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
+				if field.Name != "" {
+					panic(fmt.Sprintf("schema: %s.%s has two places", t, f.Name))
+				}
 				field.In, field.Name = place, name
 			}
 		}
-		if field.Name == "" {
-			panic(fmt.Sprintf("schema: %s.%s has no name", t, f.Name))
+		if field.Name == "" || !f.IsExported() {
+			panic(fmt.Sprintf("schema: %s.%s has no name or is not exported", t, f.Name))
 		}
 		field.describe(f)
 		out = append(out, field)
+	}
+	for i, f := range out {
+		if slices.ContainsFunc(out[:i], func(other Field) bool { return other.Name == f.Name }) {
+			panic(fmt.Sprintf("schema: %s has two fields %s", t, f.Name))
+		}
 	}
 	return out
 }
@@ -128,6 +136,9 @@ func (f *Field) describe(s reflect.StructField) {
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
 			f.Required, f.Max = false, pointerTo(CursorChars)
+			if f.In != InQuery || f.Name != "cursor" || s.Type != t {
+				panic("schema: a cursor is the query parameter cursor, no pointer: " + s.Name)
+			}
 		}
 	case reflect.Int64:
 		f.Kind = Integer
@@ -143,14 +154,15 @@ func (f *Field) describe(s reflect.StructField) {
 		f.Kind = Boolean
 	case reflect.Map:
 		f.Kind = Map
+		if t != reflect.TypeFor[map[string]string]() {
+			panic("schema: an object is a map of strings: " + s.Name)
+		}
 	case reflect.Slice:
 		f.Kind = Array
 		if f.Items == 0 {
 			panic("schema: an array needs a bound: " + s.Name)
 		}
-		if t.Elem().Kind() == reflect.Struct {
-			f.Fields = Fields(t.Elem())
-		}
+		f.element(t.Elem(), s.Name)
 	default:
 		panic(fmt.Sprintf("schema: an input cannot hold a %s: %s", t, s.Name))
 	}
@@ -159,6 +171,45 @@ func (f *Field) describe(s reflect.StructField) {
 	}
 	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && f.Format == "" {
 		panic("schema: a text needs a bound: " + s.Name)
+	}
+	f.check(s)
+}
+
+// element describes what an array has: strings, or objects whose properties are in a body.
+func (f *Field) element(t reflect.Type, name string) {
+	switch t.Kind() {
+	case reflect.String:
+		if _, ok := reflect.Zero(t).Interface().(Enum); ok {
+			panic("schema: an array cannot hold a closed list: " + name)
+		}
+	case reflect.Struct:
+		f.Fields = Fields(t)
+		if slices.ContainsFunc(f.Fields, func(inner Field) bool { return inner.In != InBody }) {
+			panic("schema: an object in an array has properties only: " + name)
+		}
+	default:
+		panic(fmt.Sprintf("schema: an array cannot hold a %s: %s", t, name))
+	}
+}
+
+// check refuses what could never be bound, or would be bound wrongly.
+func (f *Field) check(s reflect.StructField) {
+	switch {
+	case f.In == InPath && f.Kind != String:
+		panic("schema: an id is a string: " + s.Name)
+	case f.In != InBody && (f.Kind == Array || f.Kind == Map):
+		panic("schema: only a body has arrays and objects: " + s.Name)
+	case f.Enum != nil && f.Kind != String:
+		panic("schema: a closed list is of strings: " + s.Name)
+	case f.Min != nil && f.Max != nil && *f.Min > *f.Max:
+		panic("schema: min is above max: " + s.Name)
+	}
+	if f.Default != "" {
+		b := Binder{}
+		b.assign(f, s.Name, reflect.New(s.Type).Elem(), argument{text: f.Default, raw: true})
+		if len(b.Problems) > 0 {
+			panic("schema: the default is refused: " + b.Problems[0])
+		}
 	}
 }
 

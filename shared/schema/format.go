@@ -21,14 +21,15 @@ var patterns = map[string]*regexp.Regexp{
 	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
 }
 
-var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:[!-~]+$`)
+// uriChars are those of RFC 3986; url.Parse takes more.
+var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
 func checkURI(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || !uriChars.MatchString(s) || (u.Host == "" && u.Opaque == "" && u.Path == "") {
 		return "must be an absolute URI, for example https://example.com"
 	}
-	if (u.Scheme == "http" || u.Scheme == "https") && u.Host == "" {
+	if (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() == "" {
 		return "must name a host, for example https://example.com"
 	}
 	return ""
@@ -46,4 +47,12 @@ func checkDay(s string) string {
 		return "must be a day, for example 2026-08-11"
 	}
 	return ""
+}
+
+// Expression returns the regular expression that a text must match, "" when any will do.
+func (f *Field) Expression() string {
+	if f.Pattern == "" {
+		return ""
+	}
+	return patterns[f.Pattern].String()
 }

@@ -3,8 +3,8 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -41,9 +41,9 @@ func ParseObject(text []byte, place string) (Object, []string) {
 	if loneSurrogate(text) {
 		return nil, []string{place + ": is not valid Unicode: it has half of a surrogate pair"}
 	}
-	p := parser{decoder: json.NewDecoder(bytes.NewReader(text))}
+	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: place}
 	p.decoder.UseNumber()
-	o, ok := p.value(place).(Object)
+	o, ok := p.value().(Object)
 	if !ok {
 		return nil, []string{place + ": must be a JSON object"}
 	}
@@ -58,39 +58,90 @@ func syntaxError(text []byte) string {
 	return "unknown"
 }
 
+// parser reads a tree. Its path is joined only where something is wrong: 10,000 levels have 10,000 long places.
 type parser struct {
 	decoder  *json.Decoder
+	root     string
+	path     []string // names, and for the elements of an array the empty text
+	indexes  []int    // of the elements that path goes through
 	problems []string
 }
 
+// smallObject is how many members are searched one by one; an object with more keeps a set of its names.
+const smallObject = 16
+
 // value reads one value of a text that json.Valid has accepted, so no token can fail.
-func (p *parser) value(place string) any {
+func (p *parser) value() any {
 	token, err := p.decoder.Token()
 	if err != nil {
 		return nil
 	}
 	switch token {
 	case json.Delim('{'):
-		o := Object{}
-		for p.decoder.More() {
-			token, _ := p.decoder.Token()
-			name, _ := token.(string)
-			if _, twice := o.Get(name); twice {
-				p.problems = append(p.problems, fmt.Sprintf("%s.%s: is there twice", place, name))
-			}
-			o = append(o, member{name, p.value(place + "." + name)})
-		}
-		_, _ = p.decoder.Token() // the closing brace
-		return o
+		return p.object()
 	case json.Delim('['):
 		list := []any{}
+		p.path = append(p.path, "")
 		for p.decoder.More() {
-			list = append(list, p.value(place+"["+strconv.Itoa(len(list))+"]"))
+			p.indexes = append(p.indexes, len(list))
+			list = append(list, p.value())
+			p.indexes = p.indexes[:len(p.indexes)-1]
 		}
+		p.path = p.path[:len(p.path)-1]
 		_, _ = p.decoder.Token()
 		return list
 	}
 	return token
+}
+
+// object reads the members of an object; of a repeated one, which is a problem, the first.
+func (p *parser) object() Object {
+	o, names := Object{}, map[string]bool(nil)
+	for p.decoder.More() {
+		token, _ := p.decoder.Token()
+		name, _ := token.(string)
+		twice := false
+		switch {
+		case len(o) < smallObject:
+			_, twice = o.Get(name)
+		case names == nil:
+			names = make(map[string]bool, 4*smallObject)
+			for _, m := range o {
+				names[m.name] = true
+			}
+			fallthrough
+		default:
+			twice, names[name] = names[name], true
+		}
+		p.path = append(p.path, "."+name)
+		if twice {
+			p.problems = note(p.problems, p.place(), "is there twice")
+		}
+		value := p.value()
+		p.path = p.path[:len(p.path)-1]
+		if !twice {
+			o = append(o, member{name, value})
+		}
+	}
+	_, _ = p.decoder.Token() // the closing brace
+	return o
+}
+
+// place spells where the parser is, as far as a message shows it.
+func (p *parser) place() string {
+	var out strings.Builder
+	out.WriteString(p.root)
+	indexes := p.indexes
+	for _, step := range p.path {
+		if out.Len() > placeBytes {
+			break
+		}
+		if step == "" {
+			step, indexes = "["+strconv.Itoa(indexes[0])+"]", indexes[1:]
+		}
+		out.WriteString(step[:min(len(step), placeBytes+1)])
+	}
+	return out.String()
 }
 
 // loneSurrogate looks for a \u escape of half a character, which encoding/json replaces without a word.

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"growthworkspace/shared/timestamp"
 )
@@ -33,47 +32,48 @@ func DecodeRecord(text []byte, record any) (problems []string) {
 		}
 		known[name] = true
 		value, present := o.Get(name)
-		if wrong := decodeField(f, target.FieldByIndex(f.Index), value, raw[name], present); wrong != "" {
-			problems = append(problems, "record."+name+": "+wrong)
-		}
+		problems = decodeField(problems, f, "record."+name, target.FieldByIndex(f.Index), value, raw[name], present)
 	}
 	for _, m := range o {
 		if !known[m.name] {
-			problems = append(problems, "record."+m.name+": unknown property")
+			problems = note(problems, "record."+m.name, "unknown property")
 		}
 	}
 	return problems
 }
 
-func decodeField(f reflect.StructField, target reflect.Value, value any, raw json.RawMessage, present bool) (wrong string) {
+func decodeField(problems []string, f reflect.StructField, place string, target reflect.Value, value any, raw json.RawMessage, present bool) []string {
 	kind := f.Type.Kind()
 	if !present || value == nil {
 		if kind != reflect.Pointer && kind != reflect.Slice {
-			return "is required"
+			return note(problems, place, "is required")
 		}
-		return ""
+		return problems
 	}
 	if f.Type == reflect.TypeFor[json.RawMessage]() {
 		target.SetBytes(slices.Clone(raw))
-		return ""
+		return problems
 	}
 	if list, ok := value.([]any); ok && kind == reflect.Slice {
 		target.Set(reflect.MakeSlice(f.Type, len(list), len(list)))
 		for i, v := range list {
 			if wrong := decodeScalar(f, target.Index(i), v); wrong != "" {
-				return fmt.Sprintf("[%d] %s", i, wrong)
+				problems = note(problems, fmt.Sprintf("%s[%d]", place, i), wrong)
 			}
 		}
-		return ""
+		return problems
 	}
 	if kind == reflect.Slice {
-		return "must be an array"
+		return note(problems, place, "must be an array")
 	}
 	if kind == reflect.Pointer {
 		target.Set(reflect.New(f.Type.Elem()))
 		target = target.Elem()
 	}
-	return decodeScalar(f, target, value)
+	if wrong := decodeScalar(f, target, value); wrong != "" {
+		problems = note(problems, place, wrong)
+	}
+	return problems
 }
 
 func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong string) {
@@ -92,9 +92,6 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 				return wrong
 			}
 			s = timestamp.Normalise(s)
-		}
-		if !utf8.ValidString(s) {
-			return "is not valid UTF-8"
 		}
 		target.SetString(s)
 	case reflect.Float64:

@@ -3,12 +3,11 @@
 package service
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"os"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 

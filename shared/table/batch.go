@@ -2,11 +2,14 @@ package table
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -17,7 +20,9 @@ import (
 // BatchMax is how many items one batch takes.
 const BatchMax = 25
 
-const batchBytesMax = 8 << 20 // of the 16 MB that a request may have, by our rough count
+// batchBytesMax bounds a batch where its items are large. A request may have 16 MB in JSON, but it must also be sent
+// within one attempt's second.
+const batchBytesMax = 2 << 20
 
 // batchTries bounds how often the rest of a batch that the table could not take at once is sent again.
 const batchTries = 12
@@ -71,17 +76,21 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			RequestItems:           map[string][]types.WriteRequest{c.name: requests},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
-		if err != nil {
+		switch {
+		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // of a whole batch; of a part it is no error
+			countFailed(ctx)
+		case err != nil:
+			countFailed(ctx)
 			return fmt.Errorf("batch write: %w", err)
-		}
-		var units float64
-		for _, consumed := range out.ConsumedCapacity {
-			units += capacity(&consumed)
-		}
-		meter.From(ctx).Add(0, units)
-		requests = out.UnprocessedItems[c.name]
-		if len(requests) == 0 {
-			return nil
+		default:
+			var units float64
+			for _, consumed := range out.ConsumedCapacity {
+				units += capacity(&consumed)
+			}
+			meter.From(ctx).Add(0, units)
+			if requests = out.UnprocessedItems[c.name]; len(requests) == 0 {
+				return nil
+			}
 		}
 		pause := 25 * time.Millisecond << min(try, 6)
 		select {
@@ -93,20 +102,46 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 	return errors.New("batch write: the table is throttling; try again later")
 }
 
-// itemBytes counts the texts and binaries of an item, which is where large ones are large.
+// throttles recognises the refusal of a whole batch.
+var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
+
+// itemBytes counts what an item takes in a request, where everything is JSON.
 func itemBytes(item Item) (n int) {
-	for _, a := range item {
-		switch a := a.(type) {
-		case *types.AttributeValueMemberS:
-			n += len(a.Value)
-		case *types.AttributeValueMemberB:
-			n += len(a.Value)
-		case *types.AttributeValueMemberL:
-			for _, e := range a.Value {
-				if s, ok := e.(*types.AttributeValueMemberS); ok {
-					n += len(s.Value)
-				}
-			}
+	for name, a := range item {
+		n += jsonBytes(name) + attributeBytes(a)
+	}
+	return n
+}
+
+func attributeBytes(a types.AttributeValue) (n int) {
+	const around = 10 // of every value: its type and punctuation
+	switch a := a.(type) {
+	case *types.AttributeValueMemberS:
+		n = jsonBytes(a.Value)
+	case *types.AttributeValueMemberN:
+		n = len(a.Value)
+	case *types.AttributeValueMemberB:
+		n = base64.StdEncoding.EncodedLen(len(a.Value))
+	case *types.AttributeValueMemberM:
+		n = itemBytes(a.Value)
+	case *types.AttributeValueMemberL:
+		for _, e := range a.Value {
+			n += attributeBytes(e)
+		}
+	}
+	return n + around
+}
+
+// jsonBytes counts a text with its escapes.
+func jsonBytes(s string) (n int) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			n += len(`\u0000`)
+		case c == '"' || c == '\\':
+			n += 2
+		default:
+			n++
 		}
 	}
 	return n

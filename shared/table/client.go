@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
@@ -24,6 +27,20 @@ const (
 	attemptsMax    = 3
 	backoffMax     = 200 * time.Millisecond
 )
+
+// backoff is how long to wait after the attempt-th attempt, from 1. The SDK's own has no jitter below a second.
+func backoff(attempt int, _ error) (time.Duration, error) {
+	longest := backoffMax >> max(0, attemptsMax-1-attempt)
+	return longest/2 + rand.N(longest/2), nil
+}
+
+// cutOff recognises an answer whose connection broke in its middle. To ask again is right for every call: see writeId.
+func cutOff(err error) aws.Ternary {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return aws.TrueTernary
+	}
+	return aws.UnknownTernary
+}
 
 // Options say where the table is. The client is built from these literal values: package config of the SDK costs a
 // Lambda function start-up time, and only the command line needs it.
@@ -62,10 +79,10 @@ func New(o Options) *Client {
 		HTTPClient:  &http.Client{Transport: o.Transport, Timeout: o.Timeout},
 		Retryer: retry.NewStandard(func(s *retry.StandardOptions) {
 			s.MaxAttempts = attemptsMax
-			s.MaxBackoff = backoffMax
+			s.Backoff = retry.BackoffDelayerFunc(backoff)
 			s.Retryables = append(s.Retryables, retry.RetryableErrorCode{Codes: map[string]struct{}{
 				(*types.TransactionConflictException)(nil).ErrorCode(): {},
-			}})
+			}}, retry.IsErrorRetryableFunc(cutOff))
 		}),
 	}, func(d *dynamodb.Options) {
 		if o.Endpoint != "" {
@@ -116,6 +133,7 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	in.TableName, in.ConsistentRead, in.ReturnConsumedCapacity = &c.name, aws.Bool(true), types.ReturnConsumedCapacityTotal
 	out, err := c.db.GetItem(ctx, in)
 	if err != nil {
+		countFailed(ctx)
 		return nil, fmt.Errorf("get item: %w", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
@@ -127,6 +145,7 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.Query(ctx, in)
 	if err != nil {
+		countFailed(ctx)
 		return nil, fmt.Errorf("query: %w", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
@@ -138,6 +157,7 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.Scan(ctx, in)
 	if err != nil {
+		countFailed(ctx)
 		return nil, fmt.Errorf("scan: %w", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
@@ -152,7 +172,7 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.UpdateItem(ctx, in)
 	if err != nil {
-		meter.From(ctx).Add(0, 0)
+		countFailed(ctx)
 		return nil, fmt.Errorf("update item: %w", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
@@ -167,7 +187,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {
-		meter.From(ctx).Add(0, 0)
+		countFailed(ctx)
 		return fmt.Errorf("put item: %w", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
@@ -176,17 +196,31 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 
 // DeleteItem deletes one item.
 func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) error {
+	_, err := c.deleteItem(ctx, in)
+	return err
+}
+
+// deleteItem also tells how often the call was sent: after the first time, an answer may have been lost.
+func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
 	if err := auth.Await(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
-	out, err := c.db.DeleteItem(ctx, in)
+	out, err := c.db.DeleteItem(ctx, in, func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(s *middleware.Stack) error {
+			count := func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+				sent++
+				return next.HandleFinalize(ctx, in)
+			}
+			return s.Finalize.Insert(middleware.FinalizeMiddlewareFunc("CountAttempts", count), "Retry", middleware.After)
+		})
+	})
 	if err != nil {
-		meter.From(ctx).Add(0, 0)
-		return fmt.Errorf("delete item: %w", err)
+		countFailed(ctx)
+		return sent, fmt.Errorf("delete item: %w", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
-	return nil
+	return sent, nil
 }
 
 func countRead(ctx context.Context, units *types.ConsumedCapacity) {
@@ -196,6 +230,9 @@ func countRead(ctx context.Context, units *types.ConsumedCapacity) {
 func countWrite(ctx context.Context, units *types.ConsumedCapacity) {
 	meter.From(ctx).Add(0, capacity(units))
 }
+
+// countFailed counts a call whose units are unknown: DynamoDB tells them with a success only.
+func countFailed(ctx context.Context) { meter.From(ctx).Add(0, 0) }
 
 func capacity(units *types.ConsumedCapacity) float64 {
 	if units == nil || units.CapacityUnits == nil {

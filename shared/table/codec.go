@@ -164,7 +164,9 @@ func decodeInt(a types.AttributeValue, v reflect.Value) bool {
 func encodeFloat(v reflect.Value) types.AttributeValue { return Float(v.Float()) }
 
 // Float is a number attribute. DynamoDB's numbers span 1e-130 to 9.99e125; what JSON allows beyond that becomes a text.
+// They have no -0 either: it becomes 0 here, so that a record reads the same before and after it is stored.
 func Float(f float64) types.AttributeValue {
+	f += 0
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-129 || abs > 1e125) {
 		return String(text)

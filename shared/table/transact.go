@@ -46,6 +46,9 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	if err := auth.Await(ctx); err != nil {
 		return err
 	}
+	if len(writes) > TransactionMax {
+		return fmt.Errorf("transact: %d writes, of %d at most", len(writes), TransactionMax)
+	}
 	for attempt := 0; ; attempt++ {
 		out, err := c.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
 			TransactItems: writes, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -60,19 +63,24 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			meter.From(ctx).Add(0, units)
 			return nil
 		case !errors.As(err, &canceled):
+			countFailed(ctx)
 			return fmt.Errorf("transact: %w", err)
 		}
-		meter.From(ctx).Add(0, 0)
-		failed := map[int]Item{}
+		countFailed(ctx)
+		failed, passing := map[int]Item{}, true
 		for i, reason := range canceled.CancellationReasons {
-			if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
+			switch aws.ToString(reason.Code) {
+			case "ConditionalCheckFailed":
 				failed[i] = reason.Item
+			case "", "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+			default:
+				passing = false // a write that is wrong in itself
 			}
 		}
 		if len(failed) > 0 {
 			return &CanceledError{failed}
 		}
-		if attempt == conflictsMax { // only conflicts with other transactions and throttling get here
+		if !passing || attempt == conflictsMax { // else a conflict with another transaction, or throttling
 			return fmt.Errorf("transact: %w", err)
 		}
 		pause := conflictPause << min(attempt, 4)

@@ -86,7 +86,7 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 		if maps.EqualFunc(wanted, current, equalAttribute) {
 			return before, nil
 		}
-		if _, has := wanted[updatedAtAttr]; has || stored[updatedAtAttr] != nil {
+		if holds[T](updatedAtAttr) || stored[updatedAtAttr] != nil {
 			wanted[updatedAtAttr] = String(c.Now())
 		}
 		written, lost, err := c.update(ctx, key, stored, current, wanted)
@@ -100,6 +100,11 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 		stored = written
 	}
 	return none, ErrContended
+}
+
+// holds tells whether records of a type have a field of this name, null or not.
+func holds[T any](attribute string) bool {
+	return slices.ContainsFunc(planOf(reflect.TypeFor[T]()), func(f fieldPlan) bool { return f.name == attribute })
 }
 
 func equalAttribute(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }
@@ -116,7 +121,7 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	writeID := String(c.newID("w"))
 	e := newExpression()
 	e.set(revAttr, "#rev + :one")
-	e.names["#rev"], e.values[":one"], e.values[":rev"] = revAttr, Number(1), stored[revAttr]
+	e.names["#rev"], e.values[":one"] = revAttr, Number(1)
 	e.setValue(writeIDAttr, writeID)
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if !equalAttribute(wanted[name], current[name]) {
@@ -128,8 +133,9 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 			e.remove(name)
 		}
 	}
+	condition := e.unchanged(stored)
 	out, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		Key: key.item(), UpdateExpression: e.update(), ConditionExpression: aws.String("#rev = :rev"),
+		Key: key.item(), UpdateExpression: e.update(), ConditionExpression: condition,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
@@ -161,13 +167,16 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 		if err := check(record); err != nil {
 			return none, err
 		}
-		err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			Key: key.item(), ConditionExpression: aws.String("rev = :rev"),
-			ExpressionAttributeValues:           Item{":rev": stored[revAttr]},
+		e := newExpression()
+		sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
+			Key: key.item(), ConditionExpression: e.unchanged(stored),
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		})
 		var failed *types.ConditionalCheckFailedException
 		switch {
+		case errors.As(err, &failed) && len(failed.Item) == 0 && sent > 1:
+			return record, nil // it was there a moment ago: this very delete, whose answer was lost
 		case errors.As(err, &failed) && len(failed.Item) == 0:
 			return none, fault.ErrNotFound
 		case errors.As(err, &failed):
@@ -205,6 +214,18 @@ func (e *expression) setValue(attribute string, value types.AttributeValue) {
 	placeholder := fmt.Sprintf(":v%d", len(e.values))
 	e.values[placeholder] = value
 	e.set(attribute, placeholder)
+}
+
+// unchanged is the condition that nobody wrote since stored was read. Both halves are needed: a record that was deleted
+// and made anew, or imported over, begins at the same rev, and a transaction's update moves no writeId.
+func (e *expression) unchanged(stored Item) *string {
+	condition := "#rev = :rev"
+	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]
+	if written := stored[writeIDAttr]; written != nil {
+		condition += " AND #written = :written"
+		e.names["#written"], e.values[":written"] = writeIDAttr, written
+	}
+	return &condition
 }
 
 func (e *expression) remove(attribute string) { e.removes = append(e.removes, e.name(attribute)) }

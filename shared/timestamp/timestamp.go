@@ -1,18 +1,40 @@
 // Package timestamp spells and reads the times of records (decisions.md §1).
 package timestamp
 
-import "time"
+import (
+	"regexp"
+	"strings"
+	"time"
+)
 
 const layout = "2006-01-02T15:04:05.000Z"
+
+// form is RFC 3339 as far as time.Parse does not see to it.
+var form = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // Format spells a time as every timestamp field does: RFC 3339, UTC, milliseconds. Such texts sort by time.
 func Format(t time.Time) string { return t.UTC().Format(layout) }
 
 // Parse reads an RFC 3339 time with any offset. ok is false for any other text, and for years outside 1 to 9999, whose
 // texts would not sort.
+//
+// time.Parse takes more (9:30, a comma, +24:00) and less (t, z, leap seconds) than RFC 3339. A leap second becomes the
+// second after it, as in every count of seconds since 1970.
 func Parse(s string) (t time.Time, ok bool) {
+	s = strings.ToUpper(s)
+	if !form.MatchString(s) {
+		return time.Time{}, false
+	}
+	leap := time.Duration(0)
+	if s[17:19] == "60" {
+		s, leap = s[:17]+"59"+s[19:], time.Second
+	}
 	t, err := time.Parse(time.RFC3339Nano, s)
 	t = t.UTC()
+	if leap > 0 && (t.Hour() != 23 || t.Minute() != 59) {
+		return time.Time{}, false
+	}
+	t = t.Add(leap)
 	return t, err == nil && t.Year() >= 1 && t.Year() <= 9999
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/schema"
@@ -22,6 +23,9 @@ type Type struct {
 	write  func(ctx context.Context, companyID string, records []any) error
 	export func(ctx context.Context, companyID string, emit func(any) error) error
 }
+
+// noCompany is no problem: an import goes to the company that the operator names, whatever the file says.
+const noCompany = "record.companyId: is required"
 
 // Define declares a type of record.
 //
@@ -40,7 +44,7 @@ func Define[T any](name, prefix string, check func(*T) []string,
 		Name: name,
 		check: func(text json.RawMessage) (any, []string) {
 			var record T
-			problems := schema.DecodeRecord(withoutCompany(text, reflect.TypeFor[T]()), &record)
+			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record), func(p string) bool { return p == noCompany })
 			if prefix != "" && len(problems) == 0 {
 				if s := reflect.ValueOf(record).FieldByName("ID").String(); !id.Valid(prefix, s) {
 					problems = append(problems, fmt.Sprintf("record.id: must be %s_ and 1 to 40 characters of 0-9 and a-z", prefix))
@@ -58,25 +62,6 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			return each(ctx, companyID, func(record T) error { return emit(record) })
 		},
 	}
-}
-
-// withoutCompany makes companyId optional: an import goes to the company that the operator names, whatever the file says.
-func withoutCompany(text json.RawMessage, t reflect.Type) json.RawMessage {
-	f, ok := t.FieldByName("CompanyID")
-	if !ok || f.Tag.Get("json") != "companyId" {
-		return text
-	}
-	var o map[string]json.RawMessage
-	if json.Unmarshal(text, &o) != nil || o["companyId"] != nil {
-		return text
-	}
-	if len(text) < 2 || text[0] != '{' {
-		return text
-	}
-	if len(o) == 0 {
-		return json.RawMessage(`{"companyId":""}`)
-	}
-	return append(json.RawMessage(`{"companyId":"",`), text[1:]...)
 }
 
 // Unique adds what may be only once in a file, beside the identity of a record, of which the last one stays: for

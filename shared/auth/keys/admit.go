@@ -52,20 +52,28 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 // second one when another caller came between.
 const attemptsMax = 10
 
-// Admit is api.Keys. It is exact for any number of concurrent callers: the arithmetic is in the write and its condition.
+// Admit is api.Keys.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
+	state, _, err := s.AdmitWithScopes(ctx, token, scope, class)
+	return state, err
+}
+
+// AdmitWithScopes is Admit that tells what the key may do, when it is admitted: who lists tools must know, and the write
+// that admits has read it. It is exact for any number of concurrent callers: the arithmetic is in the write and its
+// condition.
+func (s *Store) AdmitWithScopes(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
 	slot := remembered{token.Hash, class}
 	known := s.recall(slot)
 	for range attemptsMax {
 		now := s.now()
 		latest, admits := known.quota.Latest(now)
 		if !admits || known.tat > latest {
-			return ratelimit.State{}, &ratelimit.ExceededError{Class: class, State: known.quota.At(known.tat, now)}
+			return ratelimit.State{}, nil, &ratelimit.ExceededError{Class: class, State: known.quota.At(known.tat, now)}
 		}
 		out, err := s.table.UpdateItem(ctx, admission(token, scope, class, known, now))
 		var failed *types.ConditionalCheckFailedException
 		if err != nil && !errors.As(err, &failed) {
-			return ratelimit.State{}, fmt.Errorf("admit: %w", err)
+			return ratelimit.State{}, nil, fmt.Errorf("admit: %w", err)
 		}
 		attributes := table.Item(nil)
 		if failed != nil {
@@ -78,15 +86,23 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			err = &auth.MissingScopeError{Scope: scope}
 		}
 		if err != nil {
-			return ratelimit.State{}, err
+			return ratelimit.State{}, nil, err
 		}
 		known.quota, known.tat = key.bucket(class)
 		s.remember(slot, known)
 		if failed == nil {
-			return known.quota.At(known.tat, now), nil
+			return known.quota.At(known.tat, now), key.scopes(), nil
 		}
 	}
-	return ratelimit.State{}, errors.New("admit: the bucket moved at every attempt")
+	return ratelimit.State{}, nil, errors.New("admit: the bucket moved at every attempt")
+}
+
+func (k storedKey) scopes() []auth.Scope {
+	out := make([]auth.Scope, len(k.Scopes))
+	for i, scope := range k.Scopes {
+		out[i] = auth.Scope(scope)
+	}
+	return out
 }
 
 // admission is the conditional write. Of a bucket that is full or filled up since, the arrival time begins at now; of

@@ -30,6 +30,7 @@ type Key struct {
 type storedKey struct {
 	Key
 
+	Rev         int64    `store:"rev"`  // moves with what a key may do, not with its use
 	Hash        string   `store:"hash"` // SHA-256 of the whole key, in hex
 	SuspendedAt *string  `store:"suspendedAt"`
 	ReadTat     int64    `store:"tatRead"`

@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -101,44 +102,60 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 
 // Rotate issues a key with the same name and scopes and lets the old one live on for overlap; both work until then.
 // fault.ErrNotFound for a key that does not exist, is revoked or has expired; fault.Conflict for one that has been
-// rotated before.
+// rotated before. Of two rotations at the same time one wins; what the other reads then is judged again.
 func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
-	old, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
-	if err != nil {
-		return Key{}, "", err
+	for range attemptsMax {
+		old, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+		if err != nil {
+			return Key{}, "", err
+		}
+		fresh, secret, err := s.replacement(old, random)
+		if err != nil {
+			return Key{}, "", err
+		}
+		ends := timestamp.Format(s.now().Add(overlap))
+		if old.ExpiresAt != nil {
+			ends = min(ends, *old.ExpiresAt)
+		}
+		err = s.add(ctx, fresh, s.table.WriteUpdate(keyKey(companyID, keyID),
+			"SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
+				":by": table.String(fresh.ID), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
+			}))
+		var canceled *table.CanceledError
+		if errors.As(err, &canceled) {
+			continue // the old key was changed in between
+		}
+		if err != nil {
+			return Key{}, "", fmt.Errorf("rotate a key: %w", err)
+		}
+		return fresh.Key, secret, nil
 	}
-	now := s.now()
+	return Key{}, "", fmt.Errorf("rotate a key: %w", table.ErrContended)
+}
+
+// replacement is the key that is to follow old, if old may still be rotated.
+func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string, error) {
 	switch {
-	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(now):
-		return Key{}, "", fault.ErrNotFound
+	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(s.now()):
+		return storedKey{}, "", fault.ErrNotFound
 	case old.ReplacedBy != nil:
-		return Key{}, "", fault.New(fault.Conflict, "the key has been rotated: %s replaces it", *old.ReplacedBy)
+		return storedKey{}, "", fault.New(fault.Conflict, "the key has been rotated: %s replaces it", *old.ReplacedBy)
 	}
 	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion)}
 	for _, scope := range old.Scopes {
 		grant.Scopes = append(grant.Scopes, auth.Scope(scope))
 	}
-	fresh, secret, err := s.newKey(companyID, grant, random)
-	if err != nil {
-		return Key{}, "", err
-	}
+	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
 	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = old.ReadQuota, old.WriteQuota, old.PubQuota, old.PushQuota
-	ends := timestamp.Format(now.Add(overlap))
-	if old.ExpiresAt != nil {
-		ends = min(ends, *old.ExpiresAt)
-	}
-	err = s.add(ctx, fresh, s.table.WriteUpdate(keyKey(companyID, keyID),
-		"SET replacedBy = :by, expiresAt = :ends ADD rev :one", "attribute_not_exists(replacedBy) AND attribute_not_exists(revokedAt)", nil,
-		table.Item{":by": table.String(fresh.ID), ":ends": table.String(ends), ":one": table.Number(1)}))
-	if err != nil {
-		return Key{}, "", fmt.Errorf("rotate a key: %w", err)
-	}
-	return fresh.Key, secret, nil
+	return fresh, secret, err
 }
 
 // SetQuota gives one key another quota; zero freezes the class.
 func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class ratelimit.Class, quota ratelimit.Quota) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+		if quota < 0 {
+			return fmt.Errorf("a quota of %d", quota)
+		}
 		n := float64(quota)
 		switch class {
 		case ratelimit.Read:
@@ -149,6 +166,8 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class rat
 			k.PubQuota = &n
 		case ratelimit.Push:
 			k.PushQuota = &n
+		default:
+			return fmt.Errorf("no class %q", class)
 		}
 		return nil
 	})

@@ -1,0 +1,383 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	judge "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/openapi"
+)
+
+// document is what the tests read of openapi.json.
+type document struct {
+	Paths      map[string]map[string]operation
+	Tags       []struct{ Name, Description string }
+	Components struct {
+		Parameters map[string]parameter
+		Headers    map[string]struct {
+			Schema  json.RawMessage
+			Example json.RawMessage
+		}
+		Responses map[string]response
+		Schemas   map[string]json.RawMessage
+	}
+}
+
+type operation struct {
+	OperationID          string
+	Summary, Description string
+	Scope                string `json:"x-scope"`
+	Tags                 []string
+	Parameters           []parameter
+	RequestBody          *response
+	Responses            map[string]response
+}
+
+type parameter struct {
+	Ref      string `json:"$ref"`
+	Name, In string
+	Required bool
+	Schema   field
+}
+
+type field struct {
+	Type    any
+	Enum    []any
+	Default any
+}
+
+type response struct {
+	Ref     string `json:"$ref"`
+	Headers map[string]any
+	Content map[string]struct {
+		Schema, Example json.RawMessage
+	}
+}
+
+func text(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func read(t *testing.T) (d document) {
+	t.Helper()
+	if err := json.Unmarshal(text(t), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// operations visits every operation of the document.
+func (d document) operations(visit func(path, method string, op operation)) {
+	for path, item := range d.Paths {
+		for method, op := range item {
+			visit(path, strings.ToUpper(method), op)
+		}
+	}
+}
+
+// Ensure the committed document is the one that the declarations say, byte for byte, every time it is made.
+func TestDocumentIsGenerated(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("source.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := openapi.ParseSource(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		want, err := openapi.Build(functions.Operations(nil), source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(text(t))); diff != "" {
+			t.Fatalf("run go run ./scripts/gen\n%s", diff)
+		}
+	}
+	if bytes.Contains(text(t), []byte(`\u00`)) {
+		t.Error("characters are escaped that people could read")
+	}
+}
+
+// Ensure the operations of the service are those of the document, with the same path, verb and scope.
+func TestDocumentHasTheOperations(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, op := range functions.Operations(nil) {
+		want = append(want, fmt.Sprintf("%s %s %s %s", op.ID, op.Method, op.Path, op.Scope))
+	}
+	d := read(t)
+	d.operations(func(path, method string, op operation) {
+		got = append(got, fmt.Sprintf("%s %s %s %s", op.OperationID, method, path, op.Scope))
+		if op.Summary == "" || len(op.Tags) != 1 || strings.HasPrefix(op.Description, "Needs the scope") {
+			t.Errorf("%s says too little of itself", op.OperationID)
+		}
+	})
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var areas, tags []string
+	for _, a := range functions.All() {
+		areas = append(areas, a.Name)
+	}
+	for _, tag := range d.Tags {
+		tags = append(tags, tag.Name)
+	}
+	if diff := cmp.Diff(areas, tags); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Ensure the document agrees with the table of operations that was typed by hand from the specification.
+func TestDocumentIsTheSpecification(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	table, err := os.ReadFile("../testdata/operations.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(table)) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || len(row) < 6 {
+			continue
+		}
+		rows++
+		op, ok := d.Paths["/v1"+row[2]][strings.ToLower(row[1])]
+		if !ok {
+			t.Errorf("no %s %s", row[1], row[2])
+			continue
+		}
+		got := []string{op.OperationID, row[1], row[2], op.Scope, spellQuery(op), spellBody(t, op)}
+		if diff := cmp.Diff(row, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if rows < 35 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+func spellQuery(op operation) string {
+	var out []string
+	for _, p := range op.Parameters {
+		if p.In == "query" && p.Name != "cursor" {
+			out = append(out, spell(p.Name, p.Schema, p.Required))
+		}
+	}
+	return join(out)
+}
+
+func spellBody(t *testing.T, op operation) string {
+	t.Helper()
+	if op.RequestBody == nil {
+		return "-"
+	}
+	var schema struct {
+		Properties map[string]field
+		Required   []string
+		Additional any `json:"additionalProperties"`
+	}
+	raw := op.RequestBody.Content["application/json"].Schema
+	if err := json.Unmarshal(raw, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if schema.Additional != false {
+		t.Errorf("%s takes other properties", op.OperationID)
+	}
+	var out []string
+	for _, name := range propertyNames(t, raw) {
+		out = append(out, spell(name, schema.Properties[name], slices.Contains(schema.Required, name)))
+	}
+	return join(out)
+}
+
+func spell(name string, f field, required bool) string {
+	kind := fmt.Sprint(f.Type)
+	if f.Enum != nil {
+		var values []string
+		for _, v := range f.Enum {
+			values = append(values, fmt.Sprint(v))
+		}
+		kind = strings.Join(values, "|")
+	}
+	if required {
+		kind += "!"
+	}
+	if f.Default != nil {
+		kind += "=" + fmt.Sprint(f.Default)
+	}
+	return name + ":" + kind
+}
+
+func join(fields []string) string {
+	if fields == nil {
+		return "-"
+	}
+	return strings.Join(fields, " ")
+}
+
+// propertyNames returns the names of a schema's properties in the order of the text.
+func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
+	t.Helper()
+	var parts struct{ Properties json.RawMessage }
+	if err := json.Unmarshal(schema, &parts); err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(parts.Properties))
+	if _, err := d.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, name.(string))
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// Ensure every operation documents its success and all the refusals that it can answer with, each with its headers.
+func TestDocumentHasTheAnswers(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	conflicts := []string{"create_plan_item", "publish_plan_board", "update_feedback_reply", "update_broadcast_post", "delete_broadcast_post"}
+	d.operations(func(_, _ string, op operation) {
+		want := []string{"200", "400", "401", "403", "404", "429"}
+		if slices.Contains(conflicts, op.OperationID) {
+			want = append(want, "409")
+		}
+		if op.RequestBody != nil {
+			want = append(want, "413")
+		}
+		if slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "If-Match" }) {
+			want = append(want, "412")
+		}
+		var got []string
+		for status, r := range op.Responses {
+			got = append(got, status)
+			if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+				r = d.Components.Responses[name]
+			}
+			for _, h := range []string{"Service-Version", "Service-Request-Id"} {
+				if r.Headers[h] == nil {
+					t.Errorf("%s %s has no %s", op.OperationID, status, h)
+				}
+			}
+			if (status == "429") != (r.Headers["Retry-After"] != nil) || (status == "401") != (r.Headers["WWW-Authenticate"] != nil) {
+				t.Errorf("%s %s: %v", op.OperationID, status, r.Headers)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", op.OperationID, diff)
+		}
+		list := strings.HasPrefix(op.OperationID, "list_")
+		if h := op.Responses["200"].Headers; (h["Link"] != nil) != list || (h["Service-Has-More"] != nil) != list || h["RateLimit-Remaining"] == nil {
+			t.Errorf("%s: %v", op.OperationID, h)
+		}
+	})
+	for _, id := range []string{"preview", "publish"} {
+		path := "/v1/companies/{companyId}/plan/boards/{boardId}/publish"
+		if id == "preview" {
+			path += "/preview"
+		}
+		if d.Paths[path]["post"].Responses["200"].Headers["ETag"] == nil {
+			t.Errorf("%s has no ETag", id)
+		}
+	}
+}
+
+// Ensure every schema compiles, every record in it is closed with all fields required, and every example is one of its
+// schema, formats included.
+func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
+	d, compile := read(t), compiler(t)
+	for name, raw := range d.Components.Schemas {
+		var s struct {
+			Required   []string
+			Additional any `json:"additionalProperties"`
+		}
+		if err := json.Unmarshal(raw, &s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Additional != false || !slices.Equal(s.Required, propertyNames(t, raw)) {
+			t.Errorf("%s is open, or has optional fields", name)
+		}
+		compile("/components/schemas/" + name)
+	}
+	examples := 0
+	check := func(pointer string, example json.RawMessage) {
+		t.Helper()
+		examples++
+		value, err := judge.UnmarshalJSON(bytes.NewReader(example))
+		if err != nil {
+			t.Errorf("%s: %v in %q", pointer, err, example)
+			return
+		}
+		if err := compile(pointer).Validate(value); err != nil {
+			t.Errorf("%s: %v", pointer, err)
+		}
+	}
+	const content = "/content/application~1json/schema"
+	d.operations(func(path, method string, op operation) {
+		base := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/" + strings.ToLower(method)
+		check(base+"/responses/200"+content, op.Responses["200"].Content["application/json"].Example)
+		if op.RequestBody != nil {
+			check(base+"/requestBody"+content, op.RequestBody.Content["application/json"].Example)
+		}
+	})
+	for name, r := range d.Components.Responses {
+		check("/components/responses/"+name+content, r.Content["application/json"].Example)
+	}
+	for name, h := range d.Components.Headers {
+		check("/components/headers/"+name+"/schema", h.Example)
+	}
+	if examples < 60 {
+		t.Errorf("%d examples", examples)
+	}
+}
+
+// compiler compiles parts of the document, by their JSON pointers.
+func compiler(t *testing.T) func(pointer string) *judge.Schema {
+	t.Helper()
+	value, err := judge.UnmarshalJSON(bytes.NewReader(text(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := judge.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("openapi.json", value); err != nil {
+		t.Fatal(err)
+	}
+	return func(pointer string) *judge.Schema {
+		s, err := c.Compile("openapi.json#" + (&url.URL{Path: pointer}).EscapedPath())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}

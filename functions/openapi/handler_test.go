@@ -1,0 +1,131 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/openapi"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
+)
+
+func send(t *testing.T, method, target string, header ...string) *http.Response {
+	t.Helper()
+	h := gateway.Local(openapi.Handler(func(prefix string) string { return prefix + "_1" }))
+	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	var out strings.Builder
+	if _, err := io.Copy(&out, r.Body); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// Ensure the document is served as it is committed, to anybody, and can be cached for an hour.
+func TestServesTheDocument(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := send(t, "GET", "/openapi.json")
+	if r.StatusCode != 200 || body(t, r) != string(want) {
+		t.Errorf("%d, or another document", r.StatusCode)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Cache-Control": "public, max-age=3600", "Service-Version": api.CurrentVersion, "Service-Request-Id": "req_1",
+	} {
+		if got := r.Header.Get(name); got != value {
+			t.Errorf("%s is %q, want %q", name, got, value)
+		}
+	}
+	head := send(t, "HEAD", "/openapi.json")
+	if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("ETag") != r.Header.Get("ETag") {
+		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
+	}
+}
+
+// Ensure a caller that has the document gets it only once it has changed.
+func TestNotModified(t *testing.T) {
+	t.Parallel()
+	tag := send(t, "GET", "/openapi.json").Header.Get("ETag")
+	if len(tag) < 10 || tag[0] != '"' {
+		t.Fatalf("ETag %q", tag)
+	}
+	for value, want := range map[string]int{
+		tag: 304, "W/" + tag: 304, "*": 304, `"a", ` + tag: 304, `"a"`: 200, strings.Trim(tag, `"`): 200, "": 200,
+	} {
+		r := send(t, "GET", "/openapi.json", "If-None-Match", value)
+		if r.StatusCode != want || r.Header.Get("ETag") != tag || r.Header.Get("Service-Version") == "" || r.Header.Get("Cache-Control") == "" {
+			t.Errorf("If-None-Match %s: %d %v", value, r.StatusCode, r.Header)
+		}
+		if want == 304 && body(t, r) != "" {
+			t.Errorf("If-None-Match %s: a body", value)
+		}
+	}
+	if r := send(t, "GET", "/openapi.json", "If-None-Match", `"a"`, "If-None-Match", tag); r.StatusCode != 304 {
+		t.Errorf("two headers: %d", r.StatusCode)
+	}
+}
+
+// Ensure everything else is refused in the envelope.
+func TestRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method, path, code string
+		status             int
+	}{
+		{"POST", "/openapi.json", "method_not_allowed", 405},
+		{"OPTIONS", "/openapi.json", "method_not_allowed", 405},
+		{"DELETE", "/openapi.json", "method_not_allowed", 405},
+		{"GET", "/openapi.json/", "not_found", 404},
+		{"GET", "/%6fpenapi.json", "not_found", 404},
+		{"GET", "/", "not_found", 404},
+	} {
+		r := send(t, c.method, c.path)
+		var envelope struct {
+			Errors []struct{ Code, Message string }
+		}
+		if err := json.Unmarshal([]byte(body(t, r)), &envelope); err != nil {
+			t.Errorf("%s %s: %v", c.method, c.path, err)
+			continue
+		}
+		if r.StatusCode != c.status || len(envelope.Errors) != 1 || envelope.Errors[0].Code != c.code || envelope.Errors[0].Message == "" {
+			t.Errorf("%s %s: %d %v", c.method, c.path, r.StatusCode, envelope)
+		}
+		if (r.Header.Get("Allow") == "GET, HEAD") != (c.status == 405) || r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Service-Version") == "" {
+			t.Errorf("%s %s: %v", c.method, c.path, r.Header)
+		}
+	}
+}
+
+// Ensure the function starts fast: it links neither the SDK nor the areas that need one.
+func TestFunctionLinksNoTable(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./lambda").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dependency := range strings.Lines(string(out)) {
+		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol"} {
+			if strings.HasPrefix(dependency, banned) {
+				t.Errorf("links %s", dependency)
+			}
+		}
+	}
+}

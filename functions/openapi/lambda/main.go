@@ -1,0 +1,13 @@
+// Command lambda is the Lambda function of the OpenAPI document.
+package main
+
+import (
+	"crypto/rand"
+	"time"
+
+	"growthworkspace/functions/openapi"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/id"
+)
+
+func main() { gateway.Start(openapi.Handler(id.NewGenerator(time.Now, rand.Reader))) }

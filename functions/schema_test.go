@@ -1,0 +1,67 @@
+package functions_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	judge "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/jsonschema"
+)
+
+// Ensure what operations answer, and what they take, is what their published schemas describe, formats included.
+func TestAnswersAreOfTheirSchemas(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, op := range functions.Operations(nil) {
+		arguments, err := json.Marshal(arguments[op.ID])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values map[string]any
+		if err := json.Unmarshal(arguments, &values); err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(t, jsonschema.Input(op), string(arguments)); err != nil {
+			t.Errorf("%s takes %s: %v", op.ID, arguments, err)
+		}
+		r := s.Call(t, key, op.ID, values)
+		if r.Status != 200 {
+			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+			continue
+		}
+		if err := validate(t, jsonschema.Output(op), r.Body); err != nil {
+			t.Errorf("%s answers %s: %v", op.ID, r.Body, err)
+		}
+	}
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	schema, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := judge.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := judge.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", value); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance, err := judge.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled.Validate(instance)
+}

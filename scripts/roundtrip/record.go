@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// record is a record as JSON has it. Absent and null are the same.
+type record map[string]any
+
+// canonical spells what a record says: without nulls, without the company, which is another one after each import, and
+// without what the service derives from the rest.
+func (r record) canonical(typeName string, leave ...string) string {
+	c := maps.Clone(r)
+	leave = append(leave, "companyId")
+	switch typeName {
+	case "company":
+		leave = append(leave, "id")
+	case "metric-point":
+		leave = append(leave, "seriesId", "pointKey")
+	}
+	maps.DeleteFunc(c, func(name string, value any) bool { return value == nil || slices.Contains(leave, name) })
+	text, err := json.Marshal(c) // sorts the keys
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	return string(text)
+}
+
+// identity is what a record is known by.
+func (r record) identity(typeName string) string {
+	switch typeName {
+	case "company", "brand-kit":
+		return typeName
+	case "snapshot":
+		return r.text("boardId")
+	case "metric-point":
+		dims, _ := json.Marshal(r["dims"]) // it came from JSON
+		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")
+	}
+	return r.text("id")
+}
+
+// text is a field that is a string; empty when it is null.
+func (r record) text(name string) string {
+	s, _ := r[name].(string)
+	return s
+}
+
+// company is all of its records, by type. The order of the types is that of the first record of each.
+type company struct {
+	types   []string
+	records map[string][]record
+
+	ideasWithPosts int // the first ideas have posts; each is read with all combinations of the other filters
+}
+
+func (c *company) total() (n int) {
+	for _, records := range c.records {
+		n += len(records)
+	}
+	return n
+}
+
+// add adds a record, as it reads after a trip through JSON: a number is a float64.
+func (c *company) add(typeName string, r record) {
+	text, err := json.Marshal(r)
+	var plain record
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
+	if err != nil {
+		panic(err) // the generator made something that is no JSON
+	}
+	if c.records[typeName] == nil {
+		c.types = append(c.types, typeName)
+	}
+	c.records[typeName] = append(c.records[typeName], plain)
+}
+
+// write writes an import file. Types are mixed, and some come before those that they refer to: the order of a file
+// means nothing.
+func (c *company) write(file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	e := json.NewEncoder(w)
+	types := slices.Clone(c.types)
+	slices.Reverse(types)
+	for n, left := 0, true; left; n++ {
+		left = false
+		for _, t := range types {
+			if n < len(c.records[t]) {
+				left = true
+				err = errors.Join(err, e.Encode(map[string]any{"record": c.records[t][n], "type": t}))
+			}
+		}
+	}
+	return errors.Join(err, w.Flush(), f.Close())
+}
+
+// compare compares an export with what was generated.
+func (c *company) compare(file string) error {
+	want := map[string]string{}
+	for typeName, records := range c.records {
+		for _, r := range records {
+			want[typeName+" "+r.identity(typeName)] = r.canonical(typeName)
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var differences []string
+	for d := json.NewDecoder(bufio.NewReaderSize(f, 1<<20)); len(differences) < 10; {
+		var line struct {
+			Type   string
+			Record record
+		}
+		err := d.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read the export: %w", err)
+		}
+		key, got := line.Type+" "+line.Record.identity(line.Type), line.Record.canonical(line.Type)
+		expected, known := want[key]
+		delete(want, key)
+		switch {
+		case !known:
+			differences = append(differences, "exported twice, or never imported: "+key)
+		case got != expected:
+			differences = append(differences, fmt.Sprintf("%s:\n  imported %s\n  exported %s", key, expected, got))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if len(differences) >= 10 {
+			break
+		}
+		differences = append(differences, "not exported: "+key)
+	}
+	if len(differences) > 0 {
+		return fmt.Errorf("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
+	}
+	return nil
+}

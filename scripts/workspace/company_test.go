@@ -1,0 +1,51 @@
+package main
+
+import (
+	"testing"
+)
+
+func TestCompanies(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 0 {
+		t.Error(items)
+	}
+	first := answer(t, data, "", "company", "create", "--name", "First & Co")
+	second := answer(t, data, "", "company", "create", "--name", "Second")
+	id, _ := first["companyId"].(string)
+	if first["name"] != "First & Co" || first["createdAt"] == nil || first["id"] != id {
+		t.Error(first)
+	}
+	items := answer(t, data, "", "company", "list")["items"].([]any)
+	if len(items) != 2 || items[0].(map[string]any)["id"] != id || items[1].(map[string]any)["id"] != second["companyId"] {
+		t.Error(items)
+	}
+	suspended := answer(t, data, "", "company", "suspend", id)
+	if suspended["companyId"] != id || suspended["suspendedAt"] == nil || suspended["keys"] != 0.0 {
+		t.Error(suspended)
+	}
+	items = answer(t, data, "", "company", "list")["items"].([]any)
+	if items[0].(map[string]any)["suspendedAt"] != suspended["suspendedAt"] || items[1].(map[string]any)["suspendedAt"] != nil {
+		t.Error(items)
+	}
+	if resumed := answer(t, data, "", "company", "resume", id); resumed["suspendedAt"] != nil {
+		t.Error(resumed)
+	}
+	r := call(t, "", "company", "list", "--data", data)
+	want(t, r.out, "SUSPENDED", "First & Co", id)
+}
+
+// Ensure every command names a company that does not exist.
+func TestUnknownCompany(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	for _, id := range []string{"co_nobody", "nonsense", "co_x#company"} {
+		for _, args := range [][]string{
+			{"company", "suspend", id}, {"company", "resume", id}, {"export", "--company", id}, {"import", "--company", id, "-"},
+			{"key", "issue", "--scopes", "all", "--company", id}, {"key", "list", "--company", id}, {"key", "rotate", "key_1", "--company", id},
+			{"key", "revoke", "key_1", "--company", id}, {"key", "quota", "key_1", "--class", "read", "--limit", "1", "--company", id},
+		} {
+			want(t, refusal(t, 1, "", append(args, "--data", data)...), "no company \""+id+"\"", "workspace company list")
+		}
+	}
+}

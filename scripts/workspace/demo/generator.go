@@ -1,0 +1,84 @@
+package demo
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/timestamp"
+)
+
+// generator collects the records. Its random numbers come from a fixed seed.
+type generator struct {
+	now    time.Time
+	today  time.Time // its first moment
+	random *rand.Rand
+	lines  []Line
+	count  map[string]uint64
+}
+
+func newGenerator(now time.Time) *generator {
+	now = now.UTC().Truncate(time.Second)
+	return &generator{
+		now: now, today: now.Truncate(24 * time.Hour),
+		random: rand.New(rand.NewPCG(20260811, 42)), // believable data, no secrets
+		count:  map[string]uint64{},
+	}
+}
+
+// idBytes returns the value of the n-th id of a prefix: ids of one prefix sort as they were made, as real ones do.
+func idBytes(prefix string, n uint64) [16]byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "growthworkspace demo %s %d", prefix, n))
+	const epoch = 1_767_225_600_000 // the start of 2026, in milliseconds
+	binary.BigEndian.PutUint64(sum[:8], (epoch+n)<<16|uint64(sum[6])<<8|uint64(sum[7]))
+	return [16]byte(sum[:16])
+}
+
+func (g *generator) id(prefix string) string {
+	if prefix == id.Company {
+		return CompanyID
+	}
+	g.count[prefix]++
+	return id.FromBytes(prefix, idBytes(prefix, g.count[prefix]))
+}
+
+// add adds a record and returns its id, if it has one.
+func (g *generator) add(typeName, prefix string, record Record) string {
+	if prefix != "" {
+		record["id"] = g.id(prefix)
+	}
+	g.lines = append(g.lines, Line{typeName, record})
+	s, _ := record["id"].(string)
+	return s
+}
+
+// ago is a moment some days before now, at some time of that day; negative days are in the future. It is never between
+// now and the end of today, so that what has happened has happened.
+func (g *generator) ago(days float64) time.Time {
+	jitter := time.Duration(g.random.IntN(3600)) * time.Second
+	t := g.now.Add(-time.Duration(days * 24 * float64(time.Hour)))
+	if days > 0 {
+		return t.Add(-jitter)
+	}
+	return t.Add(jitter)
+}
+
+// at spells a time as records have it.
+func at(t time.Time) string { return timestamp.Format(t) }
+
+// stamped sets createdAt and, never before it, updatedAt.
+func stamped(record Record, created, updated time.Time) Record {
+	if updated.Before(created) {
+		updated = created
+	}
+	record["createdAt"], record["updatedAt"] = at(created), at(updated)
+	return record
+}
+
+func pick[T any](g *generator, values []T) T { return values[g.random.IntN(len(values))] }
+
+// chance is true with a probability of percent.
+func (g *generator) chance(percent int) bool { return g.random.IntN(100) < percent }

@@ -1,0 +1,135 @@
+package demo
+
+import (
+	"math"
+	"time"
+
+	"growthworkspace/shared/id"
+)
+
+const (
+	historyDays   = 120
+	historyWeeks  = 26
+	historyMonths = 12
+)
+
+// definition is a metric, and how its values run: base on the last day, growth a day, spread around it.
+type definition struct {
+	record               Record
+	base, growth, spread float64
+	decimals             int
+	grains               string // d, w, m: those with points
+	dim                  string
+	shares               map[string]float64
+	names                []string // of the shares, in order
+	currency             string
+}
+
+var countries = definition{dim: "country", names: []string{"de", "pt", "gb", "us"}, shares: map[string]float64{"de": .24, "pt": .12, "gb": .2, "us": .44}}
+
+var plans = definition{dim: "plan", names: []string{"solo", "team", "estate"}, shares: map[string]float64{"solo": .3, "team": .5, "estate": .2}}
+
+func metric(key, name, unit, aggregation, polarity, kind, description string, more Record) Record {
+	record := Record{"key": key, "name": name, "unit": unit, "aggregation": aggregation, "polarity": polarity, "kind": kind, "description": description, "source": "product database", "needsReview": false}
+	for k, v := range more {
+		record[k] = v
+	}
+	return record
+}
+
+func definitions() []definition {
+	return []definition{
+		{record: metric("growth.signups", "Sign-ups", "count", "sum", "up_is_good", "measured", "Teams that made their first notebook.", Record{"dimensions": []string{"country"}}), base: 34, growth: .004, spread: .25, grains: "dwm", dim: countries.dim, names: countries.names, shares: countries.shares},
+		{record: metric("growth.activations", "Activations", "count", "sum", "up_is_good", "measured", "Teams that wrote ten notes in their first week.", nil), base: 19, growth: .005, spread: .3, grains: "dw"},
+		{record: metric("growth.activation_rate", "Activation rate", "ratio", "none", "up_is_good", "derived", "Activations per sign-up.", Record{"formula": "growth.activations / growth.signups", "source": nil})},
+		{record: metric("revenue.mrr", "Monthly recurring revenue", "currency_minor", "last", "up_is_good", "measured", "At the end of the day, in US cents; baseValue in euro cents.", nil), base: 4_816_000, growth: .0022, spread: .004, grains: "dm", currency: "USD"},
+		{record: metric("revenue.new_by_plan", "New revenue by plan", "currency_minor", "sum", "up_is_good", "split", "New subscriptions, split by plan.", Record{"dimensions": []string{"plan"}}), base: 71_000, growth: .003, spread: .35, grains: "d", dim: plans.dim, names: plans.names, shares: plans.shares, currency: "EUR"},
+		{record: metric("revenue.refunds", "Refunds", "currency_minor", "sum", "down_is_good", "measured", "Money given back.", Record{"source": "payments"}), base: 2_400, growth: -.003, spread: .8, grains: "dm", currency: "EUR"},
+		{record: metric("product.daily_active", "Active people", "count", "avg", "up_is_good", "measured", "People who wrote or read a note on the day.", nil), base: 8_140, growth: .002, spread: .06, grains: "dw"},
+		{record: metric("product.sync_time", "Sync time", "duration_ms", "avg", "down_is_good", "measured", "Median of the day, on phones.", Record{"source": "telemetry"}), base: 940, growth: -.005, spread: .12, grains: "d"},
+		{record: metric("product.storage", "Stored notes", "bytes", "last", "neutral", "measured", "All notebooks with their pictures.", Record{"source": "telemetry"}), base: 6.1e12, growth: .0035, spread: .002, grains: "wm"},
+		{record: metric("support.first_reply", "First reply", "duration_ms", "avg", "down_is_good", "measured", "Median time to a person's first answer.", Record{"source": "helpdesk"}), base: 7_900_000, growth: -.001, spread: .3, grains: "d"},
+		{record: metric("store.rating", "Store rating", "score", "avg", "up_is_good", "measured", "Mean of the day's reviews in both stores.", Record{"source": "stores"}), base: 4.5, growth: .0005, spread: .08, decimals: 1, grains: "dw"},
+		{record: Record{"key": "custom.widget_pins", "needsReview": true, "source": "push"}, base: 120, growth: .01, spread: .4, grains: "d"},
+		{record: Record{"key": "custom.trail_exports", "needsReview": true, "source": "push"}, base: 9, growth: 0, spread: .9, grains: "d"},
+	}
+}
+
+func (g *generator) metrics() {
+	for n, d := range definitions() {
+		age := float64(360 - 10*n)
+		if d.record["needsReview"] == true {
+			age = float64(6 - n%3)
+		}
+		g.add("metric-definition", id.MetricDefinition, stamped(d.record, g.ago(age), g.ago(age/2)))
+		days := historyDays
+		if d.record["needsReview"] == true {
+			days = 5
+		}
+		for _, grain := range d.grains {
+			switch grain {
+			case 'd':
+				for i := range days {
+					g.bucket(d, "day", g.today.AddDate(0, 0, i-days+1), days-1-i, 1)
+				}
+			case 'w':
+				monday := g.today.AddDate(0, 0, -(int(g.today.Weekday())+6)%7)
+				for i := range historyWeeks {
+					g.bucket(d, "week", monday.AddDate(0, 0, 7*(i-historyWeeks)), 7*(historyWeeks-i), 7)
+				}
+			case 'm':
+				first := g.today.AddDate(0, 0, 1-g.today.Day())
+				for i := range historyMonths {
+					g.bucket(d, "month", first.AddDate(0, i-historyMonths, 0), 30*(historyMonths-i), 30)
+				}
+			}
+		}
+	}
+}
+
+// usdInEUR is what a dollar was worth in the demo company's books.
+const usdInEUR = 0.92
+
+// bucket adds the points of one bucket, some days ago: one, or one for each value of the dimension.
+func (g *generator) bucket(d definition, grain string, start time.Time, daysAgo, length int) {
+	value := d.base * math.Pow(1+d.growth, -float64(daysAgo)) * (1 + d.spread*(2*g.random.Float64()-1))
+	if d.record["aggregation"] == "sum" {
+		value *= float64(length)
+		if grain == "day" && (start.Weekday() == time.Saturday || start.Weekday() == time.Sunday) {
+			value *= .6 // the week has its rhythm
+		}
+	}
+	if d.dim == "" || grain != "day" {
+		g.point(d, grain, start, nil, value)
+		return
+	}
+	for _, name := range d.names {
+		g.point(d, grain, start, Record{d.dim: name}, value*d.shares[name])
+	}
+}
+
+func (g *generator) point(d definition, grain string, start time.Time, dims Record, value float64) {
+	scale := math.Pow(10, float64(d.decimals))
+	value = math.Round(value*scale) / scale
+	if d.decimals > 0 {
+		value = min(value, 5)
+	}
+	ingested := start.Add(26*time.Hour + 11*time.Minute)
+	if ingested.After(g.now) {
+		ingested = g.now
+	}
+	record := Record{
+		"metricKey": d.record["key"], "grain": grain, "ts": at(start), "value": value,
+		"source": d.record["source"], "ingestedAt": at(ingested),
+	}
+	if dims != nil {
+		record["dims"] = dims
+	}
+	if d.currency != "" {
+		record["currency"], record["baseValue"] = d.currency, value
+		if d.currency == "USD" {
+			record["baseValue"] = math.Round(value * usdInEUR)
+		}
+	}
+	g.add("metric-point", "", record)
+}

@@ -1,0 +1,89 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/id"
+)
+
+// The boards, in the order in which they are made.
+const (
+	boardPublic = iota
+	boardInternal
+)
+
+type item struct {
+	slug, title, summary, column, status, target string
+	categories                                   []string
+}
+
+// items are those of each board. The first and the sixth of the public board change after its publish.
+var items = [][]item{
+	boardPublic: {
+		{"offline-maps", "Maps that work without a signal", "Download the sheet you need before you leave; notes stick to places.", "now", "published", "This quarter", []string{"offline", "maps"}},
+		{"glove-mode", "Glove mode", "Larger targets and a pen that ignores rain.", "now", "published", "This quarter", []string{"writing"}},
+		{"shared-notebooks", "Shared notebooks with roles", "Who may read, who may write, who may invite.", "next", "published", "Next quarter", []string{"teams"}},
+		{"voice-notes", "Voice notes that become text", "On the phone, so nothing leaves it.", "next", "published", "Next quarter", []string{"writing", "offline"}},
+		{"photo-scale", "A scale on photographs", "Put a ruler beside what you photograph, and measure later.", "later", "published", "Later", []string{"photos"}},
+		{"wear-widget", "Notes from the wrist", "Two taps to a dictated note.", "later", "in_review", "", []string{"writing"}},
+		{"calendar-link", "Days on a calendar", "See what you wrote on a day where you plan your days.", "later", "draft", "", nil},
+		{"pdf-export", "Export to PDF", "A notebook as one file, pictures included.", "done", "published", "Shipped", []string{"export"}},
+		{"dark-theme", "Dark theme", "For tents, and for night shifts.", "done", "archived", "Shipped", []string{"reading"}},
+	},
+	boardInternal: {
+		{"billing-retries", "Retry failed payments", "Three times over ten days, then a letter.", "now", "in_review", "Sprint 18", []string{"billing"}},
+		{"sync-protocol-3", "Sync protocol 3", "Half the bytes, and it survives a change of clocks.", "now", "draft", "Sprint 19", []string{"sync"}},
+		{"crash-report-consent", "Ask before crash reports", "", "next", "draft", "", []string{"privacy"}},
+		{"import-legacy", "Import from paper", "Photograph a page, get a note.", "next", "draft", "", []string{"import"}},
+		{"drop-old-tablets", "End support for old tablets", "With a year's notice.", "later", "archived", "", []string{"platform"}},
+	},
+}
+
+func (g *generator) roadmap() {
+	g.add("board", id.Board, stamped(Record{
+		"name": "Public roadmap", "publicKey": "pk_demo_public_roadmap", "allowedOrigins": []string{website}, "active": true,
+	}, g.ago(320), g.ago(320)))
+	g.add("board", id.Board, stamped(Record{
+		"name": "Team board", "publicKey": "pk_demo_team_board", "allowedOrigins": []string{}, "active": true,
+	}, g.ago(250), g.ago(250)))
+	for b, list := range items {
+		for n, i := range list {
+			record := Record{
+				"roadmapId": ref(id.Board, b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
+				"sortOrder": (n + 1) * 10,
+			}
+			if i.summary != "" {
+				record["summary"] = i.summary
+			}
+			if i.target != "" {
+				record["targetLabel"] = i.target
+			}
+			if i.categories != nil {
+				record["categoryIds"] = i.categories
+			}
+			age := float64(240 - 14*n - 3*b)
+			g.add("item", id.Item, stamped(record, g.ago(age), g.ago(age/2)))
+		}
+	}
+}
+
+// publish makes the public board public, and then edits it: a preview has something to show.
+func publish(ctx context.Context, s plan.Store) error {
+	anything := func(string) error { return nil }
+	if _, err := s.Publish(ctx, CompanyID, ref(id.Board, boardPublic), anything); err != nil {
+		return fmt.Errorf("publish the board: %w", err)
+	}
+	_, err := s.ModifyItem(ctx, CompanyID, ref(id.Item, 0), func(i *plan.Item) { i.Title = "Offline maps, with your notes on them" })
+	if err == nil {
+		_, err = s.ModifyItem(ctx, CompanyID, ref(id.Item, 5), func(i *plan.Item) {
+			status := plan.StatusPublished
+			i.Status = &status
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("edit the published board: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/demo"
+)
+
+// Ensure export, import and export again of a company with records of every type are one and the same.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	s := serve(t, data)
+	first := exportOf(t, data, s.CompanyID)
+	for _, kind := range functions.Transfers(nil) {
+		if !strings.Contains(first, `{"type":"`+kind.Name+`"`) {
+			t.Errorf("the demo company has no %s", kind.Name)
+		}
+	}
+	id := newCompany(t, data)
+	answer(t, data, first, "import", "--company", id, "-")
+	if second := exportOf(t, data, id); second != first {
+		for i, line := range strings.Split(first, "\n") {
+			if other := strings.Split(second, "\n"); i >= len(other) || other[i] != line {
+				t.Fatalf("line %d differs: %s", i+1, line)
+			}
+		}
+		t.Fatal("the second export has more lines")
+	}
+	// The board is as published as it was: the same preview, and the same items are live.
+	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
+	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
+	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")
+	if a, b := boards["items"].([]any)[0].(map[string]any), again["items"].([]any)[0].(map[string]any); a["publishedVersion"] != 1.0 || b["publishedVersion"] != 1.0 {
+		t.Error(a, b)
+	}
+}
+
+// Ensure an export to a file leaves either the whole file or none, readable by its owner alone.
+func TestExportToFile(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	file := filepath.Join(t.TempDir(), "out.jsonl")
+	got := answer(t, data, "", "export", "--company", id, file)
+	if got["file"] != file || got["exported"].(map[string]any)["company"] != 1.0 {
+		t.Error(got)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(text), `{"type":"company","record":{`) {
+		t.Errorf("%s %v", text, err)
+	}
+	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
+		t.Error(st, err)
+	}
+	missing := filepath.Join(t.TempDir(), "no", "out.jsonl")
+	want(t, refusal(t, 1, "", "export", "--company", id, missing, "--data", data), "make the file of the export")
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(entries) != 1 {
+		t.Error(entries, err)
+	}
+	// Without a file the records are the output, and the summary is beside it.
+	r := call(t, "", "export", "--company", id, "--json", "--data", data)
+	var summary map[string]any
+	if r.out != string(text) || json.Unmarshal([]byte(r.err), &summary) != nil || summary["file"] != nil {
+		t.Errorf("%q %q", r.out, r.err)
+	}
+	if demo.CompanyID == id {
+		t.Error("a new company has the demo company's id")
+	}
+}

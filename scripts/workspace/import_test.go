@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/shared/transfer"
+)
+
+const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
+
+// Ensure every bad line is named with its number and all that is wrong with it, and that nothing of the file is written.
+func TestBadLines(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	answer(t, data, goodLine, "import", "--company", id, "-")
+	before := exportOf(t, data, id)
+	text := refusal(t, 1, strings.Join([]string{
+		`{"type":"feedback","record":{"id":"fbk_2","externalId":"2"}}`,
+		``,
+		`{"type":"feedback","record":{"id":"fbk_3","externalId":"3","rating":"four","sentiment":"meh","extra":1}}`,
+		`not json`,
+		`{"type":"feedbak","record":{}}`,
+		`{"type":"post"}`,
+		`{"type":"post","record":{"id":"pst_1"},"comment":"x"}`,
+		`{"type":"post","record":{"id":"pst_1"}} {}`,
+		`{"type":"post","type":"post","record":{"id":"pst_1"}}`,
+		`["post"]`,
+		`{"type":"post","record":{"id":"pst_1"`,
+		`{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}}`,
+		`{"type":"item","record":{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"B"}}`,
+		`{"type":7,"record":{}}`,
+		`{"type":"company","record":{"id":"fbk_1"`,
+	}, "\n"), "import", "--company", id, "-", "--data", data)
+	want(t, text,
+		"line 3: feedback: record.rating: must be a number", "line 3: feedback: record.sentiment: must be one of positive, neutral, negative",
+		"line 3: feedback: record.extra: unknown property", "line 4: is not a JSON object such as", `line 5: type: "feedbak" is unknown; must be one of company, board`,
+		"line 6: post: record: is required", `line 7: post: "comment": unknown property`, "line 8: post: has something after",
+		`line 9: post: "type" is there twice`, "line 10: is not a JSON object", "line 11: post: is not JSON", "line 13: item: ", "line 12",
+		"line 14: type: must be a string", "line 15: company: is not JSON", "nothing was written")
+	if strings.Contains(text, "line 1:") || strings.Contains(text, "line 2:") {
+		t.Error(text)
+	}
+	if after := exportOf(t, data, id); after != before {
+		t.Errorf("something was written:\n%s", after)
+	}
+}
+
+// Ensure no more than twenty lines are named.
+func TestManyBadLines(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	text := refusal(t, 1, strings.Repeat("bad\n", 500), "import", "--company", id, "-", "--data", data)
+	if n := strings.Count(text, "line "); n != badLinesMax {
+		t.Errorf("%d lines are named", n)
+	}
+	want(t, text, "there may be more")
+}
+
+// Ensure a record that contradicts a stored one is refused before anything is written.
+func TestVerifiedAgainstStored(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	item := func(id, slug string) string {
+		return fmt.Sprintf(`{"type":"item","record":{"id":%q,"roadmapId":"brd_1","slug":%q,"title":"A"}}`, id, slug)
+	}
+	answer(t, data, `{"type":"board","record":{"id":"brd_1"}}`+"\n"+item("itm_1", "a"), "import", "--company", id, "-")
+	text := refusal(t, 1, goodLine+"\n"+item("itm_2", "a"), "import", "--company", id, "-", "--data", data)
+	want(t, text, "line 2: item: record.slug: a is taken", "itm_1")
+	if after := exportOf(t, data, id); strings.Contains(after, "fbk_1") {
+		t.Error("something was written")
+	}
+	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // the same again is fine
+}
+
+// Ensure an import takes what it should: any order of types, long lines, a byte order mark, other line ends, files.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	file := filepath.Join(t.TempDir(), "records.jsonl")
+	long := strings.Repeat("finding ", 600_000)
+	text := "\ufeff" + `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}}` + "\r\n\r\n" +
+		`{"record":{"id":"brd_1","name":"B"},"type":"board"}` + "\r\n" +
+		`{"type":"audit","record":{"id":"aud_1","findings":["` + long + `"]}}` + "\n  \n" + goodLine
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := answer(t, data, "", "import", "--company", id, file)
+	imported := got["imported"].(map[string]any)
+	if len(imported) != 4 || imported["audit"] != 1.0 || imported["item"] != 1.0 || got["seconds"] == nil {
+		t.Error(got)
+	}
+	after := exportOf(t, data, id)
+	want(t, after, long, `"rating":4`, `"name":"B"`)
+	if !slices.IsSortedFunc(strings.Split(strings.TrimSpace(after), "\n"), func(a, b string) int { return order(t, a) - order(t, b) }) {
+		t.Error("the export is not in the order of the types")
+	}
+	again := answer(t, data, after, "import", "--company", id, "-")
+	if exportOf(t, data, id) != after || again["imported"].(map[string]any)["company"] != 1.0 {
+		t.Error("a second import changed something")
+	}
+	if empty := answer(t, data, "", "import", "--company", id, "-")["imported"].(map[string]any); len(empty) != 0 {
+		t.Error(empty)
+	}
+	want(t, refusal(t, 1, "", "import", "--company", id, filepath.Dir(file), "--data", data), "it is a folder")
+	want(t, refusal(t, 1, "", "import", "--company", id, file+"x", "--data", data), "no such file")
+}
+
+func order(t *testing.T, line string) int {
+	t.Helper()
+	for i, name := range typeNames() {
+		if strings.HasPrefix(line, `{"type":"`+name+`"`) {
+			return i
+		}
+	}
+	t.Fatalf("no type: %.80s", line)
+	return 0
+}
+
+// Ensure of two lines with one identity the last stays, however many are between them and in flight.
+func TestLastLineStays(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	var text strings.Builder
+	for round := range 5 {
+		for n := range 300 {
+			fmt.Fprintf(&text, `{"type":"feedback","record":{"id":"fbk_%d","externalId":"round %d"}}`+"\n", n, round)
+			fmt.Fprintf(&text, `{"type":"metric-point","record":{"metricKey":"a.b%d","ts":"2026-08-01T00:00:00Z","value":%d}}`+"\n", n%40, round*1000+n)
+		}
+	}
+	answer(t, data, text.String(), "import", "--company", id, "-")
+	after := exportOf(t, data, id)
+	if strings.Count(after, "round 4") != 300 || strings.Count(after, "round") != 300 {
+		t.Error("an earlier line stayed")
+	}
+	if n := strings.Count(after, `"value":42`); n != 40 { // 4260 to 4299, the last of each
+		t.Errorf("%d of 40 points are the last ones", n)
+	}
+}
+
+type counted struct {
+	ID string `json:"id"`
+}
+
+// Ensure an interrupt ends an import in order, and says how much is certainly written.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	stored := 0
+	kind := transfer.Define("counted", "", nil, func(ctx context.Context, _ string, records []counted) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if stored += len(records); stored > 1500 {
+			cancel()
+		}
+		return nil
+	}, nil)
+	s, err := newSpool([]transfer.Type{kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 20_000 {
+		if err := s.add(0, fmt.Appendf(nil, `{"id":"c_%d"}`, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := s.write(ctx, "co_1", &bar{})
+	if !errors.Is(err, context.Canceled) || written["counted"] != stored || stored > 1500+lanes*batchRecordsMax {
+		t.Error(written, stored, err)
+	}
+	s.remove()
+	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the spool is still there")
+	}
+
+	broken := transfer.Define("counted", "", nil, func(context.Context, string, []counted) error { return errors.New("no space") }, nil)
+	s, err = newSpool([]transfer.Type{broken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.remove()
+	if err := s.add(0, []byte(`{"id":"c_1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := s.write(t.Context(), "co_1", &bar{}); err == nil || len(written) != 0 {
+		t.Error(written, err)
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("x", lineBytesMax+1)
+	l := newLines(strings.NewReader("\n a \n" + huge + "\nb\n\n" + strings.Repeat("c", 3<<20)))
+	var got []string
+	for {
+		text, err := l.next()
+		if errors.Is(err, errLineTooLong) {
+			got = append(got, fmt.Sprintf("%d too long", l.number))
+			continue
+		}
+		if err != nil {
+			break
+		}
+		got = append(got, fmt.Sprintf("%d %s", l.number, bytes.Trim(text, "c")))
+	}
+	if want := []string{"2 a", "3 too long", "4 b", "6 "}; !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+)
+
+const defaultAddr = "127.0.0.1:8080"
+
+func (a *app) serveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the API on this machine", Args: takes(),
+		Long: `Serve the whole API on one port, over a local engine that speaks DynamoDB's protocol,
+until Ctrl-C. The first start installs the engine with npm, once, and makes a demo
+company full of records; its key is printed at each start.
+
+Keys are stored as hashes only, so the demo key is kept in a file that you alone can
+read: demo-key.json in the data folder. With --table or --endpoint there is no data
+folder; the file is then in your user's data folder, under a name of its own for each
+place. If the demo company is gone, it is made again.
+
+With --json the first line of output is {"baseUrl","mcpUrl","companyId","key"} and
+nothing follows; logs are JSON lines on standard error.`,
+		Example: `  workspace serve
+  workspace serve --addr 127.0.0.1:0 --data ./data --json
+  workspace serve --addr 0.0.0.0:8080`,
+	}
+	addr := cmd.Flags().String("addr", defaultAddr, "listen on this `host:port`; port 0 picks a free one")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
+			return misuse(cmd, "--addr: must be host:port, such as %s", defaultAddr)
+		}
+		err := a.serve(cmd.Context(), *addr)
+		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			return nil // ended by a signal before it served
+		}
+		return err
+	}
+	return cmd
+}
+
+// shutdownTimeout is how long requests may take to finish; it is longer than any may take.
+const shutdownTimeout = 15 * time.Second
+
+func (a *app) serve(ctx context.Context, addr string) (err error) {
+	// The port comes first: nothing is started or made when it cannot be had.
+	listener, err := listen(ctx, addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // again, where the server has not
+	s, err := a.open(ctx, serveTimeout)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := s.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	d, err := a.demo(ctx, s)
+	if err != nil {
+		return err
+	}
+	log := a.logger()
+	server := &http.Server{
+		Handler:           functions.Handler(s.table, log),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	if err := a.announce(s, d, baseURL(listener.Addr())); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	var dead <-chan struct{} // of an account: never
+	if s.engine != nil {
+		dead = s.engine.Done()
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-dead:
+		_ = server.Close() // without the engine no request can be answered
+		return fmt.Errorf("the engine is gone: %w", s.engine.Err())
+	case <-ctx.Done():
+	}
+	a.note("stopping")
+	// ctx has ended: what is left has its own deadline.
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(rest); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off: %w", err), server.Close())
+	}
+	return nil
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the address %s is taken: name another with --addr, such as --addr 127.0.0.1:0 for any free port", addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; name another address with --addr", addr, err)
+	}
+	return l, nil
+}
+
+// baseURL is where a client on this machine finds the service.
+func baseURL(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return "http://" + addr.String()
+	}
+	host := tcp.IP.String()
+	if tcp.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, fmt.Sprint(tcp.Port))
+}
+
+func (a *app) logger() *slog.Logger {
+	if a.json {
+		return slog.New(slog.NewJSONHandler(a.errOut, nil))
+	}
+	return slog.New(slog.NewTextHandler(a.errOut, nil))
+}
+
+type announcement struct {
+	BaseURL   string `json:"baseUrl"`
+	MCPURL    string `json:"mcpUrl"`
+	CompanyID string `json:"companyId"`
+	Key       string `json:"key"`
+}
+
+func (a *app) announce(s *session, d demoKey, base string) error {
+	return a.print(announcement{base, base + "/mcp", d.CompanyID, d.Key}, strings.TrimLeft(`
+engine    %s
+data      %s
+base URL  %s
+company   %s
+key       %s
+
+Try it in another terminal:
+
+  curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
+
+The key opens the demo company only. It is kept in
+%s, which you alone can read. Ctrl-C ends.
+`, "\n"), s.name(), s.target, base, d.CompanyID, d.Key, d.Key, base, d.CompanyID, d.file)
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+)
+
+// Ensure a restart keeps the key and the data, and that the key's file is for its owner alone.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	s := serve(t, data)
+	if s.MCPURL != s.BaseURL+"/mcp" || s.CompanyID != demo.CompanyID {
+		t.Error(s.announcement)
+	}
+	before := exportOf(t, data, s.CompanyID)
+	s.stop(t)
+	file := filepath.Join(data, "demo-key.json")
+	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
+		t.Error(st, err)
+	}
+	again := serve(t, data)
+	if again.Key != s.Key || again.CompanyID != s.CompanyID {
+		t.Error("another key or company after a restart")
+	}
+	if got, body := get(t, s.Key, again.BaseURL+"/v1/companies/"+s.CompanyID+"/feedback?replyStatus=needs_review"); got != 200 || len(body["items"].([]any)) == 0 {
+		t.Error(got, body)
+	}
+	if after := exportOf(t, data, s.CompanyID); after != before {
+		t.Error("the data changed with a restart")
+	}
+	again.stop(t)
+
+	// A key that no longer works is replaced, and the company is left alone.
+	for _, spoil := range []func(){
+		func() { _ = os.Remove(file) },
+		func() { _ = os.WriteFile(file, []byte("nonsense"), 0o600) },
+		func() {
+			items := answer(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any)
+			answer(t, data, "", "key", "revoke", items[len(items)-1].(map[string]any)["id"].(string), "--company", s.CompanyID)
+		},
+	} {
+		spoil()
+		fresh := serve(t, data)
+		if got, _ := get(t, fresh.Key, fresh.BaseURL+"/v1/companies"); got != 200 || fresh.Key == s.Key {
+			t.Error(got, "with a replaced key")
+		}
+		fresh.stop(t)
+	}
+	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 1 {
+		t.Error(items)
+	}
+}
+
+// Ensure two servers share a folder, whichever ends first.
+func TestTwoServers(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	first := serve(t, data)
+	second := serve(t, data)
+	if first.Key != second.Key {
+		t.Error("two keys for one folder")
+	}
+	first.stop(t)
+	if got, body := get(t, second.Key, second.BaseURL+"/v1/companies"); got != 200 {
+		t.Error(got, body)
+	}
+}
+
+func TestPortTaken(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	s := serve(t, data)
+	addr := s.BaseURL[len("http://"):]
+	want(t, refusal(t, 1, "", "serve", "--addr", addr, "--data", t.TempDir()), addr+" is taken", "--addr")
+}

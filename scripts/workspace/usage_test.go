@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Ensure wrong usage is said in one line that tells what to do, with exit code 2 and before anything is started.
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"srve", []string{`unknown command "srve"`, "did you mean serve?"}},
+		{"bananas", []string{`unknown command "bananas"`}},
+		{"key", []string{"name a command: issue, list, rotate, revoke, quota"}},
+		{"key isue --company co_1", []string{`unknown command "isue"`, "did you mean issue?"}},
+		{"company lst", []string{"did you mean list?"}},
+		{"serve --adr :0", []string{"unknown flag: --adr", "did you mean --addr?"}},
+		{"serve --addr 8080", []string{"--addr: must be host:port"}},
+		{"serve now", []string{`too many arguments, from "now" on`}},
+		{"company create", []string{"--name: must have 1 to 200 characters"}},
+		{"company suspend", []string{"name the ID"}},
+		{"key list", []string{"--company ID"}},
+		{"key issue --company co_1", []string{"--scopes: name all, or some of company:read"}},
+		{"key issue --company co_1 --scopes plan:read,plan:fly", []string{`no scope "plan:fly"`, "keys:write", "metrics:write"}},
+		{"key issue --company co_1 --scopes all --expires soon", []string{"--expires: must be a time from now such as 90d"}},
+		{"key issue --company co_1 --scopes all --expires 2001-01-01", []string{"2001-01-01 is not in the future"}},
+		{"key rotate key_1 --company co_1 --overlap 31d", []string{"--overlap: must be 0s to 30d"}},
+		{"key quota key_1 --company co_1 --class reed --limit 1", []string{"--class: must be one of read, write, publish, push"}},
+		{"key quota key_1 --company co_1 --class read", []string{"--limit: must be 0 to"}},
+		{"import --company co_1", []string{"name the FILE"}},
+		{"import file.jsonl", []string{"--company ID"}},
+		{"export", []string{"--company ID"}},
+		{"company list --data d --table t", []string{"--data names a folder"}},
+	} {
+		r := call(t, "", strings.Fields(c.args)...)
+		if r.code != 2 || r.out != "" || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {
+			t.Errorf("%s: exit code %d, %q, %q", c.args, r.code, r.out, r.err)
+		}
+		want(t, r.err, c.want...)
+		want(t, refusal(t, 2, "", strings.Fields(c.args)...), c.want...)
+	}
+}
+
+// Ensure each command's help has an example, and the root's the way from nothing to an answer.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	root := call(t, "", "--help")
+	want(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
+	for _, command := range []string{
+		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export",
+	} {
+		r := call(t, "", append(strings.Fields(command), "--help")...)
+		if r.code != 0 {
+			t.Errorf("%s: %d", command, r.code)
+		}
+		want(t, r.out, "Examples:", "workspace "+command)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "abc", 0}, {"adr", "addr", 1}, {"compny", "company", 1}, {"", "abc", 3}, {"kitten", "sitting", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%q, %q: %d instead of %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/engine"
+)
+
+// asCommand makes the test binary the command itself, for tests of a real process.
+const asCommand = "WORKSPACE_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) == "1" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// folder returns a data folder. It skips the test where no engine is installed, and fails it where nothing may be skipped.
+func folder(t *testing.T) string {
+	t.Helper()
+	probe.Do(func() {
+		var e *engine.Engine
+		install := os.Getenv("WORKSPACE_TEST_INSTALL") == "1"
+		if e, probeErr = engine.Open(context.Background(), engine.Options{Install: install}); probeErr == nil {
+			probeErr = e.Close()
+		}
+	})
+	if probeErr != nil && os.Getenv("CI_NO_SKIP") != "" {
+		t.Fatal(probeErr)
+	}
+	if probeErr != nil {
+		t.Skip(probeErr)
+	}
+	return t.TempDir()
+}
+
+var (
+	probe    sync.Once
+	probeErr error
+)
+
+// result is what a call of the command line gave.
+type result struct {
+	code     int
+	out, err string
+}
+
+func call(t *testing.T, in string, args ...string) result {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := run(t.Context(), args, strings.NewReader(in), &out, &errOut)
+	return result{code, out.String(), errOut.String()}
+}
+
+// answer calls with --json and decodes the one object that must be on stdout.
+func answer(t *testing.T, data, in string, args ...string) map[string]any {
+	t.Helper()
+	r := call(t, in, append(args, "--json", "--data", data)...)
+	if r.code != 0 {
+		t.Fatalf("%v: exit code %d: %s", args, r.code, r.err)
+	}
+	var object map[string]any
+	d := json.NewDecoder(strings.NewReader(r.out))
+	if err := d.Decode(&object); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, r.out)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Fatalf("%v: more than one object: %s", args, r.out)
+	}
+	return object
+}
+
+// refusal calls with --json and returns the error, which must be the one object on stderr.
+func refusal(t *testing.T, code int, in string, args ...string) string {
+	t.Helper()
+	r := call(t, in, append(args, "--json")...)
+	var object map[string]string
+	if err := json.Unmarshal([]byte(r.err), &object); err != nil || len(object) != 1 || r.out != "" {
+		t.Fatalf("%v: not one error object: %q %q", args, r.out, r.err)
+	}
+	if r.code != code {
+		t.Fatalf("%v: exit code %d instead of %d: %s", args, r.code, code, object["error"])
+	}
+	return object["error"]
+}
+
+// company makes a company and returns its id.
+func newCompany(t *testing.T, data string) string {
+	t.Helper()
+	return answer(t, data, "", "company", "create", "--name", "Acme")["companyId"].(string)
+}
+
+// export returns the company's records as import takes them, without its id.
+func exportOf(t *testing.T, data, companyID string) string {
+	t.Helper()
+	r := call(t, "", "export", "--company", companyID, "--data", data)
+	if r.code != 0 {
+		t.Fatal(r.err)
+	}
+	return strings.ReplaceAll(r.out, companyID, "co_")
+}
+
+// server is serve, run by this process.
+type server struct {
+	announcement
+	cancel context.CancelFunc
+	ended  chan int
+	logs   *locked
+	rest   chan string // what came after the first line
+}
+
+// locked is a buffer that several goroutines use.
+type locked struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func serve(t *testing.T, data string, args ...string) *server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &server{cancel: cancel, ended: make(chan int, 1), logs: &locked{}, rest: make(chan string, 1)}
+	out, in := io.Pipe()
+	go func() {
+		s.ended <- run(ctx, append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
+		_ = in.Close()
+	}()
+	reader := bufio.NewReader(out)
+	line, err := reader.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &s.announcement)
+	}
+	if err != nil {
+		t.Fatalf("serve: %v: %q %s", err, line, s.logs)
+	}
+	go func() {
+		rest, _ := io.ReadAll(reader) // a pipe of ours
+		s.rest <- string(rest)
+	}()
+	t.Cleanup(func() { s.stop(t) })
+	return s
+}
+
+// stop ends the server as a signal does. It may be called more than once.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	if s.cancel == nil {
+		return
+	}
+	s.cancel()
+	s.cancel = nil
+	select {
+	case code := <-s.ended:
+		if code != 0 {
+			t.Errorf("serve ended with %d: %s", code, s.logs)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("serve does not end")
+	}
+	if rest := <-s.rest; rest != "" {
+		t.Errorf("serve printed more than its first line: %q", rest)
+	}
+}
+
+// get returns the status and the body of a request.
+func get(t *testing.T, key, url string) (int, map[string]any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var body map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, body
+}
+
+func want(t *testing.T, got string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is not in: %s", part, got)
+		}
+	}
+}

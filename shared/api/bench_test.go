@@ -1,0 +1,23 @@
+package api_test
+
+import (
+	"net/http/httptest"
+	"testing"
+)
+
+// BenchmarkGet is a small GET through the whole pipeline, without a table.
+func BenchmarkGet(b *testing.B) {
+	s := start(&testing.T{})
+	r := httptest.NewRequestWithContext(b.Context(), "GET", "/v1/companies/"+s.co+"/items/itm_1", nil)
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, r)
+		if w.Code != 200 {
+			b.Fatal(w.Body)
+		}
+		s.logs.Reset()
+		s.keys.calls = s.keys.calls[:0]
+	}
+}

@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+)
+
+type empty struct{}
+
+func define[In any](change func(*api.Spec)) func() {
+	return func() {
+		spec := api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}
+		change(&spec)
+		api.Define(spec, func(context.Context, api.Caller, In) (empty, error) { return empty{}, nil })
+	}
+}
+
+// Ensure a declaration that is not sound is found when the program starts.
+func TestUnsoundDeclarationsPanic(t *testing.T) {
+	operations := func(paths ...string) func() {
+		return func() {
+			var all []api.Operation
+			for i, path := range paths {
+				id, path, _ := strings.Cut(path, " ")
+				if id == "" {
+					id = fmt.Sprint("get_item_", string(rune('a'+i)))
+				}
+				all = append(all, api.Define(api.Spec{ID: id, Method: "GET", Path: path, Summary: "s"}, func(context.Context, api.Caller, struct {
+					X string `path:"x"`
+				}) (empty, error) {
+					return empty{}, nil
+				}))
+			}
+			api.New(all, api.Config{})
+		}
+	}
+	for want, declare := range map[string]func(){
+		"not a verb and a noun":    define[empty](func(s *api.Spec) { s.ID = "fetch_item" }),
+		"is not a verb and a noun": define[empty](func(s *api.Spec) { s.ID = "getItem" }),
+		"no summary":               define[empty](func(s *api.Spec) { s.Summary = "" }),
+		"no scope plan:reed":       define[empty](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),
+		"no method PUT":            define[empty](func(s *api.Spec) { s.Method = "PUT" }),
+		"a GET changes nothing":    define[empty](func(s *api.Spec) { s.Effect = api.Write }),
+		"no class slow":            define[empty](func(s *api.Spec) { s.Class = "slow" }),
+		"with a slash":             define[empty](func(s *api.Spec) { s.Path = "v1/items" }),
+		"no input field for {id}":  define[empty](func(s *api.Spec) { s.Path = "/v1/{id}" }),
+		"no {x} in the path": define[struct {
+			X string `path:"x"`
+		}](func(*api.Spec) {}),
+		"a GET has no body": define[struct {
+			X *bool `json:"x"`
+		}](func(*api.Spec) {}),
+		"a DELETE has no body": define[struct {
+			X *bool `json:"x"`
+		}](func(s *api.Spec) { s.Method, s.Effect = "DELETE", api.Destructive }),
+		"has no name":               define[struct{ X string }](func(*api.Spec) {}),
+		"two operations get_a":      operations("get_a /v1/{x}", "get_a /v1/{x}/b"),
+		"a and get_item_b have the": operations(" /v1/{x}/a", " /v1/{x}/a"),
+		"have the same path":        operations(" /v1/{x}/a", " /v1/b/{x}"),
+		"NumField of non-struct":    define[string](func(*api.Spec) {}),
+	} {
+		t.Run(want, func(t *testing.T) {
+			defer func() {
+				if p := fmt.Sprint(recover()); !strings.Contains(p, want) {
+					t.Errorf("panic %q", p)
+				}
+			}()
+			declare()
+		})
+	}
+	operations(" /v1/{x}/a", " /v1/{x}/b", " /v1/{x}", " /v1/a/{x}/a", " /v1/{x}/current", " /v1/keys/{x}/a/b")()
+}
+
+// Ensure what is derived from a declaration is what it says.
+func TestOperation(t *testing.T) {
+	s := start(t)
+	for _, op := range s.operations() {
+		list, company := strings.HasPrefix(op.ID, "list"), op.ID != "list_things"
+		if op.IsList() != list || op.Company() != company {
+			t.Errorf("%s: list %v, company %v", op.ID, op.IsList(), op.Company())
+		}
+		if want := map[api.Effect]string{api.Read: "read", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {
+			t.Errorf("%s is of the class %s", op.ID, op.Class)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	old, fresh := "old", "new"
+	field, list := &old, []string{"old"}
+	api.Set(&field, nil)
+	api.SetList(&list, nil)
+	if *field != "old" || list[0] != "old" {
+		t.Error("what was not sent was set")
+	}
+	api.Set(&field, &fresh)
+	api.SetList(&list, []string{})
+	if *field != "new" || list == nil || len(list) != 0 {
+		t.Errorf("%s %v", *field, list)
+	}
+}

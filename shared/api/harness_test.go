@@ -1,0 +1,248 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/ratelimit"
+)
+
+// fakeKeys is api.Keys: it answers what the test says, after what the test waits for.
+type fakeKeys struct {
+	mu       sync.Mutex
+	err      error
+	state    ratelimit.State
+	hold     <-chan struct{} // Admit waits for it
+	calls    []string
+	scope    auth.Scope
+	class    ratelimit.Class
+	panicked bool
+}
+
+func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
+	k.mu.Lock()
+	k.calls = append(k.calls, "admit")
+	k.scope, k.class = scope, class
+	hold, state, err := k.hold, k.state, k.err
+	k.mu.Unlock()
+	if k.panicked {
+		panic("planted in admit")
+	}
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return state, ctx.Err()
+		}
+	}
+	return state, err
+}
+
+func (k *fakeKeys) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.calls = append(k.calls, "verify")
+	err := k.err
+	var scope *auth.MissingScopeError
+	var exceeded *ratelimit.ExceededError
+	if errors.As(err, &scope) || errors.As(err, &exceeded) {
+		err = nil // Verify neither requires a scope nor counts
+	}
+	return k.state, err
+}
+
+type stage string
+
+func (stage) Values() []string { return []string{"draft", "live"} }
+
+type record struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	tag  string
+}
+
+func (r record) ETag() string { return r.tag }
+
+type listInput struct {
+	BoardID string     `path:"boardId"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Stage   *stage     `query:"stage"`
+	Since   *string    `query:"since" format:"day"`
+	Cursor  api.Cursor `query:"cursor"`
+}
+
+type getInput struct {
+	ItemID string `path:"itemId"`
+}
+
+type createInput struct {
+	BoardID string   `path:"boardId"`
+	Title   string   `json:"title" min:"1" max:"300000"`
+	Tags    []string `json:"tags" items:"5" each:"20"`
+	Match   *string  `header:"If-Match"`
+}
+
+// service is an API over a few operations whose functions the test gives.
+type service struct {
+	t    *testing.T
+	api  *api.API
+	keys *fakeKeys
+	key  string
+	co   string
+	logs *lockedBuffer
+
+	get    func(ctx context.Context, caller api.Caller, in getInput) (any, error)
+	create func(ctx context.Context, caller api.Caller, in createInput) (record, error)
+	list   func(ctx context.Context, caller api.Caller, in listInput) (api.List[record], error)
+	base   func(*http.Request) string
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
+
+func clock() time.Time { return now }
+
+func start(t *testing.T) *service {
+	t.Helper()
+	next := id.NewGenerator(clock, rand.New(rand.NewSource(1)))
+	company := next(id.Company)
+	secret, err := auth.Mint(company, next(id.Key), rand.New(rand.NewSource(2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{
+		t: t, key: secret, co: company, logs: &lockedBuffer{},
+		keys: &fakeKeys{state: ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}},
+		get: func(_ context.Context, _ api.Caller, in getInput) (any, error) {
+			return record{ID: in.ItemID, Text: "<a&b>"}, nil
+		},
+		create: func(_ context.Context, _ api.Caller, in createInput) (record, error) {
+			return record{ID: "itm_new", Text: in.Title}, nil
+		},
+		list: func(context.Context, api.Caller, listInput) (api.List[record], error) { return api.List[record]{}, nil },
+		base: func(*http.Request) string { return "https://api.example.com/prod" },
+	}
+	s.api = api.New(s.operations(), api.Config{
+		Keys: s.keys, Now: clock, NewID: next, Log: slog.New(slog.NewJSONHandler(s.logs, nil)),
+		BaseURL: func(r *http.Request) string { return s.base(r) },
+	})
+	return s
+}
+
+const root = "/v1/companies/{companyId}"
+
+func (s *service) operations() []api.Operation {
+	return []api.Operation{
+		api.Define(api.Spec{ID: "list_things", Method: "GET", Path: "/v1/companies", Summary: "s"}, func(context.Context, api.Caller, struct{}) (api.List[record], error) { return api.List[record]{}, nil }),
+		api.Define(api.Spec{ID: "list_items", Method: "GET", Path: root + "/boards/{boardId}/items", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
+			return s.list(ctx, c, in)
+		}),
+		api.Define(api.Spec{ID: "list_other", Method: "GET", Path: root + "/boards/{boardId}/other", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
+			return s.list(ctx, c, in)
+		}),
+		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: root + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Write, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
+		api.Define(api.Spec{ID: "get_current", Method: "GET", Path: root + "/items/current", Summary: "s"}, func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "current"}, nil }),
+		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: root + "/items/{itemId}", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in getInput) (any, error) { return s.get(ctx, c, in) }),
+		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: root + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
+			return api.Deleted{ID: in.ItemID, Deleted: true}, nil
+		}),
+		api.Define(api.Spec{ID: "publish_board", Method: "POST", Path: root + "/boards/{boardId}/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: ratelimit.Publish, Summary: "s"}, func(context.Context, api.Caller, struct {
+			BoardID string `path:"boardId"`
+		}) (record, error) {
+			return record{}, nil
+		}),
+	}
+}
+
+// request makes a request that succeeds but for what the options spoil.
+func (s *service) request(method, target, body string, options ...func(*http.Request)) *http.Request {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.co), strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, option := range options {
+		option(r)
+	}
+	return r
+}
+
+func header(name string, values ...string) func(*http.Request) {
+	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
+}
+
+type answer struct {
+	*httptest.ResponseRecorder
+	code     string
+	messages []string
+}
+
+func (s *service) do(r *http.Request) answer {
+	s.t.Helper()
+	a := answer{ResponseRecorder: httptest.NewRecorder()}
+	s.api.ServeHTTP(a, r)
+	h := a.Header()
+	if h.Get("Service-Version") != "2026-08-11" || !strings.HasPrefix(h.Get("Service-Request-Id"), "req_") || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" || h.Get("Content-Length") == "" {
+		s.t.Errorf("%s %s: headers of every answer: %v", r.Method, r.URL, h)
+	}
+	if a.Code >= 400 && r.Method != http.MethodHead {
+		a.code, a.messages = s.envelope(a.Body.Bytes(), a.Code)
+	}
+	return a
+}
+
+// envelope checks that a body is an object with errors alone, each of exactly a code and a message (spec.md, Errors).
+func (s *service) envelope(body []byte, status int) (code string, messages []string) {
+	s.t.Helper()
+	var v map[string][]map[string]string
+	if err := json.Unmarshal(body, &v); err != nil || len(v) != 1 || len(v["errors"]) == 0 {
+		s.t.Fatalf("no envelope: %s", body)
+	}
+	for _, e := range v["errors"] {
+		if len(e) != 2 || e["code"] == "" || e["message"] == "" || fault.Code(e["code"]).Status() != status {
+			s.t.Errorf("%d with the entry %v", status, e)
+		}
+		code, messages = e["code"], append(messages, e["message"])
+	}
+	return code, messages
+}
+
+func (s *service) expect(r *http.Request, status int, message string) answer {
+	s.t.Helper()
+	a := s.do(r)
+	if a.Code != status || !strings.Contains(strings.Join(a.messages, "\n"), message) {
+		s.t.Errorf("%s %s: %d %s, want %d with %q", r.Method, r.URL, a.Code, a.Body, status, message)
+	}
+	return a
+}
+
+const (
+	item    = root + "/items/itm_1"
+	items   = root + "/boards/brd_1/items"
+	publish = root + "/boards/brd_1/publish"
+)

@@ -1,0 +1,179 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+)
+
+// at makes a request whose path is exactly as given: what httptest and clients would refuse or repair.
+func at(path string) func(*http.Request) {
+	return func(r *http.Request) {
+		decoded, err := url.PathUnescape(path)
+		if err != nil {
+			decoded = path
+		}
+		r.URL = &url.URL{Path: decoded, RawPath: path}
+		r.RequestURI = path
+	}
+}
+
+// Ensure a path is one of ours byte for byte, or not found: no redirect, no cleaning, no decoding before the match.
+func TestHostilePaths(t *testing.T) {
+	s := start(t)
+	own := "/v1/companies/" + s.co
+	for _, path := range []string{
+		"", "*", "/", "//", "/v1", "/v1/", "/v1/companies/", "//v1/companies", "/v1//companies", "/V1/companies", "/v1/Companies", "/v1/compan%69es", "/%761/companies", "/v1/companies//items/itm_1", "/v1/companies/" + s.co + "/items/",
+		own + "/items/itm_1/", own + "//items/itm_1", own + "/items/..", own + "/items/.", own + "/./items/itm_1", own + "/items/../items/itm_1", own + "/items%2Fitm_1", own + "/items/itm_1%zz/x", own + "/items;a/itm_1",
+		"v1/companies", "/v1/companies\x00", "/v1/companies ", "/v1/companies?", "/" + strings.Repeat("a", 1<<16), strings.Repeat("/a", 1<<15), "/v1/companies%00", "/v1/companies%2F" + s.co,
+	} {
+		a := s.do(s.request("GET", "/", "", at(path)))
+		if a.Code != 404 || a.messages[0] != "no such path" || a.Header().Get("Allow") != "" || len(s.keys.calls) > 0 {
+			t.Errorf("%.60q: %d %s", path, a.Code, a.Body)
+		}
+	}
+	// A parameter may hold anything; what can be no id is no record, and needs a key to be told so.
+	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
+		a := s.do(s.request("GET", "/", "", at(own+"/items/"+segment)))
+		if a.Code != 404 || a.messages[0] != "no such record" {
+			t.Errorf("%.60q: %d %s", segment, a.Code, a.Body)
+		}
+		s.expect(s.request("GET", "/", "", at(own+"/items/"+segment), header("Authorization")), 401, "")
+	}
+	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.co, s.co + "%00", s.co + "%20", strings.ToUpper(s.co)} {
+		if a := s.do(s.request("GET", "/", "", at("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
+			t.Errorf("%q: %d", company, a.Code)
+		}
+	}
+	// One escaped letter of an id is the same id, as in every URL.
+	s.expect(s.request("GET", "/", "", at(own+"/items/itm%5F1")), 200, "")
+}
+
+// Ensure the right path with the wrong verb is a 405 that lists the working verbs, HEAD with GET, for everyone.
+func TestVerbs(t *testing.T) {
+	s := start(t)
+	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", root + "/items/current": "GET, HEAD"} {
+		working := append(strings.Split(allow, ", "), "")
+		for _, verb := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "PROPFIND"} {
+			if slices.Contains(working, verb) {
+				continue
+			}
+			a := s.do(s.request(verb, path, "", header("Authorization")))
+			if a.Code != 405 || a.Header().Get("Allow") != allow || (verb != "HEAD") != (a.code == "method_not_allowed") {
+				t.Errorf("%s %s: %d, Allow %q, want %q", verb, path, a.Code, a.Header().Get("Allow"), allow)
+			}
+		}
+	}
+}
+
+// Ensure a literal segment beats a parameter.
+func TestLiteralBeatsParameter(t *testing.T) {
+	s := start(t)
+	for path, want := range map[string]string{root + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
+		if a := s.expect(s.request("GET", path, ""), 200, ""); a.Body.String() != want {
+			t.Errorf("%s: %s", path, a.Body)
+		}
+	}
+}
+
+// Ensure HEAD answers as GET, without a body: the same status and headers, Content-Length included.
+func TestHead(t *testing.T) {
+	s := start(t)
+	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
+		return api.NewList([]record{{}}, "next"), nil
+	}
+	for _, target := range []string{item, items, items + "?limit=0", root + "/items/x", "/v1/nothing", "/v1/companies/co_other/items/itm_1"} {
+		get, head := s.do(s.request("GET", target, "")), s.do(s.request("HEAD", target, ""))
+		get.Header().Del("Service-Request-Id")
+		head.Header().Del("Service-Request-Id")
+		if head.Code != get.Code || head.Body.Len() != 0 || get.Body.Len() == 0 {
+			t.Errorf("%s: %d and %d, %s", target, get.Code, head.Code, head.Body)
+		}
+		for name := range get.Header() {
+			if get.Header().Get(name) != head.Header().Get(name) {
+				t.Errorf("%s: %s is %q and %q", target, name, get.Header().Get(name), head.Header().Get(name))
+			}
+		}
+	}
+}
+
+// Ensure 256 KB are taken, and one byte more is 413 (decisions.md §9).
+func TestBodySize(t *testing.T) {
+	s := start(t)
+	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }
+	s.expect(s.request("POST", items, body(256<<10)), 200, "")
+	for _, size := range []int{256<<10 + 1, 1 << 20} {
+		if a := s.expect(s.request("POST", items, body(size)), 413, "body: must have at most 262144 bytes"); a.code != "payload_too_large" {
+			t.Error(a.code)
+		}
+	}
+	if a := s.expect(s.request("POST", publish, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
+		t.Error(a.code)
+	}
+	broken := func(r *http.Request) {
+		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failing{}))
+	}
+	s.expect(s.request("POST", items, "x", broken), 400, "body: could not be read to its end")
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
+
+// Ensure a body is application/json, parameters allowed, and a body where none is taken is as strict.
+func TestBodies(t *testing.T) {
+	s := start(t)
+	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {
+		s.expect(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kind)), 200, "")
+	}
+	for _, kinds := range [][]string{nil, {""}, {"text/json"}, {"application/json, text/plain"}, {"application/json,"}, {"application/jsonp"}, {"application/problem+json"}, {"application/x-www-form-urlencoded"}, {"multipart/form-data; application/json"}} {
+		a := s.expect(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kinds...)), 400, "header.Content-Type: must be application/json")
+		if len(a.messages) != 1 {
+			t.Errorf("%q: %q", kinds, a.messages)
+		}
+	}
+	s.expect(s.request("POST", items, ""), 400, "body: is required, a JSON object")
+	s.expect(s.request("POST", items, "", header("Content-Type", "application/json")), 400, "body: is required")
+	s.expect(s.request("POST", items, "null"), 400, "body: must be a JSON object")
+	s.expect(s.request("GET", item, `{}`), 200, "")
+	s.expect(s.request("GET", item, `{"itemId":"itm_2"}`), 400, "body.itemId: unknown property")
+	s.expect(s.request("GET", item, `x`), 400, "body: is not valid JSON")
+	s.expect(s.request("GET", item, `{}`, header("Content-Type", "text/plain")), 400, "header.Content-Type")
+	s.expect(s.request("DELETE", item, `[]`), 400, "body: must be a JSON object")
+	s.expect(s.request("POST", publish, `{"force":true}`), 400, "body.force: unknown property")
+	s.expect(s.request("POST", publish, ``), 200, "")
+	s.expect(s.request("POST", publish, `{}`), 200, "")
+}
+
+// Ensure a query is read strictly: nothing that was sent is dropped (decisions.md §8).
+func TestQueries(t *testing.T) {
+	s := start(t)
+	for query, want := range map[string]string{
+		"limit=5": "", "&limit=5&&": "", "limit=%35": "", "l%69mit=5": "", "stage=live&limit=200": "", "since=2026-08-11T00:00:00%2B02:00": "",
+		"limit=5&limit=5": "query.limit: is there twice", "limit=5&l%69mit=5": "query.limit: is there twice",
+		"x=1": "query.x: unknown parameter", "Limit=5": "query.Limit: unknown parameter", "boardId=brd_2": "query.boardId: unknown parameter", "=5": "query.: unknown parameter", "=": "query.: unknown parameter",
+		"limit=%zz": "query: limit: is malformed", "%zz=1": "query: %zz: is malformed", "limit=5;stage=live": "query: limit: is malformed", "limit=%": "query: limit: is malformed",
+		"limit": "query.limit: must be a whole number, between 1 and 200", "limit=": "query.limit: must be a whole number", "limit=+5": "query.limit: must be a whole number", "limit=5%00": "query.limit: must be a whole number",
+		"limit=0": "query.limit: must be between 1 and 200", "limit=201": "query.limit: must be between", "limit=1.0": "query.limit: must be a whole number", "stage=": "query.stage: must be one of draft, live",
+		"since=2026-08-11T00:00:00+02:00": "query.since: must be a day", "stage=%ff": "query.stage: is not valid UTF-8", "a" + strings.Repeat("b", 9999) + "=1": "…: unknown parameter",
+	} {
+		status := 200
+		if want != "" {
+			status = 400
+		}
+		if a := s.expect(s.request("GET", items+"?"+query, ""), status, want); a.Body.Len() > 500 {
+			t.Errorf("%.40s: an answer of %d bytes", query, a.Body.Len())
+		}
+	}
+	many := strings.Repeat("x=1&", 20000)
+	if a := s.expect(s.request("GET", items+"?"+many, ""), 400, "has more problems"); a.Body.Len() > 1<<20 {
+		t.Errorf("an answer of %d bytes", a.Body.Len())
+	}
+}

@@ -1,0 +1,133 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+)
+
+var (
+	errSecret = errors.New("dial tcp 10.0.0.7: AKIAPLANTED")
+	notJSON   = math.NaN()
+)
+
+type explosive struct{}
+
+func (explosive) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
+
+// Ensure a fault of ours is told as `internal` and nothing else; its text and stack are in one line of the log, with
+// the request id (spec.md, Errors).
+func TestInternalErrors(t *testing.T) {
+	for name, spoil := range map[string]func(s *service){
+		"error": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, errSecret }
+		},
+		"wrapped": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, errors.Join(errSecret) }
+		},
+		"internal with a text": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) {
+				return nil, fault.New(fault.Internal, "AKIAPLANTED")
+			}
+		},
+		"a code that is none": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, fault.New("nope", "AKIAPLANTED") }
+		},
+		"no message": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) {
+				return nil, errors.Join(&fault.Error{Code: fault.Conflict}, errSecret)
+			}
+		},
+		"panic": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { panic(errSecret) }
+		},
+		"panic nil map": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) {
+				var m map[string]int
+				m["AKIAPLANTED"] = 1
+				return nil, nil
+			}
+		},
+		"not JSON": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) {
+				return map[string]any{"AKIAPLANTED": notJSON}, nil
+			}
+		},
+		"encoding": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return explosive{}, nil }
+		},
+		"keys":          func(s *service) { s.keys.err = errSecret },
+		"panic of keys": func(s *service) { s.keys.panicked = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			spoil(s)
+			a := s.expect(s.request("GET", item, ""), 500, "internal error; safe to retry")
+			if a.code != "internal" || len(a.messages) != 1 {
+				t.Error(a.Body)
+			}
+			for name, values := range a.Header() {
+				if strings.Contains(strings.Join(values, ""), "AKIA") {
+					t.Errorf("in %s: %v", name, values)
+				}
+			}
+			if strings.Contains(a.Body.String(), "AKIA") || strings.Contains(a.Body.String(), "goroutine") {
+				t.Error(a.Body)
+			}
+			if !strings.HasPrefix(name, "keys") && !strings.HasPrefix(name, "panic of keys") && a.Header().Get("RateLimit-Limit") == "" {
+				t.Error("an authenticated answer without its quota")
+			}
+			lines := strings.Split(strings.TrimSpace(s.logs.String()), "\n")
+			var line map[string]any
+			if err := json.Unmarshal([]byte(lines[0]), &line); err != nil || len(lines) != 1 {
+				t.Fatalf("%d lines: %s", len(lines), s.logs)
+			}
+			text, _ := line["error"].(string)
+			if line["requestId"] != a.Header().Get("Service-Request-Id") || line["level"] != "ERROR" || line["op"] != "get_item" || line["status"] != 500.0 || text == "" {
+				t.Errorf("log: %v", line)
+			}
+			if strings.HasPrefix(name, "panic") != strings.Contains(text, "goroutine") && name != "encoding" {
+				t.Errorf("a stack: %s", text)
+			}
+			if strings.Contains(s.logs.String(), s.key) {
+				t.Error("the key is in the log")
+			}
+		})
+	}
+}
+
+// Ensure a panic outside of a call is answered in the envelope too, also for HEAD.
+func TestPanicOutsideOfACall(t *testing.T) {
+	s := start(t)
+	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
+		return api.NewList([]record{{}}, "next"), nil
+	}
+	s.base = func(*http.Request) string { panic("AKIAPLANTED") }
+	if a := s.expect(s.request("GET", items, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {
+		t.Errorf("%s %s", a.Body, s.logs)
+	}
+	if a := s.do(s.request("HEAD", items, "")); a.Code != 500 || a.Body.Len() != 0 {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}
+
+// Ensure the caller's mistakes neither fill the log nor put a misplaced key into it or into the answer.
+func TestLogOfMistakes(t *testing.T) {
+	s := start(t)
+	body := `{"title":"a",` + strings.Repeat(`"`+strings.Repeat("x", 100)+`":1,`, 2000) + `"z":1}`
+	a := s.expect(s.request("POST", items, body), 400, "")
+	if a.Body.Len() > 1<<20 || s.logs.Len() > 4000 {
+		t.Errorf("%d bytes of answer, %d of log", a.Body.Len(), s.logs.Len())
+	}
+	s.expect(s.request("GET", item+"?key="+s.key+"&k;="+s.key+"&q=%zz"+s.key, ""), 400, "query: k;: is malformed")
+	if strings.Contains(s.logs.String(), s.key) {
+		t.Error("a key is in the log")
+	}
+}

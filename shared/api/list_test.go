@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+)
+
+// Ensure the body of a list is exactly {items}, an empty array when there is none, and its end is told in a header.
+func TestEmptyList(t *testing.T) {
+	s := start(t)
+	for name, list := range map[string]api.List[record]{"nil": api.NewList[record](nil, ""), "zero": {}, "empty": api.NewList([]record{}, "")} {
+		s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) { return list, nil }
+		a := s.expect(s.request("GET", items, ""), 200, "")
+		if a.Body.String() != `{"items":[]}` || a.Header().Get("Service-Has-More") != "false" || a.Header()["Link"] != nil {
+			t.Errorf("%s: %s %v", name, a.Body, a.Header())
+		}
+	}
+	if a := s.do(s.request("GET", item, "")); a.Header()["Service-Has-More"] != nil {
+		t.Error("a record is no list")
+	}
+}
+
+// page asks for a page after making the list say that it goes on at next, and returns the link's target.
+func (s *service) page(target, next string) *url.URL {
+	s.t.Helper()
+	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
+		return api.NewList([]record{{}}, next), nil
+	}
+	h := s.expect(s.request("GET", target, ""), 200, "").Header()
+	link, ok := strings.CutSuffix(h.Get("Link"), `>; rel="next"`)
+	u, err := url.Parse(strings.TrimPrefix(link, "<"))
+	if !ok || err != nil || h.Get("Service-Has-More") != "true" {
+		s.t.Fatalf("Link %q, %v", h.Get("Link"), err)
+	}
+	return u
+}
+
+// Ensure Link is an absolute URL that keeps the other parameters, and its cursor brings back the position, whatever the
+// position holds (decisions.md §8).
+func TestNextPage(t *testing.T) {
+	s := start(t)
+	for _, position := range []string{"brd_1", "a#b", "a\x00b", `"\<>&`, "😀", strings.Repeat("<", 900), strings.Repeat("\x00", 900), strings.Repeat("é", 450)} {
+		u := s.page(items+"?stage=live&limit=5&since=2026-08-11T00:00:00%2B02:00", position)
+		if got := u.Scheme + "://" + u.Host + u.Path; got != "https://api.example.com/prod/v1/companies/"+s.co+"/boards/brd_1/items" {
+			t.Errorf("Link to %s", got)
+		}
+		if q := u.Query(); q.Get("stage") != "live" || q.Get("limit") != "5" || q.Get("since") != "2026-08-11T00:00:00+02:00" || len(q) != 4 {
+			t.Errorf("parameters %v", u.Query())
+		}
+		var got string
+		s.list = func(_ context.Context, _ api.Caller, in listInput) (api.List[record], error) {
+			got = string(in.Cursor)
+			return api.List[record]{}, nil
+		}
+		s.expect(s.request("GET", items+"?"+u.RawQuery, ""), 200, "")
+		if got != position {
+			t.Errorf("position %q came back as %q", position, got)
+		}
+		if second := s.page(items+"?"+u.RawQuery, "other"); second.Query().Get("cursor") == u.Query().Get("cursor") || len(second.Query()["cursor"]) != 1 {
+			t.Errorf("the second page links to %s", second)
+		}
+	}
+}
+
+// Ensure a cursor is bound to its operation, its filters and its path, not to the limit; any other text is refused by
+// one message that names cursor.
+func TestCursorIsBound(t *testing.T) {
+	s := start(t)
+	cursor := s.page(items+"?stage=live", "here").Query().Get("cursor")
+	for _, query := range []string{"?stage=live", "?limit=3&stage=live", "?stage=live&limit=200"} {
+		s.expect(s.request("GET", items+query+"&cursor="+cursor, ""), 200, "")
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spell := func(tail string) string { return base64.RawURLEncoding.EncodeToString(append(raw[:9:9], tail...)) }
+	for name, target := range map[string]string{
+		"another filter": items + "?stage=draft&cursor=" + cursor, "no filter": items + "?cursor=" + cursor, "one filter more": items + "?stage=live&since=2026-01-01&cursor=" + cursor,
+		"another board": root + "/boards/brd_2/items?stage=live&cursor=" + cursor, "another list": root + "/boards/brd_1/other?stage=live&cursor=" + cursor,
+		"a NUL that joins two filters": items + "?stage=live%00&cursor=" + cursor,
+		"cut":                          items + "?stage=live&cursor=" + cursor[:8], "no position": items + "?stage=live&cursor=" + spell(""), "position too long": items + "?stage=live&cursor=" + spell(strings.Repeat("a", 901)),
+		"not UTF-8": items + "?stage=live&cursor=" + spell("\xff"), "padded": items + "?stage=live&cursor=" + cursor + "%3D", "line end": items + "?stage=live&cursor=" + cursor + "%0A", "line end within": items + "?stage=live&cursor=" + cursor[:4] + "%0D%0A" + cursor[4:],
+		"the other alphabet": items + "?stage=live&cursor=" + base64.RawStdEncoding.EncodeToString(append(raw[:9:9], "???>>>"...)), "no base64": items + "?stage=live&cursor=!", "very long": items + "?stage=live&cursor=" + strings.Repeat("a", 5000),
+		"JSON": items + "?stage=live&cursor=" + base64.RawURLEncoding.EncodeToString([]byte(`{"p":"here"}`)),
+		"bits": items + "?stage=live&cursor=" + spell("a")[:13] + "R",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.t = t
+			a := s.expect(s.request("GET", target, ""), http.StatusBadRequest, "query.")
+			if name[0] != 'a' || strings.Contains(a.Body.String(), "cursor") {
+				if !strings.Contains(a.Body.String(), "query.cursor: ") || strings.Contains(a.Body.String(), cursor) {
+					t.Errorf("%s", a.Body)
+				}
+			}
+		})
+	}
+	s.t = t
+	s.expect(s.request("GET", items+"?stage=live&cursor=", ""), 200, "") // empty: from the start
+}

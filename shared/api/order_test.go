@@ -1,0 +1,162 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/ratelimit"
+)
+
+// Ensure the checks come in the order of decisions.md §11: a request that breaks two neighbours gets the earlier answer.
+func TestOrderOfChecks(t *testing.T) {
+	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
+	type spoiled struct {
+		name, method, target, body string
+		keys                       error
+		options                    []func(*http.Request)
+		state                      error
+		status                     int
+		message                    string
+	}
+	noKey, badVersion := header("Authorization"), header("Service-Version", "1999-01-01")
+	foreign := "/v1/companies/co_other/boards/brd_1/items"
+	missingScope := &auth.MissingScopeError{Scope: auth.PlanWrite}
+	exceeded := &ratelimit.ExceededError{Class: ratelimit.Write, State: ratelimit.State{Quota: 120, RetryAfter: 3}}
+	for _, tt := range []spoiled{
+		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
+		{"verb before key", "PUT", items, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
+		{"key before version", "POST", items, `{"title":"a"}`, nil, []func(*http.Request){noKey, badVersion}, nil, 401, "missing, unknown or revoked"},
+		{"unknown key before version", "POST", items, `{"title":"a"}`, auth.ErrUnauthorised, []func(*http.Request){badVersion}, nil, 401, "missing, unknown or revoked"},
+		{"suspended before version", "POST", items, `{"title":"a"}`, auth.ErrSuspended, []func(*http.Request){badVersion}, nil, 403, "suspended"},
+		{"unknown key before company", "POST", foreign, `{"title":"a"}`, auth.ErrUnauthorised, nil, nil, 401, "missing"},
+		{"version before company", "POST", foreign, `{"title":"a"}`, nil, []func(*http.Request){badVersion}, nil, 400, "header.Service-Version"},
+		{"company before scope", "POST", foreign, `{"title":"a"}`, missingScope, nil, nil, 404, "no such record"},
+		{"company before quota", "POST", foreign, `{"title":"a"}`, exceeded, nil, nil, 404, "no such record"},
+		{"scope before size", "POST", items, long, missingScope, nil, nil, 401, "plan:write"},
+		{"scope before body", "POST", items, `{`, missingScope, nil, nil, 401, "plan:write"},
+		{"quota before size", "POST", items, long, exceeded, nil, nil, 429, "write"},
+		{"quota before body", "POST", items, `{}`, exceeded, nil, nil, 429, "write"},
+		{"quota before query", "POST", items + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
+		{"quota before record", "POST", root + "/boards/x/items", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
+		{"size before body and query", "POST", items + "?x=1", long, nil, nil, nil, 413, "262144 bytes"},
+		{"body before record", "POST", root + "/boards/x%2Fy/items", `{}`, nil, nil, nil, 400, "body.title: is required"},
+		{"query before record", "POST", root + "/boards/x/items?x=1", `{"title":"a"}`, nil, nil, nil, 400, "query.x: unknown parameter"},
+		{"body before state", "POST", items, `{}`, nil, nil, fault.New(fault.Conflict, "state"), 400, "body.title"},
+		{"record before state", "POST", root + "/boards/x/items", `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 404, "no such record"},
+		{"state", "POST", items, `{"title":"a"}`, nil, nil, fault.New(fault.Conflict, "state"), 409, "state"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := start(t)
+			s.keys.err = tt.keys
+			s.create = func(context.Context, api.Caller, createInput) (record, error) { return record{}, tt.state }
+			a := s.expect(s.request(tt.method, tt.target, tt.body, tt.options...), tt.status, tt.message)
+			if got := a.Header().Get("WWW-Authenticate"); (tt.status == 401) != (got == "Bearer") {
+				t.Errorf("WWW-Authenticate: %q", got)
+			}
+			authenticated := tt.status != 401 && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
+			if got := a.Header().Get("RateLimit-Limit"); (got != "") != authenticated {
+				t.Errorf("RateLimit-Limit %q", got)
+			}
+		})
+	}
+}
+
+// Ensure the body and the query are told in one answer, one entry each.
+func TestAllProblemsInOneAnswer(t *testing.T) {
+	s := start(t)
+	a := s.expect(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
+	want := "query.x: unknown parameter\nquery: y: is malformed\nbody.title: is required\nbody.tags: must be an array\nbody.Title: unknown property; did you mean title?"
+	if got := strings.Join(a.messages, "\n"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// Ensure every authenticated answer carries the quota, and 429 how long to wait, at least a second (decisions.md §9).
+func TestQuotaHeaders(t *testing.T) {
+	s := start(t)
+	for _, r := range []*http.Request{
+		s.request("GET", item, ""), s.request("HEAD", item, ""), s.request("GET", item+"?x=1", ""), s.request("GET", root+"/items/x", ""),
+		s.request("GET", "/v1/companies/co_other/items/itm_1", ""), s.request("GET", item, "", header("Service-Version", "x")),
+	} {
+		h := s.do(r).Header()
+		if h.Get("RateLimit-Limit") != "600" || h.Get("RateLimit-Remaining") != "599" || h.Get("RateLimit-Reset") != "1" || h.Get("RateLimit-Policy") != "600;w=60" || h.Get("Retry-After") != "" {
+			t.Errorf("%s %s: %v", r.Method, r.URL, h)
+		}
+	}
+	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
+		s.keys.err = &ratelimit.ExceededError{Class: ratelimit.Publish, State: ratelimit.State{Quota: 10, Reset: 60, RetryAfter: after}}
+		a := s.expect(s.request("POST", publish, ""), 429, "publish")
+		if h := a.Header(); h.Get("Retry-After") != want || h.Get("RateLimit-Limit") != "10" || h.Get("RateLimit-Remaining") != "0" || a.code != "rate_limited" {
+			t.Errorf("%v", h)
+		}
+	}
+	if s.keys.class != ratelimit.Publish || s.keys.scope != auth.PlanPublish {
+		t.Errorf("asked for %s in %s", s.keys.scope, s.keys.class)
+	}
+}
+
+// Ensure a call without a usable key reaches no key at all, and what is wrong with it is told as one of two texts.
+func TestKeys(t *testing.T) {
+	s := start(t)
+	for name, values := range map[string][]string{
+		"none": nil, "two": {"Bearer " + s.key, "Bearer " + s.key}, "tab": {"Bearer\t" + s.key}, "basic": {"Basic " + s.key}, "bare": {s.key}, "typo": {"Bearer " + s.key[:20] + "!" + s.key[21:]}, "comma": {"Bearer " + s.key + ", x"}, "empty": {""},
+	} {
+		if a := s.expect(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
+			t.Errorf("%s: %s, %v", name, a.Body, s.keys.calls)
+		}
+	}
+	s.expect(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
+	s.expect(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
+}
+
+// Ensure absent and current versions work and any other is refused with the supported dates (decisions.md §10).
+func TestVersion(t *testing.T) {
+	s := start(t)
+	s.expect(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
+	for _, values := range [][]string{{"2026-08-10"}, {"2027-01-01"}, {"latest"}, {""}, {"2026-08-11", "2026-08-11"}, {"2026-08-11, 2026-08-11"}, {"2026-08-11T00:00:00Z"}} {
+		a := s.expect(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
+		if a.code != "bad_request" {
+			t.Error(a.code)
+		}
+	}
+	if s.keys.calls[len(s.keys.calls)-1] != "verify" {
+		t.Error("a wrong version was counted")
+	}
+}
+
+// Ensure ETag is there exactly when an answer has one, in quotes.
+func TestETag(t *testing.T) {
+	s := start(t)
+	if got := s.do(s.request("GET", item, "")).Header()["Etag"]; got != nil {
+		t.Errorf("ETag %v", got)
+	}
+	s.get = func(context.Context, api.Caller, getInput) (any, error) { return record{tag: "abc"}, nil }
+	if got := s.do(s.request("GET", item, "")).Header().Get("ETag"); got != `"abc"` {
+		t.Errorf("ETag %s", got)
+	}
+}
+
+// Ensure the caller comes from the key, and header values are joined: the gateway's adapter splits them at commas.
+func TestCallerAndHeaders(t *testing.T) {
+	s := start(t)
+	var seen createInput
+	var caller api.Caller
+	s.create = func(_ context.Context, c api.Caller, in createInput) (record, error) {
+		seen, caller = in, c
+		return record{}, nil
+	}
+	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
+	if *seen.Match != `"a", "b"` || seen.BoardID != "brd_1" || caller.CompanyID != s.co || !strings.HasPrefix(caller.KeyID, "key_") {
+		t.Errorf("%+v %+v", seen, caller)
+	}
+	s.expect(s.request("POST", items, `{"title":"a"}`), 200, "")
+	if seen.Match != nil {
+		t.Error("a header that was not sent")
+	}
+	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
+}

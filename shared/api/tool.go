@@ -1,0 +1,48 @@
+package api
+
+import (
+	"bytes"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+)
+
+// toolArguments are the arguments of a tool: one flat object of all that an HTTP request has in its path, its query, its
+// headers and its body (spec.md, MCP 4).
+type toolArguments struct {
+	object   schema.Object
+	problems []string
+	tooLarge bool
+}
+
+// ToolArguments reads the arguments of a tool. companyID is the company that they name, empty when they name none, which
+// means the key's; whatever is there and is no id names a company that no key can reach.
+func ToolArguments(text []byte) (arguments Arguments, companyID string) {
+	text = bytes.TrimSpace(text)
+	if len(text) > bodyBytesMax {
+		return toolArguments{tooLarge: true}, ""
+	}
+	if len(text) == 0 || string(text) == "null" {
+		return toolArguments{}, ""
+	}
+	o, problems := schema.ParseObject(text, "arguments")
+	if value, present := o.Get(companyParameter); present {
+		companyID = "?"
+		if s, ok := value.(string); ok && s != "" {
+			companyID = s
+		}
+	}
+	return toolArguments{object: o, problems: problems}, companyID
+}
+
+func (t toolArguments) bind(op *Operation) bound {
+	b := schema.NewBinder(op.input)
+	if t.tooLarge {
+		return bound{err: fault.New(fault.PayloadTooLarge, "arguments: must have at most %d bytes", bodyBytesMax)}
+	}
+	b.Problems = append(b.Problems, t.problems...)
+	if t.object != nil || len(t.problems) == 0 { // else what is wrong with the whole has been said
+		b.Flat(op.Input, t.object, companyParameter)
+	}
+	return bind(op, b)
+}

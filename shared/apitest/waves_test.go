@@ -1,0 +1,110 @@
+package apitest_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/apitest"
+)
+
+// slow answers after as long as a call's path says.
+type slow struct{}
+
+func (slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	d, err := time.ParseDuration(r.URL.Path[1:])
+	time.Sleep(d) // a bubble's time
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, err
+}
+
+// Ensure waves are the longest chain of calls that wait for each other: beside it, everything is free.
+func TestWavesCountsTheLongestChain(t *testing.T) {
+	call := func(w *apitest.Waves, d string) {
+		if _, err := w.RoundTrip(httptest.NewRequest(http.MethodPost, "/"+d, nil)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, test := range []struct {
+		name         string
+		chains       [][]string
+		waves, calls int
+	}{
+		{"one", [][]string{{"1ms"}}, 1, 1},
+		{"three in a row", [][]string{{"1ms", "1ms", "1ms"}}, 3, 3},
+		{"three side by side", [][]string{{"1ms"}, {"200ms"}, {"1us"}}, 1, 3},
+		{"a slow chain beside a fast one", [][]string{{"500ms", "1ms"}, {"1ms", "500ms"}, {"1us", "1us"}}, 2, 6},
+		{"a long chain beside a slow call", [][]string{{"1s"}, {"1ms", "1ms", "1ms", "1ms"}}, 4, 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &apitest.Waves{Transport: slow{}}
+				for range 2 { // the second time after Reset
+					w.Reset()
+					var wait sync.WaitGroup
+					for _, chain := range test.chains {
+						wait.Go(func() {
+							for _, d := range chain {
+								call(w, d)
+							}
+						})
+					}
+					wait.Wait()
+					if w.Count() != test.waves || w.Calls() != test.calls {
+						t.Errorf("%d waves of %d calls, want %d of %d", w.Count(), w.Calls(), test.waves, test.calls)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Ensure calls that come a little apart are one wave, and calls that come later another: nothing waits for ever.
+func TestWavesWaitsForQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &apitest.Waves{Transport: slow{}}
+		var wait sync.WaitGroup
+		for _, after := range []time.Duration{0, 10, 20, 30, 60} {
+			wait.Go(func() {
+				time.Sleep(after * time.Millisecond)
+				if _, err := w.RoundTrip(httptest.NewRequest(http.MethodPost, "/1ms", nil)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if w.Count() != 2 || w.Calls() != 5 {
+			t.Errorf("%d waves of %d calls", w.Count(), w.Calls())
+		}
+	})
+}
+
+// Ensure a read costs one round trip in time and a write two, however much runs side by side (design.md §3).
+func TestWavesOverTheTable(t *testing.T) {
+	t.Parallel()
+	w := &apitest.Waves{}
+	s := apitest.NewOver(t, company.Operations, w)
+	if err := company.NewStore(s.Table).Create(t.Context(), company.Company{ID: s.CompanyID}); err != nil {
+		t.Fatal(err)
+	}
+	key := s.Key(t)
+	for _, test := range []struct {
+		op           string
+		args         map[string]any
+		waves, calls int
+	}{
+		{"get_company", nil, 1, 2},
+		{"update_company", map[string]any{"name": "Ada"}, 2, 3},
+	} {
+		w.Reset()
+		if r := s.Call(t, key, test.op, test.args); r.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", test.op, r.Status, r.Body)
+		}
+		if w.Count() != test.waves || w.Calls() != test.calls {
+			t.Errorf("%s: %d waves of %d calls, want %d of %d", test.op, w.Count(), w.Calls(), test.waves, test.calls)
+		}
+	}
+}

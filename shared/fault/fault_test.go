@@ -1,0 +1,45 @@
+package fault_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"growthworkspace/shared/fault"
+)
+
+// Ensure the codes and their statuses are those of spec.md, Errors, and decisions.md §11.
+func TestCodes(t *testing.T) {
+	want := map[fault.Code]int{
+		"bad_request": 400, "unauthorised": 401, "not_found": 404, "method_not_allowed": 405, "rate_limited": 429, "internal": 500,
+		"forbidden": 403, "conflict": 409, "precondition_failed": 412, "payload_too_large": 413,
+	}
+	codes := fault.Codes()
+	if !maps.Equal(codes, want) {
+		t.Error(codes)
+	}
+	codes["bad_request"] = 0
+	if fault.BadRequest.Status() != 400 {
+		t.Error("the table can be changed from outside")
+	}
+	if fault.Code("typo").Status() != 500 {
+		t.Error("a code that is none needs a status that can be sent")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	err := fault.Invalid("body.status", "must be %d%%", 5)
+	if err.Code != fault.BadRequest || err.Messages[0] != "body.status: must be 5%" || err.Error() != "bad_request: body.status: must be 5%" {
+		t.Error(err)
+	}
+	if place := fault.Invalid("body.%s", "is bad"); place.Messages[0] != "body.%s: is bad" {
+		t.Errorf("a place was taken for a format: %s", place)
+	}
+	if wrapped := fmt.Errorf("get item: %w", fault.ErrNotFound); !errors.Is(wrapped, fault.ErrNotFound) || fault.ErrNotFound.Code.Status() != 404 {
+		t.Error(wrapped)
+	}
+	if two := (&fault.Error{Code: fault.Conflict, Messages: []string{"a", "b"}}); two.Error() != "conflict: a; b" {
+		t.Error(two)
+	}
+}

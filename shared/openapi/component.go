@@ -1,0 +1,190 @@
+package openapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/jsonschema"
+)
+
+// The names of what operations share; those of headers are the headers' own.
+const (
+	securityScheme   = "secretKey"
+	companyParameter = "companyId"
+	versionHeader    = "Service-Version"
+	requestIDHeader  = "Service-Request-Id"
+	hasMoreHeader    = "Service-Has-More"
+	linkHeader       = "Link"
+	tagHeader        = "ETag"
+	retryHeader      = "Retry-After"
+	challengeHeader  = "WWW-Authenticate"
+	envelopeSchema   = "ErrorEnvelope"
+	entrySchema      = "ErrorEntry"
+)
+
+var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
+
+// record adds a record and those in it to the components, and returns its name there.
+func (b *builder) record(t reflect.Type) string {
+	b.add(t.Name(), t)
+	return t.Name()
+}
+
+func (b *builder) add(name string, t reflect.Type) {
+	if known, ok := b.types[name]; ok {
+		if known != t {
+			b.problem("%s and %s are both called %s", known, t, name)
+		}
+		return
+	}
+	b.types[name] = t
+	b.schemas.set(name, nil) // before those in it
+	s := jsonschema.Record(t, func(inner reflect.Type) *jsonschema.Schema {
+		return &jsonschema.Schema{Ref: refer("schemas", b.record(inner)).Ref}
+	})
+	s.Description = b.source.Records[name].Description
+	b.used["records."+name] = true
+	b.schemas.set(name, forClients(s))
+}
+
+func (b *builder) components() components {
+	b.schemas.set(envelopeSchema, errorEnvelope())
+	b.schemas.set(entrySchema, errorEntry())
+	return components{
+		SecuritySchemes: ordered[any]{{securityScheme, map[string]string{
+			"type": "http", "scheme": "bearer",
+			"description": "A secret key, which begins with " + auth.SecretPrefix + ". It is scoped to one company and holds scopes; keep it on a server.",
+		}}},
+		Parameters: ordered[parameter]{
+			{companyParameter, parameter{
+				Name: companyParameter, In: "path", Required: true, Schema: &jsonschema.Schema{Type: "string"}, Example: exampleCompany,
+				Description: "the id of the key's company, as `GET /v1/companies` lists it; any other is `not_found`",
+			}},
+			{versionHeader, parameter{
+				Name: versionHeader, In: "header", Schema: &jsonschema.Schema{Type: "string", Enum: []any{api.CurrentVersion}},
+				Description: "pins the dated version of the interface; absent, the version with which the key was issued",
+			}},
+		},
+		Headers:   headers(),
+		Responses: b.responses(),
+		Schemas:   b.schemas,
+	}
+}
+
+func headers() (out ordered[header]) {
+	text := func(name, description string, required bool, s jsonschema.Schema, example any) {
+		out.set(name, header{description, required, &s, example})
+	}
+	whole := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
+	text(versionHeader, "The current version of the interface.", true, jsonschema.Schema{Type: "string", Format: "date"}, api.CurrentVersion)
+	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "req_01k2c5v0q8e9t3m7x4r6n1b2wz")
+	text("RateLimit-Limit", "How many requests of this quota the key may make in the window.", false, whole, 600)
+	text("RateLimit-Remaining", "How many of them it may make now.", false, whole, 599)
+	text("RateLimit-Reset", "Seconds until the quota is whole again.", false, whole, 1)
+	text("RateLimit-Policy", "The quota and its window in seconds.", false, jsonschema.Schema{Type: "string", Pattern: `^[0-9]+;w=[0-9]+$`}, "600;w=60")
+	text(hasMoreHeader, "Whether the list goes on after this page.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
+	text(linkHeader, "The address of the next page, when there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
+		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)
+	text(tagHeader, "The entity tag of the content.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
+	text(retryHeader, "Seconds to wait; a request after that long is admitted.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
+	text(challengeHeader, "The scheme to authenticate with.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
+	return out
+}
+
+// codes returns every code, by status.
+func codes() []fault.Code {
+	var out []fault.Code
+	for code := range fault.Codes() {
+		out = append(out, code)
+	}
+	slices.SortFunc(out, func(a, b fault.Code) int { return a.Status() - b.Status() })
+	return out
+}
+
+// responses are the refusals that any operation refers to. What no operation answers with has no place among them.
+func (b *builder) responses() (out ordered[response]) {
+	for _, code := range codes() {
+		t, ok := refusalTexts[code]
+		if !ok {
+			b.problem("the code %s has no text", code)
+		}
+		if !b.used["refusal."+string(code)] {
+			continue
+		}
+		names := []string{versionHeader, requestIDHeader}
+		switch code {
+		case fault.Unauthorised:
+			names = append(names, challengeHeader)
+		case fault.RateLimited:
+			names = append(append(names, retryHeader), quotaHeaders...)
+		case fault.Forbidden:
+		default:
+			names = append(names, quotaHeaders...)
+		}
+		r := response{Description: sentence(t.meaning), Content: jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(code, t.message)})}
+		for _, h := range names {
+			r.Headers.set(h, refer("headers", h))
+		}
+		out.set(pascal(string(code)), r)
+	}
+	return out
+}
+
+// errorEnvelope is the envelope of every failure (spec.md, Errors).
+func errorEnvelope() *jsonschema.Schema {
+	return closed("The envelope of every failure.", "errors", &jsonschema.Schema{
+		Type: "array", MinItems: new(1), Items: &jsonschema.Schema{Ref: refer("schemas", entrySchema).Ref},
+		Description: "all that is wrong with the request, one entry each; they have the same code",
+	})
+}
+
+func errorEntry() *jsonschema.Schema {
+	var all []any
+	for _, code := range codes() {
+		all = append(all, string(code))
+	}
+	return closed("One thing that is wrong.",
+		"code", &jsonschema.Schema{Type: "string", Enum: all, Description: "stable; branch on it"},
+		"message", &jsonschema.Schema{Type: "string", Description: "for people, may be reworded; of `bad_request`, it begins with the place of the field: `body.title: …`"},
+	)
+}
+
+// closed is a closed object; members are name and schema in turn, all required.
+func closed(description string, members ...any) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for i := 0; i < len(members); i += 2 {
+		name := members[i].(string)
+		s.Properties[name] = members[i+1].(*jsonschema.Schema)
+		s.PropertyOrder = append(s.PropertyOrder, name)
+	}
+	s.Required = s.PropertyOrder
+	return s
+}
+
+func envelope(code fault.Code, message string) json.RawMessage {
+	type entry struct {
+		Code    fault.Code `json:"code"`
+		Message string     `json:"message"`
+	}
+	text, err := marshal(map[string][]entry{"errors": {{code, message}}})
+	if err != nil {
+		panic("openapi: an envelope of strings does not encode: " + err.Error())
+	}
+	return text
+}
+
+// pascal spells not_found as NotFound.
+func pascal(snake string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(snake, "_") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

@@ -1,0 +1,161 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"growthworkspace/shared/jsonschema"
+)
+
+// document is an OpenAPI document, its members in the order in which they are read.
+type document struct {
+	Generated  string                      `json:"x-generated"`
+	OpenAPI    string                      `json:"openapi"`
+	Info       info                        `json:"info"`
+	Servers    []server                    `json:"servers"`
+	Security   []map[string][]string       `json:"security"`
+	Tags       []tag                       `json:"tags"`
+	Paths      ordered[ordered[operation]] `json:"paths"`
+	Components components                  `json:"components"`
+}
+
+type info struct {
+	Title       string  `json:"title"`
+	Version     string  `json:"version"`
+	Summary     string  `json:"summary"`
+	Description string  `json:"description"`
+	Contact     contact `json:"contact"`
+	License     license `json:"license"`
+}
+
+type contact struct {
+	Name string `json:"name"`
+}
+
+type license struct {
+	Name       string `json:"name"`
+	Identifier string `json:"identifier"`
+}
+
+type server struct {
+	URL         string `json:"url"`
+	Description string `json:"description"`
+}
+
+type tag struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+type operation struct {
+	ID          string       `json:"operationId"`
+	Tags        []string     `json:"tags"`
+	Summary     string       `json:"summary"`
+	Description string       `json:"description"`
+	Scope       string       `json:"x-scope,omitempty"` // none: any valid key will do
+	Quota       string       `json:"x-quota"`
+	Parameters  []any        `json:"parameters"`
+	RequestBody *requestBody `json:"requestBody,omitempty"`
+	Responses   ordered[any] `json:"responses"`
+}
+
+type parameter struct {
+	Name        string             `json:"name"`
+	In          string             `json:"in"`
+	Required    bool               `json:"required,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Schema      *jsonschema.Schema `json:"schema"`
+	Example     string             `json:"example,omitempty"`
+}
+
+type requestBody struct {
+	Required bool               `json:"required"`
+	Content  ordered[mediaType] `json:"content"`
+}
+
+type mediaType struct {
+	Schema  any             `json:"schema"`
+	Example json.RawMessage `json:"example,omitempty"`
+}
+
+type response struct {
+	Description string             `json:"description"`
+	Headers     ordered[any]       `json:"headers"`
+	Content     ordered[mediaType] `json:"content"`
+}
+
+type header struct {
+	Description string             `json:"description"`
+	Required    bool               `json:"required,omitempty"`
+	Schema      *jsonschema.Schema `json:"schema"`
+	Example     any                `json:"example"`
+}
+
+type components struct {
+	SecuritySchemes ordered[any]       `json:"securitySchemes"`
+	Parameters      ordered[parameter] `json:"parameters"`
+	Headers         ordered[header]    `json:"headers"`
+	Responses       ordered[response]  `json:"responses"`
+	Schemas         ordered[any]       `json:"schemas"`
+}
+
+type reference struct {
+	Ref string `json:"$ref"`
+}
+
+func refer(kind, name string) reference { return reference{"#/components/" + kind + "/" + name} }
+
+func jsonContent(m mediaType) ordered[mediaType] {
+	return ordered[mediaType]{{"application/json", m}}
+}
+
+// ordered is a JSON object whose members keep the order in which they were set.
+type ordered[T any] []member[T]
+
+type member[T any] struct {
+	name  string
+	value T
+}
+
+// at returns the value of a member, zero when there is none.
+func (o ordered[T]) at(name string) (value T) {
+	for _, m := range o {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return value
+}
+
+// set replaces the value of a member in its place, or adds it at the end.
+func (o *ordered[T]) set(name string, value T) {
+	for i := range *o {
+		if (*o)[i].name == name {
+			(*o)[i].value = value
+			return
+		}
+	}
+	*o = append(*o, member[T]{name, value})
+}
+
+// MarshalJSON is json.Marshaler.
+func (o ordered[T]) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	for i, m := range o {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if err := e.Encode(m.name); err != nil {
+			return nil, err
+		}
+		out.WriteByte(':')
+		if err := e.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}

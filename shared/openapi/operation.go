@@ -1,0 +1,153 @@
+package openapi
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema"
+)
+
+func (b *builder) operation(op api.Operation) operation {
+	out := operation{
+		ID: op.ID, Tags: []string{areaOf(op)}, Summary: op.Summary, Description: describe(op),
+		Scope: string(op.Scope), Quota: string(op.Class), Parameters: parameters(op),
+	}
+	success := b.success(op)
+	if body := jsonschema.Body(op); body != nil {
+		out.RequestBody = &requestBody{Required: true, Content: jsonContent(mediaType{forClients(body), b.bodyExample(op, body)})}
+	}
+	out.Responses.set("200", success)
+	for _, code := range refusals(op) {
+		b.used["refusal."+string(code)] = true
+		out.Responses.set(strconv.Itoa(code.Status()), refer("responses", pascal(string(code))))
+	}
+	return out
+}
+
+// describe ends in what a caller needs besides: readers of a rendered page do not see extensions.
+func describe(op api.Operation) string {
+	text := op.Description
+	if text != "" {
+		text += "\n\n"
+	}
+	scope := "Any valid key may call it"
+	if op.Scope != "" {
+		scope = fmt.Sprintf("Needs the scope `%s`", op.Scope)
+	}
+	return text + fmt.Sprintf("%s. Counts in the quota `%s`.", scope, op.Class)
+}
+
+// refusals returns the codes that an operation may answer with, one for each status.
+func refusals(op api.Operation) []fault.Code {
+	codes := []fault.Code{fault.BadRequest, fault.Unauthorised, fault.Forbidden, fault.NotFound, fault.RateLimited}
+	for _, f := range op.Input {
+		switch {
+		case f.In == schema.InHeader && f.Name == "If-Match":
+			codes = append(codes, fault.PreconditionFailed)
+		case f.In == schema.InBody:
+			codes = append(codes, fault.PayloadTooLarge)
+		}
+	}
+	codes = append(codes, op.Errors...)
+	slices.SortFunc(codes, func(a, b fault.Code) int { return a.Status() - b.Status() })
+	return slices.Compact(codes)
+}
+
+func parameters(op api.Operation) []any {
+	var out []any
+	if op.Company() {
+		out = append(out, refer("parameters", companyParameter))
+	}
+	for _, f := range op.Input {
+		if f.In == schema.InBody {
+			continue
+		}
+		p := parameter{
+			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Doc, Schema: forClients(jsonschema.Parameter(f)),
+		}
+		p.Schema.Description = "" // the parameter has it
+		if p.Description == "" && f.In == schema.InPath {
+			p.Description = "the id of the " + words(strings.TrimSuffix(f.Name, "Id"))
+		}
+		out = append(out, p)
+	}
+	return append(out, refer("parameters", versionHeader))
+}
+
+// success is the answer with status 200. The order of the calls is that in which components appear.
+func (b *builder) success(op api.Operation) response {
+	headers := []string{versionHeader, requestIDHeader}
+	headers = append(headers, quotaHeaders...)
+	out := response{Description: "The record."}
+	t := op.Output
+	name := t.Name()
+	switch {
+	case op.IsList():
+		out.Description = "A page of the list."
+		headers = append(headers, hasMoreHeader, linkHeader)
+		name = b.record(t.Field(0).Type.Elem()) + "List"
+		b.add(name, t)
+	default:
+		name = b.record(t)
+	}
+	if t.Implements(reflect.TypeFor[api.Tagged]()) {
+		headers = append(headers, tagHeader)
+	}
+	for _, h := range headers {
+		out.Headers.set(h, refer("headers", h))
+	}
+	if text := b.source.Records[name].Description; text != "" && !op.IsList() {
+		out.Description = text
+	}
+	out.Content = jsonContent(mediaType{refer("schemas", name), b.answerExample(op)})
+	return out
+}
+
+// words spells contentType as content type.
+func words(camel string) string {
+	var out strings.Builder
+	for _, c := range camel {
+		if unicode.IsUpper(c) {
+			out.WriteByte(' ')
+		}
+		out.WriteRune(unicode.ToLower(c))
+	}
+	return out.String()
+}
+
+// plainTexts describe properties that mean the same in every record, for those who read a page; who reads Go or calls a
+// tool knows what they mean by their names.
+var plainTexts = map[string]string{
+	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
+	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "how it is called",
+	"title": "the heading", "summary": "what it is about, in short",
+}
+
+// forClients adds the formats that tell generators of clients how wide a number is; without them they take the
+// narrowest type, and values are lost. And it says what needs no saying elsewhere.
+func forClients(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	switch {
+	case s.Type == "number" || slices.Contains(s.Types, "number"):
+		s.Format = "double"
+	case s.Type == "integer" || slices.Contains(s.Types, "integer"):
+		s.Format = "int64"
+	}
+	for _, name := range s.PropertyOrder {
+		p := forClients(s.Properties[name])
+		if p.Description == "" && p.Ref == "" {
+			p.Description = plainTexts[name]
+		}
+	}
+	forClients(s.Items)
+	return s
+}

@@ -1,0 +1,332 @@
+package schema_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/schema"
+)
+
+type colour string
+
+func (colour) Values() []string { return []string{"red", "green"} }
+
+type point struct {
+	Key   string            `json:"key" max:"10" pattern:"metricKey"`
+	TS    string            `json:"ts" format:"date-time"`
+	Value float64           `json:"value" min:"-5" max:"5"`
+	Grain colour            `json:"grain" default:"red"`
+	Dims  map[string]string `json:"dims" items:"2" each:"3"`
+	Note  *string           `json:"note" max:"5"`
+}
+
+// shapes has a body property of every kind, with and without each bound.
+type shapes struct {
+	Name    *string           `json:"name" min:"2" max:"4"`
+	Free    *string           `json:"free" max:"10"`
+	Slug    *string           `json:"slug" max:"20" pattern:"slug"`
+	Code    *string           `json:"code" max:"3" pattern:"currency"`
+	Site    *string           `json:"site" format:"uri"`
+	At      *string           `json:"at" format:"date-time"`
+	Colour  *colour           `json:"colour"`
+	Whole   *int64            `json:"whole"`
+	Ranged  *int64            `json:"ranged" min:"1" max:"2000000"`
+	Least   *int64            `json:"least" min:"0"`
+	Number  *float64          `json:"number"`
+	Part    *float64          `json:"part" min:"0.5"`
+	Most    *float64          `json:"most" max:"1.5"`
+	Flag    *bool             `json:"flag"`
+	Tags    []string          `json:"tags" items:"3" each:"2"`
+	Pair    []string          `json:"pair" items:"2" min:"1"`
+	Dims    map[string]string `json:"dims" items:"2" each:"3"`
+	Points  []point           `json:"points" items:"3" min:"1"`
+	Default string            `json:"default" max:"9" default:"usual"`
+}
+
+// bindBody binds a body as the HTTP transport does.
+func bindBody(t reflect.Type, fields []schema.Field, text string) (*schema.Binder, []string) {
+	b := schema.NewBinder(t)
+	o, problems := schema.ParseObject([]byte(text), "body")
+	b.Problems = append(b.Problems, problems...)
+	if o != nil {
+		for i := range fields {
+			b.JSON(&fields[i], o)
+		}
+		b.Unknown(fields, schema.InBody, "body", o)
+	}
+	return b, b.Problems
+}
+
+var shapeFields = schema.Fields(reflect.TypeFor[shapes]())
+
+func bindShapes(text string) (shapes, []string) {
+	b, problems := bindBody(reflect.TypeFor[shapes](), shapeFields, text)
+	return b.Input.Interface().(shapes), problems
+}
+
+// Ensure a body is checked against every constraint that the tags describe, and that each fault is named by its place
+// (spec.md, Errors 2; decisions.md §1 and §11).
+func TestBodyProblems(t *testing.T) {
+	point := func(rest string) string {
+		return `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1` + rest + `}]}`
+	}
+	for _, tt := range []struct{ name, body, want string }{
+		{"OK empty", `{}`, ``},
+		{"OK spaces", " \t\r\n{ } \n", ``},
+		{"OK shortest", `{"name":"ab"}`, ``},
+		{"OK longest in characters, not bytes", `{"name":"ääää"}`, ``},
+		{"OK an emoji is one character", `{"name":"😀😀😀\ud83d\ude00"}`, ``},
+		{"too short", `{"name":"a"}`, `body.name: must have at least 2 characters`},
+		{"too long", `{"name":"abcde"}`, `body.name: must have at most 4 characters, has 5`},
+		{"string: number", `{"name":1}`, `body.name: must be a string`},
+		{"string: object", `{"name":{}}`, `body.name: must be a string`},
+		{"null text", `{"free":null}`, `body.free: must not be null; clear it with ""`},
+		{"null text that has a minimum", `{"name":null}`, `body.name: must not be null; leave it out`},
+		{"null list", `{"tags":null}`, `body.tags: must not be null; clear it with []`},
+		{"null number", `{"whole":null}`, `body.whole: must not be null; leave it out`},
+		{"null closed list", `{"colour":null}`, `body.colour: must not be null; leave it out`},
+		{"null map", `{"dims":null}`, `body.dims: must not be null; leave it out`},
+		{"OK slug", `{"slug":"a-1-b"}`, ``},
+		{"slug", `{"slug":"-a"}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
+		{"slug with a line end", `{"slug":"a\n"}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
+		{"slug empty", `{"slug":""}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
+		{"OK currency", `{"code":"EUR"}`, ``},
+		{"currency", `{"code":"eur"}`, `body.code: must match ^[A-Z]{3}$`},
+		{"OK closed list", `{"colour":"green"}`, ``},
+		{"closed list", `{"colour":"Green"}`, `body.colour: must be one of red, green`},
+		{"closed list empty", `{"colour":""}`, `body.colour: must be one of red, green`},
+		{"OK integer", `{"whole":-0}`, ``},
+		{"OK integer 5.0", `{"whole":5.0}`, ``},
+		{"OK integer 5e0", `{"whole":5e0}`, ``},
+		{"OK integer 500e-2", `{"whole":500e-2}`, ``},
+		{"OK integer 0e999999999999999999999", `{"whole":0.000e999999999999999999999}`, ``},
+		{"OK largest safe", `{"whole":9007199254740991}`, ``},
+		{"OK smallest safe", `{"whole":-9007199254740991}`, ``},
+		{"integer beyond safe", `{"whole":9007199254740993}`, `body.whole: must be a whole number, between -9007199254740991 and 9007199254740991`},
+		{"integer fraction", `{"whole":1.5}`, `body.whole: must be a whole number`},
+		{"integer almost whole", `{"whole":1.00000000000000000000000000001}`, `body.whole: must be a whole number`},
+		{"integer 1e400", `{"whole":1e400}`, `body.whole: must be a whole number`},
+		{"integer 1e-999999999", `{"whole":1e-999999999}`, `body.whole: must be a whole number`},
+		{"integer exponent past int64", `{"whole":1e99999999999999999999}`, `body.whole: must be a whole number`},
+		{"integer -1e-99999999999999999999", `{"whole":-1e-99999999999999999999}`, `body.whole: must be a whole number`},
+		{"integer as text", `{"whole":"5"}`, `body.whole: must be a whole number`},
+		{"range low", `{"ranged":0}`, `body.ranged: must be between 1 and 2000000`},
+		{"range high", `{"ranged":2000001}`, `body.ranged: must be between 1 and 2000000`},
+		{"range wrong type", `{"ranged":true}`, `body.ranged: must be a whole number, between 1 and 2000000`},
+		{"only a minimum", `{"least":-1}`, `body.least: must be between 0 and 9007199254740991`},
+		{"OK number", `{"number":-1.5e300}`, ``},
+		{"OK number so small that it is 0", `{"number":1e-400}`, ``},
+		{"number past float64", `{"number":1e400}`, `body.number: must be a number`},
+		{"number as text", `{"number":"1"}`, `body.number: must be a number`},
+		{"number with a minimum only", `{"part":0.4}`, `body.part: must be at least 0.5`},
+		{"number with a maximum only", `{"most":1.6}`, `body.most: must be at most 1.5`},
+		{"OK flag", `{"flag":false}`, ``},
+		{"flag as text", `{"flag":"true"}`, `body.flag: must be a boolean`},
+		{"flag 1", `{"flag":1}`, `body.flag: must be a boolean`},
+		{"OK list", `{"tags":["ab","",""]}`, ``},
+		{"OK empty list", `{"tags":[]}`, ``},
+		{"list too long", `{"tags":["","","",""]}`, `body.tags: must have at most 3 elements, has 4`},
+		{"list element too long", `{"tags":["a","abc"]}`, `body.tags[1]: must have at most 2 characters, has 3`},
+		{"list element null", `{"tags":[null]}`, `body.tags[0]: must be a string`},
+		{"list element list", `{"tags":[["a"]]}`, `body.tags[0]: must be a string`},
+		{"list is text", `{"tags":"a"}`, `body.tags: must be an array`},
+		{"list is object", `{"tags":{}}`, `body.tags: must be an array`},
+		{"list too short", `{"pair":[]}`, `body.pair: must have 1 to 2 elements, has 0`},
+		{"OK map", `{"dims":{"a":"b","":"xyz"}}`, ``},
+		{"map value", `{"dims":{"a":1}}`, `body.dims.a: must be a string`},
+		{"map value too long", `{"dims":{"a":"wxyz"}}`, `body.dims.a: must have at most 3 characters, has 4`},
+		{"map key too long", `{"dims":{"wxyz":"a"}}`, `body.dims.wxyz: must have at most 3 characters, has 4`},
+		{"map too large, said once", `{"dims":{"a":1,"b":1,"c":1}}`, `body.dims: must have at most 2 keys, has 3`},
+		{"map is list", `{"dims":[]}`, `body.dims: must be an object`},
+		{"OK point", point(``), ``},
+		{"point unknown", point(`,"Key":1`), `body.points[0].Key: unknown property; did you mean key?`},
+		{"point bound", point(`,"note":"123456"`), `body.points[0].note: must have at most 5 characters, has 6`},
+		{"point null", point(`,"note":null`), `body.points[0].note: must not be null; clear it with ""`},
+		{"point repeated", point(`,"key":"b"`), `body.points[0].key: is there twice`},
+		{"point map", point(`,"dims":{"a":null}`), `body.points[0].dims.a: must be a string`},
+		{"point is text", `{"points":["x"]}`, `body.points[0]: must be an object`},
+		{"point is null", `{"points":[null]}`, `body.points[0]: must be an object`},
+		{"no points", `{"points":[]}`, `body.points: must have 1 to 3 elements, has 0`},
+		{"all of a point", `{"points":[{}]}`, "body.points[0].key: is required\nbody.points[0].ts: is required\nbody.points[0].value: is required"},
+		{"OK timestamp", `{"at":"2026-08-11T09:30:00.5+02:00"}`, ``},
+		{"timestamp", `{"at":"2026-08-11"}`, `body.at: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z`},
+		{"OK URI", `{"site":"https://example.com/a?b=%20#c"}`, ``},
+		{"URI", `{"site":"example.com"}`, `body.site: must be an absolute URI, for example https://example.com`},
+		{"URI without host", `{"site":"https:///x"}`, `body.site: must name a host, for example https://example.com`},
+		{"unknown", `{"nope":1}`, `body.nope: unknown property`},
+		{"wrong case", `{"NAME":"ab"}`, `body.NAME: unknown property; did you mean name?`},
+		{"repeated", `{"free":"a","free":"b"}`, `body.free: is there twice`},
+		{"repeated by an escape", `{"free":"a","fr\u0065e":"b"}`, `body.free: is there twice`},
+		{"repeated far down", `{"x":[0,{"y":[[{"z":1,"z":2}]]}]}`, "body.x[1].y[0][0].z: is there twice\nbody.x: unknown property"},
+		{"OK NUL in a text", `{"free":"a\u0000b"}`, ``},
+		{"every fault in one answer", `{"name":1,"flag":1,"Flag":1}`, "body.name: must be a string\nbody.flag: must be a boolean\nbody.Flag: unknown property; did you mean flag?"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := bindShapes(tt.body)
+			got := strings.Join(problems, "\n")
+			if got != tt.want && (tt.want == "" || !strings.HasPrefix(got, tt.want) || strings.Contains(got, "\n")) {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Ensure what is accepted arrives as it was sent, defaults of nested objects included.
+func TestBodyValues(t *testing.T) {
+	in, problems := bindShapes(`{"whole":-500e-2,"tags":[],"dims":{"a":"\u0000"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	if *in.Whole != -5 || in.Tags == nil || len(in.Tags) != 0 || in.Dims["a"] != "\x00" || *in.Number != 0 || *in.Name != "😀\\u" {
+		t.Errorf("%+v", in)
+	}
+	if in.Default != "usual" || in.Pair != nil || in.Free != nil {
+		t.Errorf("what was not sent: %+v", in)
+	}
+	if p := in.Points; len(p) != 2 || p[0].Grain != "red" || p[1].Grain != "green" || p[0].Key != "a.b" || p[0].Dims == nil || p[1].Dims != nil {
+		t.Errorf("points: %+v", in.Points)
+	}
+}
+
+type texts struct {
+	ItemID string        `path:"itemId"`
+	Limit  int64         `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor schema.Cursor `query:"cursor"`
+	Colour *colour       `query:"colour"`
+	Key    string        `query:"key" max:"5"`
+	From   *string       `query:"from" format:"day"`
+	Ratio  *float64      `query:"ratio"`
+	Flag   *bool         `query:"flag"`
+	Big    *int64        `query:"big"`
+	Match  *string       `header:"If-Match"`
+}
+
+// Ensure a text has one spelling of each value, and limits are refused, never clamped (decisions.md §8).
+func TestTextProblems(t *testing.T) {
+	fields := schema.Fields(reflect.TypeFor[texts]())
+	for _, tt := range []struct{ field, text, want string }{
+		{"limit", "1", ""},
+		{"limit", "200", ""},
+		{"limit", "0", "query.limit: must be between 1 and 200"},
+		{"limit", "201", "query.limit: must be between 1 and 200"},
+		{"limit", "-0", "query.limit: must be between 1 and 200"},
+		{"limit", "5.0", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", "5e0", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", "+5", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", "05", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", " 5", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", "", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", "٥", "query.limit: must be a whole number, between 1 and 200"},
+		{"limit", "99999999999999999999", "query.limit: must be a whole number, between 1 and 200"},
+		{"big", "9007199254740991", ""},
+		{"big", "9007199254740993", "query.big: must be a whole number, between -9007199254740991 and 9007199254740991"},
+		{"colour", "red", ""},
+		{"colour", "", "query.colour: must be one of red, green"},
+		{"key", "äääää", ""},
+		{"key", "a\xff", "query.key: is not valid UTF-8"},
+		{"key", "123456", "query.key: must have at most 5 characters, has 6"},
+		{"from", "2026-08-11", ""},
+		{"from", "2026-08-11T23:00:00-02:00", ""},
+		{"from", "2026-8-11", "query.from: must be a day, for example 2026-08-11"},
+		{"from", "2026-02-29", "query.from: must be a day, for example 2026-08-11"},
+		{"ratio", "-1.5e2", ""},
+		{"ratio", "nan", "query.ratio: must be a number"},
+		{"ratio", "Inf", "query.ratio: must be a number"},
+		{"ratio", "0x1p4", "query.ratio: must be a number"},
+		{"ratio", "1_0", "query.ratio: must be a number"},
+		{"ratio", "+1", "query.ratio: must be a number"},
+		{"ratio", ".5", "query.ratio: must be a number"},
+		{"flag", "true", ""},
+		{"flag", "True", "query.flag: must be a boolean"},
+		{"flag", "1", "query.flag: must be a boolean"},
+		{"cursor", strings.Repeat("a", schema.CursorChars+1), "query.cursor: must have at most 1600 characters, has 1601"},
+		{"If-Match", "", ""},
+		{"If-Match", "\xff", "header.If-Match: is not valid UTF-8"},
+	} {
+		t.Run(tt.field+" "+tt.text[:min(len(tt.text), 20)], func(t *testing.T) {
+			b := schema.NewBinder(reflect.TypeFor[texts]())
+			for i := range fields {
+				if fields[i].Name == tt.field {
+					b.Text(&fields[i], tt.text, true)
+				}
+			}
+			if got := strings.Join(b.Problems, "\n"); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Ensure an id that no record can have is missing, whatever it holds: it must not reach a key (decisions.md §11).
+func TestPathIDs(t *testing.T) {
+	field := schema.Fields(reflect.TypeFor[texts]())[0]
+	for text, missing := range map[string]bool{
+		"itm_01k2": false, "itm_" + strings.Repeat("0", 40): false, "": true, "itm_": true, "itm_A": true, "itm_a/b": true, "itm_a#b": true,
+		"itm_a\x00": true, "itm_" + strings.Repeat("0", 41): true, "itm": true, "itm_é": true, "itm_\xff": true,
+	} {
+		b := schema.NewBinder(reflect.TypeFor[texts]())
+		b.Text(&field, text, true)
+		if b.Missing != missing || len(b.Problems) > 0 {
+			t.Errorf("%q: missing is %v, problems %v", text, b.Missing, b.Problems)
+		}
+	}
+}
+
+// Ensure required arguments, defaults and the filters that bind a cursor: all of path and query but limit and cursor.
+func TestAbsentAndFilters(t *testing.T) {
+	fields := schema.Fields(reflect.TypeFor[texts]())
+	b := schema.NewBinder(reflect.TypeFor[texts]())
+	for i := range fields {
+		b.Text(&fields[i], "itm_1", fields[i].In == schema.InPath)
+	}
+	if got := strings.Join(b.Problems, "\n"); got != "query.key: is required" {
+		t.Errorf("problems: %s", got)
+	}
+	if in := b.Input.Interface().(texts); in.Limit != 50 || in.ItemID != "itm_1" || in.Colour != nil || in.Cursor != "" {
+		t.Errorf("%+v", in)
+	}
+	b = schema.NewBinder(reflect.TypeFor[texts]())
+	for i := range fields {
+		b.Text(&fields[i], "5", fields[i].In == schema.InQuery)
+	}
+	if want := []string{"colour=5", "key=5", "from=5", "ratio=5", "flag=5", "big=5"}; !slices.Equal(b.Filters, want) {
+		t.Errorf("filters %q, want %q", b.Filters, want)
+	}
+}
+
+// Ensure no request makes an answer much larger than itself: what is quoted is cut, and so is the list of problems.
+func TestProblemsAreBounded(t *testing.T) {
+	var many strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&many, `"%05x":1,`, i)
+	}
+	long := strings.Repeat("ä", 30000)
+	for name, body := range map[string]string{
+		"many unknown":              `{` + many.String() + `"z":1}`,
+		"long unknown":              `{"` + long + `":1}`,
+		"repeated below a long one": `{"` + long + `":{` + strings.Repeat(`"a":1,`, 20000) + `"a":1}}`,
+		"repeated far down":         strings.Repeat(`{"aaaaaaaaaaaaaaaa":`, 9000) + `{"a":1,"a":2}` + strings.Repeat(`}`, 9000),
+		"large map":                 `{"dims":{` + many.String() + `"z":1}}`,
+		"long map keys":             `{"points":[{"dims":{"` + long + `":1}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := bindShapes(body)
+			total := 0
+			for _, p := range problems {
+				total += len(p)
+				if len(p) > 400 {
+					t.Errorf("a message of %d bytes", len(p))
+				}
+			}
+			if len(problems) == 0 || len(problems) > 5002 || total > 1_200_000 {
+				t.Errorf("%d problems of %d bytes for a body of %d", len(problems), total, len(body))
+			}
+		})
+	}
+	if _, problems := bindShapes(`{` + many.String() + `"z":1}`); !strings.HasPrefix(problems[len(problems)-1], "request: has more problems") {
+		t.Errorf("the cut is not told: %s", problems[len(problems)-1])
+	}
+}

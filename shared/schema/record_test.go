@@ -1,0 +1,66 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/schema"
+)
+
+type record struct {
+	ID     string          `json:"id"`
+	Name   *string         `json:"name"`
+	Colour *colour         `json:"colour"`
+	Score  *float64        `json:"score"`
+	Rank   float64         `json:"rank"`
+	Active *bool           `json:"active"`
+	Tags   []string        `json:"tags"`
+	Times  []string        `json:"times" format:"date-time"`
+	Media  json.RawMessage `json:"media"`
+	At     *string         `json:"at" format:"date-time"`
+	hidden int
+	Unsaid string `json:"-"`
+}
+
+// Ensure a record may be partial, its timestamps are normalised and its free JSON stays as it was (design.md §7).
+func TestDecodeRecord(t *testing.T) {
+	var r record
+	text := `{"rank":-0.5e1,"id":"x_1","name":null,"colour":"red","tags":[],"times":["2026-08-11T09:30:00+02:00"],"media": {"b" : 1.00, "a":[ 1e400,"\u003c<"] } ,"at":"2026-08-11t09:30:00.1234z","active":false}`
+	if problems := schema.DecodeRecord([]byte(text), &r); problems != nil {
+		t.Fatal(problems)
+	}
+	if string(r.Media) != `{"b" : 1.00, "a":[ 1e400,"\u003c<"] }` {
+		t.Errorf("media: %s", r.Media)
+	}
+	if r.ID != "x_1" || r.Name != nil || *r.Colour != "red" || r.Score != nil || r.Rank != -5 || *r.Active || r.Tags == nil || r.Times[0] != "2026-08-11T07:30:00.000Z" || *r.At != "2026-08-11T09:30:00.123Z" {
+		t.Errorf("%+v", r)
+	}
+	partial := record{}
+	if problems := schema.DecodeRecord([]byte(`{"id":"a","rank":1,"media":null,"tags":null}`), &partial); problems != nil || partial.Media != nil || partial.Tags != nil {
+		t.Errorf("%v %+v", problems, partial)
+	}
+}
+
+// Ensure every problem of a record is listed, each with its place.
+func TestDecodeRecordProblems(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", `{}`, "record.id: is required\nrecord.rank: is required"},
+		{"null where null cannot be", `{"id":null,"rank":null}`, "record.id: is required\nrecord.rank: is required"},
+		{"all at once", `{"id":1,"name":[],"colour":"blue","score":"1","rank":1e400,"active":1,"tags":[1,"a",null],"times":["x"],"at":"2026-08-11","Name":"","-":1,"hidden":1,"Unsaid":""}`,
+			"record.id: must be a string\nrecord.name: must be a string\nrecord.colour: must be one of red, green\nrecord.score: must be a number\nrecord.rank: must be a number\nrecord.active: must be true or false\nrecord.tags[0]: must be a string\nrecord.tags[2]: must be a string\nrecord.times[0]: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.at: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.Name: unknown property\nrecord.-: unknown property\nrecord.hidden: unknown property\nrecord.Unsaid: unknown property"},
+		{"list is text", `{"id":"a","rank":1,"tags":"a"}`, "record.tags: must be an array"},
+		{"repeated", `{"id":"a","rank":1,"id":"b","media":{"a":1,"a":2}}`, "record.id: is there twice\nrecord.media.a: is there twice"},
+		{"list", `[]`, "record: must be a JSON object"},
+		{"lone surrogate", `{"id":"\ud800"}`, "record: is not valid Unicode: it has half of a surrogate pair"},
+		{"not UTF-8", "{\"id\":\"\xff\"}", "record: is not valid UTF-8"},
+		{"long name", `{"id":"a","rank":1,"` + strings.Repeat("n", 9999) + `":1}`, "record." + strings.Repeat("n", 193) + "…: unknown property"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var r record
+			if got := strings.Join(schema.DecodeRecord([]byte(tt.text), &r), "\n"); got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package table_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
+)
+
+// notes makes items of one partition, each with so many bytes of text.
+func notes(c *table.Client, company string, count, size int, letter string) (items []table.Item, keys []table.Key) {
+	for i := range count {
+		n := note{ID: fmt.Sprintf("itm_%03d", i), Company: company, Text: ptr(strings.Repeat(letter, size))}
+		items, keys = append(items, c.NewItem(keysOf(n), n)), append(keys, keysOf(n).Key)
+	}
+	return items, keys
+}
+
+// Ensure more than one batch takes is written and deleted whole.
+func TestPutAndDeleteManyBatches(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	company := c.NewID("co")
+	items, keys := notes(c, company, 2*table.BatchMax+1, 10, "x")
+	ctx, m := meter.Start(t.Context())
+	if err := c.Put(ctx, items); err != nil {
+		t.Fatal(err)
+	}
+	if got := size(t, c, company); got != len(items) || p.count("BatchWriteItem") != 3 {
+		t.Errorf("%d written with %d calls", got, p.count("BatchWriteItem"))
+	}
+	if total := m.Total(); total.Calls != 3 || total.WriteUnits < float64(len(items)) {
+		t.Errorf("metered %+v", total)
+	}
+	if err := c.Delete(ctx, append(keys, table.Key{PK: company, SK: "nothing here"})); err != nil {
+		t.Fatal(err)
+	}
+	if got := size(t, c, company); got != 0 || p.count("BatchWriteItem") != 6 {
+		t.Errorf("%d left after %d calls", got, p.count("BatchWriteItem"))
+	}
+	if err := c.Put(ctx, nil); err != nil || c.Delete(ctx, nil) != nil || p.count("BatchWriteItem") != 6 {
+		t.Error("nothing to do costs a call")
+	}
+}
+
+func size(t *testing.T, c *table.Client, company string) int {
+	t.Helper()
+	all, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+// Ensure a request never nears 16 MB in JSON, whatever escapes its texts need, and large records all arrive.
+func TestPutLargeItems(t *testing.T) {
+	t.Parallel()
+	for _, letter := range []string{"x", "\x01"} {
+		var mu sync.Mutex
+		largest, batches := int64(0), 0
+		p := &proxy{answer: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+			if call == "BatchWriteItem" {
+				mu.Lock()
+				largest, batches = max(largest, r.ContentLength), batches+1
+				mu.Unlock()
+			}
+			return pass()
+		}}
+		c, _ := client(t, p)
+		company := c.NewID("co")
+		items, _ := notes(c, company, 12, 300_000, letter)
+		for _, item := range items { // index keys would double the engine's work
+			delete(item, "gsi1pk")
+			delete(item, "gsi1sk")
+		}
+		if err := c.Put(t.Context(), items); err != nil {
+			t.Fatal(err)
+		}
+		if got := size(t, c, company); got != 12 || largest > 4<<20 || batches < 2 {
+			t.Errorf("%q: %d written in %d batches of up to %d bytes", letter, got, batches, largest)
+		}
+	}
+}
+
+// partly takes at most n requests of every batch and leaves the rest unprocessed; -1: it refuses batches whole.
+func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
+	t.Helper()
+	var mu sync.Mutex
+	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, err := io.ReadAll(r.Body)
+		var in struct{ RequestItems map[string][]map[string]any }
+		if err != nil || json.Unmarshal(body, &in) != nil {
+			t.Errorf("%v in %s", err, body)
+		}
+		requests := in.RequestItems["none"]
+		take := len(requests)
+		if times--; times >= 0 {
+			if n < 0 {
+				return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}), nil
+			}
+			take = min(n, take)
+		}
+		for _, r := range requests[:take] {
+			text, err := json.Marshal(r)
+			if err != nil {
+				t.Error(err)
+			}
+			taken[string(text)]++
+		}
+		out := map[string]any{"UnprocessedItems": map[string]any{}}
+		if take < len(requests) {
+			out["UnprocessedItems"] = map[string]any{"none": requests[take:]}
+		}
+		return reply(http.StatusOK, out), nil
+	}}
+}
+
+// Ensure what the table could not take at once, in part or whole, is sent again until it is in, each once.
+func TestPutUnprocessed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		take, times int
+		ok          bool
+		calls       int
+	}{
+		{"three at a time", 3, 99, true, 19}, // of 25, 25 and 1
+		{"nothing for a while", 0, 5, true, 8},
+		{"refused whole for a while", -1, 4, true, 7},
+		{"nothing, ever", 0, 1 << 30, false, 12},
+		{"refused whole, ever", -1, 1 << 30, false, 36},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				taken := map[string]int{}
+				p := partly(t, test.take, test.times, taken)
+				c := offline(p)
+				items, _ := notes(c, "co", 51, 10, "x")
+				err := c.Put(t.Context(), items)
+				if (err == nil) != test.ok || p.count("") != test.calls {
+					t.Errorf("%v after %d calls", err, p.count(""))
+				}
+				if test.ok && len(taken) != 51 {
+					t.Errorf("%d of 51 arrived", len(taken))
+				}
+				for request, n := range taken {
+					if n != 1 {
+						t.Errorf("%d times: %s", n, request)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Ensure a caller that gives up stops the sending.
+func TestPutStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := partly(t, 0, 1<<30, map[string]int{})
+		c := offline(p)
+		items, _ := notes(c, "co", 1, 10, "x")
+		done := make(chan error, 1)
+		go func() { done <- c.Put(ctx, items) }()
+		synctest.Wait() // now it pauses
+		cancel()
+		if err := <-done; err == nil || p.count("") != 1 {
+			t.Errorf("%v after %d calls", err, p.count(""))
+		}
+	})
+}

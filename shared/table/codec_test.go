@@ -1,0 +1,238 @@
+package table_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/table"
+)
+
+// hidden is embedded and has what clients never see.
+type hidden struct {
+	Secret *status `store:"secret"`
+}
+
+// everything has a field of each kind that a record may have.
+type everything struct {
+	hidden
+
+	Text    string          `json:"text"`
+	TextP   *string         `json:"textP,omitempty"`
+	Named   status          `json:"named"`
+	NamedP  *status         `json:"namedP"`
+	Int     int64           `json:"int"`
+	IntP    *int64          `json:"intP"`
+	Float   float64         `json:"float"`
+	FloatP  *float64        `json:"floatP"`
+	Bool    bool            `json:"bool"`
+	BoolP   *bool           `json:"boolP"`
+	List    []string        `json:"list"`
+	Names   []status        `json:"names"`
+	Any     json.RawMessage `json:"any"`
+	Bytes   []byte          `json:"bytes"`
+	Skipped string          `json:"-"`
+}
+
+// stored writes a record to the engine and reads it.
+func stored(t testing.TB, c *table.Client, key table.Key, record everything) (out everything) {
+	t.Helper()
+	if err := c.Put(t.Context(), []table.Item{c.NewItem(table.Keys{Key: key}, record)}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := table.Get[everything](t.Context(), c, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+var sameRecord = cmp.AllowUnexported(everything{})
+
+// Ensure a record reads as it was written, null apart from empty, and numbers as they were.
+func TestCodecRoundTrip(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	for name, record := range map[string]everything{
+		"zero":        {},
+		"empty lists": {List: []string{}, Names: []status{}, Bytes: []byte{}, TextP: ptr(""), NamedP: ptr(status(""))},
+		"null beside": {List: nil, Names: []status{"", "a"}, Any: json.RawMessage("null")},
+		"pointers":    {hidden: hidden{ptr(status("s"))}, TextP: ptr("\x00\u2028 \"<&>\\ 🎉"), NamedP: ptr(status("draft")), IntP: ptr(int64(0)), FloatP: ptr(0.0), BoolP: ptr(false)},
+		"integers":    {Int: math.MaxInt64, IntP: ptr(int64(math.MinInt64))},
+		"thousands":   {Int: 1_000_000_000_000_000_000, IntP: ptr(int64(-100))},
+		"any":         {Any: json.RawMessage(`{"n":123456789012345678901234567890123456789,"e":1e999, "s":"\ud800"}`)},
+		"deep":        {Any: json.RawMessage(deep)},
+		"bytes":       {Bytes: []byte{0, 255, '"'}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := table.Key{PK: c.NewID("co"), SK: "x"}
+			if diff := cmp.Diff(record, stored(t, c, key, record), sameRecord); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	item := table.Encode(everything{Skipped: "never"})
+	for _, absent := range []string{"textP", "list", "any", "bytes", "secret", "Skipped", "-"} {
+		if item[absent] != nil {
+			t.Errorf("null %s is stored", absent)
+		}
+	}
+}
+
+var floats = []float64{
+	0, 1, -1, 0.1, 1e-300, 1e300, 5e-324, -5e-324, math.MaxFloat64, -math.MaxFloat64, math.MaxInt64, 1 << 53, 1<<53 + 2,
+	-(1<<60 + 1<<10), 1e21, 123456789.123456789, 1e-129, 9.99e-130, 1e-130, 1e-131, 1e125, 1.1e125, 9.99e125, 1e126, math.Pi,
+	math.Nextafter(1, 2), 2.2250738585072014e-308, 0.30000000000000004,
+}
+
+// Ensure every number that JSON can bring survives, also where DynamoDB's numbers end.
+func TestFloatRoundTrip(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	for _, f := range floats {
+		got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, everything{Float: f, FloatP: &f})
+		if got.Float != f || got.FloatP == nil || *got.FloatP != f {
+			t.Errorf("%g reads as %g", f, got.Float)
+		}
+	}
+	negative := math.Copysign(0, -1)
+	if got := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, everything{Float: negative}); got.Float != 0 {
+		t.Errorf("-0 reads as %g", got.Float)
+	}
+	a, ok := table.Float(negative).(*types.AttributeValueMemberN)
+	if !ok || a.Value != "0" { // else it would differ from itself at every update
+		t.Errorf("-0 is stored as %v", a)
+	}
+}
+
+func floatGen() *rapid.Generator[float64] {
+	return rapid.OneOf(rapid.SampledFrom(floats), rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rapid.Float64Range(-1e6, 1e6),
+		rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int64().Draw(t, "whole")) }))
+}
+
+func pointerGen[T any](g *rapid.Generator[T]) *rapid.Generator[*T] { return rapid.Ptr(g, true) }
+
+func everythingGen() *rapid.Generator[everything] {
+	return rapid.Custom(func(t *rapid.T) everything {
+		texts := rapid.StringN(0, 40, 200)
+		named := rapid.Map(texts, func(s string) status { return status(s) })
+		e := everything{
+			hidden: hidden{pointerGen(named).Draw(t, "secret")},
+			Text:   texts.Draw(t, "text"), TextP: pointerGen(texts).Draw(t, "textP"), Named: named.Draw(t, "named"), NamedP: pointerGen(named).Draw(t, "namedP"),
+			Int: rapid.Int64().Draw(t, "int"), IntP: pointerGen(rapid.Int64()).Draw(t, "intP"),
+			Float: floatGen().Draw(t, "float") + 0, FloatP: pointerGen(rapid.Map(floatGen(), func(f float64) float64 { return f + 0 })).Draw(t, "floatP"),
+			Bool: rapid.Bool().Draw(t, "bool"), BoolP: pointerGen(rapid.Bool()).Draw(t, "boolP"),
+		}
+		if rapid.Bool().Draw(t, "lists") {
+			e.List = rapid.SliceOfN(texts, 0, 5).Draw(t, "list")
+			e.Names = rapid.SliceOfN(named, 0, 5).Draw(t, "names")
+			e.Bytes = rapid.SliceOfN(rapid.Byte(), 0, 50).Draw(t, "bytes")
+			e.Any = json.RawMessage(rapid.SampledFrom([]string{`{}`, `[]`, `""`, `"a"`, `1`, `null`, `true`, `{"a":[1,{"b":null}]}`}).Draw(t, "any"))
+		}
+		return e
+	})
+}
+
+// Ensure the same of whatever a record may hold.
+func TestCodecProperty(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	rapid.Check(t, func(r *rapid.T) {
+		record := everythingGen().Draw(r, "record")
+		var direct everything
+		if err := table.Decode(table.Encode(&record), &direct); err != nil {
+			r.Fatal(err)
+		}
+		through := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, record)
+		if diff := cmp.Diff(record, direct, sameRecord); diff != "" {
+			r.Error(diff)
+		}
+		if diff := cmp.Diff(record, through, sameRecord); diff != "" {
+			r.Error(diff)
+		}
+	})
+}
+
+// Ensure what this program did not write is an error that names the attribute, and never a panic.
+func TestDecodeOfAnotherType(t *testing.T) {
+	t.Parallel()
+	attributes := map[string]types.AttributeValue{
+		"S": table.String("x"), "N": table.Float(1.5), "BOOL": &types.AttributeValueMemberBOOL{}, "NULL": &types.AttributeValueMemberNULL{Value: true},
+		"L of numbers": &types.AttributeValueMemberL{Value: []types.AttributeValue{table.Number(1)}}, "M": &types.AttributeValueMemberM{},
+		"B": &types.AttributeValueMemberB{}, "SS": &types.AttributeValueMemberSS{Value: []string{"a"}}, "nil": nil,
+		"L of nil": &types.AttributeValueMemberL{Value: []types.AttributeValue{nil}},
+	}
+	fits := map[string]string{
+		"text": "S", "textP": "S", "named": "S", "namedP": "S", "secret": "S", "any": "S", "float": "N", "floatP": "N", "bool": "BOOL", "boolP": "BOOL", "bytes": "B",
+		"int": "", "intP": "", "list": "", "names": "",
+	}
+	for field, fit := range fits {
+		for kind, a := range attributes {
+			var record everything
+			err := table.Decode(table.Item{field: a, "unknown": table.Number(1)}, &record)
+			if (err == nil) != (kind == fit) || err != nil && !strings.Contains(err.Error(), field) {
+				t.Errorf("%s of %s: %v", field, kind, err)
+			}
+		}
+	}
+}
+
+// Ensure a struct that is no record is found by the first test that touches it.
+func TestEncodePanicsOnNoRecord(t *testing.T) {
+	t.Parallel()
+	for name, record := range map[string]any{
+		"map": struct {
+			A map[string]string `json:"a"`
+		}{},
+		"int": struct {
+			A int `json:"a"`
+		}{},
+		"numbers": struct {
+			A []int64 `json:"a"`
+		}{},
+		"**": struct {
+			A **string `json:"a"`
+		}{},
+		"*list": struct {
+			A *[]string `json:"a"`
+		}{},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			table.Encode(record)
+		}()
+	}
+}
+
+// Ensure readers meet an error, not half a record, in a page that holds something foreign.
+func TestForeignRecordInAList(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	foreign := c.NewItem(keysOf(note{ID: "x", Company: n.Company}), note{ID: "x"})
+	foreign["count"] = table.String("many")
+	if err := c.PutItem(t.Context(), &dynamodb.PutItemInput{Item: foreign}); err != nil {
+		t.Fatal(err)
+	}
+	q := table.Query{Partitions: []string{noteKey(n.Company, "").PK}, Limit: 10}
+	if _, _, err := table.List[note](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
+		t.Errorf("List: %v", err)
+	}
+	if _, err := table.Whole[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {
+		t.Error("Whole: no error")
+	}
+	if _, err := table.Get[note](t.Context(), c, noteKey(n.Company, "x")); err == nil {
+		t.Error("Get: no error")
+	}
+}

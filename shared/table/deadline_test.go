@@ -1,0 +1,183 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// The tests below run in a bubble, where time is not real: they measure the deadlines that a function has, exactly.
+
+// hangs never answers.
+func hangs() *proxy {
+	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}}
+}
+
+// drips begins an answer and never ends it.
+func drips() *proxy {
+	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		out := reply(http.StatusOK, map[string]any{})
+		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), waiting{r.Context()}))
+		out.ContentLength = -1
+		return out, nil
+	}}
+}
+
+type waiting struct{ ctx context.Context }
+
+func (w waiting) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
+
+// cuts ends every answer in its middle.
+func cuts() *proxy {
+	return &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+		out := reply(http.StatusOK, map[string]any{})
+		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failing{io.ErrUnexpectedEOF}))
+		return out, nil
+	}}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func resets() *proxy {
+	return &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+		return nil, errors.New("read: connection reset by peer")
+	}}
+}
+
+// Ensure no fault of the table takes a call longer than 3 attempts of one second, which leaves a handler most of its
+// 9 s (design.md §5), and that everything that may pass is tried again and nothing else.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	const always = 1 << 30
+	for _, test := range []struct {
+		name      string
+		transport func() *proxy
+		attempts  int
+		longest   time.Duration
+	}{
+		{"hangs", hangs, 3, 3400 * time.Millisecond},
+		{"drips", drips, 3, 3400 * time.Millisecond},
+		{"cut off", cuts, 3, 400 * time.Millisecond},
+		{"reset", resets, 3, 400 * time.Millisecond},
+		{"500", func() *proxy { return refuses("", "InternalServerError", 500, always) }, 3, 400 * time.Millisecond},
+		{"503", func() *proxy { return refuses("", "ServiceUnavailable", 503, always) }, 3, 400 * time.Millisecond},
+		{"throughput", func() *proxy { return refuses("", "ProvisionedThroughputExceededException", 400, always) }, 3, 400 * time.Millisecond},
+		{"throttling", func() *proxy { return refuses("", "ThrottlingException", 400, always) }, 3, 400 * time.Millisecond},
+		{"limit", func() *proxy { return refuses("", "RequestLimitExceeded", 400, always) }, 3, 400 * time.Millisecond},
+		{"conflict", func() *proxy { return refuses("", "TransactionConflictException", 400, always) }, 3, 400 * time.Millisecond},
+		{"invalid", func() *proxy { return refuses("", "ValidationException", 400, always) }, 1, 0},
+		{"no table", func() *proxy { return refuses("", "ResourceNotFoundException", 400, always) }, 1, 0},
+		{"denied", func() *proxy { return refuses("", "AccessDeniedException", 400, always) }, 1, 0},
+	} {
+		for name, call := range map[string]func(context.Context, *table.Client) error{
+			"read": func(ctx context.Context, c *table.Client) error {
+				_, err := table.Get[note](ctx, c, noteKey("co", "x"))
+				return err
+			},
+			"write": func(ctx context.Context, c *table.Client) error { return c.Insert(ctx, keysOf(note{}), note{}) },
+		} {
+			t.Run(test.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := test.transport()
+					c := offline(p)
+					began := time.Now()
+					err := call(t.Context(), c)
+					if took := time.Since(began); err == nil || errors.Is(err, fault.ErrNotFound) || p.count("") != test.attempts || took > test.longest {
+						t.Errorf("%v after %d attempts and %s", err, p.count(""), took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Ensure what passes in the meantime is no fault: the caller never learns of it.
+func TestPassingFaults(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{"InternalServerError", "ThrottlingException", "ProvisionedThroughputExceededException", "TransactionConflictException"} {
+		status := http.StatusBadRequest
+		if code == "InternalServerError" {
+			status = http.StatusInternalServerError
+		}
+		p := refuses("", code, status, 2)
+		c, _ := client(t, p)
+		n := insert(t, c, newNote(c))
+		if p.count("") != 3 {
+			t.Errorf("%s: %d calls", code, p.count(""))
+		}
+		expect(t, c, n)
+	}
+}
+
+// Ensure the caller's own deadline ends a call at once, also within an attempt or a pause.
+func TestContextEndsACall(t *testing.T) {
+	t.Parallel()
+	for name, transport := range map[string]*proxy{"hangs": nil, "throttled": nil} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if transport = hangs(); name == "throttled" {
+					transport = canceled(1<<30, "TransactionConflict")
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Millisecond)
+				defer cancel()
+				c, began := offline(transport), time.Now()
+				err := c.Transact(ctx, c.CheckAbsent(noteKey("co", "x")))
+				if took := time.Since(began); err == nil || took != 15*time.Millisecond {
+					t.Errorf("%v after %s", err, took)
+				}
+			})
+		})
+	}
+}
+
+// Ensure the SDK's budget for retries ends repetitions in a long outage, and is there again soon after it.
+func TestRetriesAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down, calls := true, 0
+		p := &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+			if calls++; down {
+				return reply(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
+			}
+			return reply(http.StatusOK, map[string]any{}), nil
+		}}
+		c := offline(p)
+		get := func() (int, error) {
+			before := calls
+			_, err := table.GetItem(t.Context(), c, noteKey("co", "x"))
+			return calls - before, err
+		}
+		for range 200 {
+			if _, err := get(); err == nil {
+				t.Fatal("no outage")
+			}
+		}
+		if n, _ := get(); n != 1 {
+			t.Errorf("%d attempts of one call amid an outage", n)
+		}
+		down = false
+		for range 10 {
+			if _, err := get(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		down = true
+		if n, _ := get(); n != 3 {
+			t.Errorf("%d attempts of the first call that fails later", n)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package table_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// proxy sees every call by its name, such as PutItem, and may answer in place of the engine or after it.
+type proxy struct {
+	// answer is given the call and what passes it on; nil: everything is passed on.
+	answer func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	p.mu.Lock()
+	p.calls = append(p.calls, call)
+	p.mu.Unlock()
+	pass := func() (*http.Response, error) { return apitest.Transport.RoundTrip(r) }
+	if p.answer == nil {
+		return pass()
+	}
+	return p.answer(call, pass, r)
+}
+
+// count returns how many calls there were, of one name or, without a name, of all.
+func (p *proxy) count(call string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.calls {
+		if call == "" || c == call {
+			n++
+		}
+	}
+	return n
+}
+
+// loses performs the first n calls of a name and loses their answers.
+func loses(name string, n int) *proxy {
+	var mu sync.Mutex
+	return &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+		mu.Lock()
+		lose := call == name && n > 0
+		if lose {
+			n--
+		}
+		mu.Unlock()
+		out, err := pass()
+		if lose && err == nil {
+			_, err = io.Copy(io.Discard, out.Body)
+			return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+		}
+		return out, err
+	}}
+}
+
+// refuses answers calls of a name with DynamoDB's error of this code, the first n of them.
+func refuses(name, code string, status, n int) *proxy {
+	var mu sync.Mutex
+	return &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+		mu.Lock()
+		refuse := (name == "" || call == name) && n > 0
+		if refuse {
+			n--
+		}
+		mu.Unlock()
+		if refuse {
+			return reply(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "made up"}), nil
+		}
+		return pass()
+	}}
+}
+
+func reply(status int, body any) *http.Response {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)),
+	}
+}
+
+// client returns a client of the real engine whose clock stands still.
+func client(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.Clock) {
+	t.Helper()
+	s := apitest.NewOver(t, noOperations, transport)
+	return s.Table, s.Clock
+}
+
+// offline returns a client without an engine, with the deadlines that a function has.
+func offline(transport http.RoundTripper) *table.Client {
+	n := 0
+	return table.New(table.Options{
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		NewID:       func(prefix string) string { n++; return prefix + "_" + strings.Repeat("0", n) },
+	})
+}
+
+// note is the record of these tests: one of every kind that areas use, with an index over n.
+type note struct {
+	ID        string          `json:"id"`
+	Company   string          `json:"companyId"`
+	Status    status          `json:"status"`
+	Text      *string         `json:"text"`
+	N         *float64        `json:"n"`
+	Count     int64           `json:"count"`
+	Done      *bool           `json:"done"`
+	Tags      []string        `json:"tags"`
+	Any       json.RawMessage `json:"any"`
+	Bytes     []byte          `json:"bytes"`
+	UpdatedAt *string         `json:"updatedAt"`
+}
+
+type status string
+
+func noteKey(company, id string) table.Key {
+	return table.Key{PK: table.Partition(company, "notes"), SK: table.Join("note", id)}
+}
+
+func noteOrder(n note) string { return table.Join(table.SortNumber(n.N), n.ID) }
+
+func keysOf(n note) table.Keys {
+	k := table.Keys{Key: noteKey(n.Company, n.ID)}
+	k.Index[0] = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteOrder(n)}
+	if n.Status != "" {
+		k.Index[1] = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteOrder(n)}
+	}
+	return k
+}
+
+func insert(t *testing.T, c *table.Client, n note) note {
+	t.Helper()
+	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func newNote(c *table.Client) note {
+	return note{ID: c.NewID(id.Item), Company: c.NewID(id.Company), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func noOperations(*table.Client) []api.Operation { return nil }
+
+// text is what a text attribute holds, empty for any other.
+func text(a types.AttributeValue) string {
+	if s, ok := a.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}

@@ -1,0 +1,171 @@
+package table_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/table"
+)
+
+// pages reads a list to its end; between is called after each page.
+func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []note) {
+	t.Helper()
+	for n := 0; ; n++ {
+		page, next, err := table.List[note](t.Context(), c, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) > q.Limit || len(page) < q.Limit && next != "" || n > 500 {
+			t.Fatalf("page %d has %d of %d and goes on at %q", n, len(page), q.Limit, next)
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all
+		}
+		q.After = next
+		between()
+	}
+}
+
+func ids(notes []note) []string {
+	out := make([]string, len(notes))
+	for i, n := range notes {
+		out[i] = n.ID
+	}
+	return out
+}
+
+// model is what a list must be, worked out in memory.
+type model struct {
+	notes    map[string]note
+	statuses []status
+}
+
+func (m model) list(q table.Query, filtered bool) []string {
+	var kept []note
+	for _, n := range m.notes {
+		if (len(m.statuses) == 0 || slices.Contains(m.statuses, n.Status)) && (!filtered || n.Count == 1) {
+			kept = append(kept, n)
+		}
+	}
+	order := noteOrder
+	if q.Index == table.Base {
+		order = func(n note) string { return n.ID }
+	}
+	slices.SortFunc(kept, func(a, b note) int { return strings.Compare(order(a), order(b)) })
+	if q.Descending {
+		slices.Reverse(kept)
+	}
+	return ids(kept)
+}
+
+var statuses = []status{"draft", "sent", "failed"}
+
+func noteGen(company string) *rapid.Generator[note] {
+	return rapid.Custom(func(t *rapid.T) note {
+		return note{
+			ID: fmt.Sprintf("itm_%03d", rapid.IntRange(0, 999).Draw(t, "id")), Company: company, Status: rapid.SampledFrom(statuses).Draw(t, "status"),
+			N: rapid.Ptr(rapid.SampledFrom([]float64{-1e300, -2, -1, 0, 1, 2, 1e300}), true).Draw(t, "n"), Count: rapid.Int64Range(0, 1).Draw(t, "count"),
+		}
+	})
+}
+
+// queryGen draws each way to ask: base table, index, merge of partitions; either direction; filtered or not.
+func queryGen(company string) *rapid.Generator[table.Query] {
+	return rapid.Custom(func(t *rapid.T) table.Query {
+		q := table.Query{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.IntRange(1, 12).Draw(t, "limit")}
+		switch rapid.IntRange(0, 2).Draw(t, "where") {
+		case 0:
+			q.Partitions, q.Prefix = []string{noteKey(company, "").PK}, "note#"
+		case 1:
+			q.Index, q.Partitions = table.GSI1, []string{table.Partition(company, "notes", "all")}
+		case 2:
+			q.Index = table.GSI2
+			for _, s := range rapid.SampledFrom([][]status{statuses, statuses[:2], statuses[1:2]}).Draw(t, "statuses") {
+				q.Partitions = append(q.Partitions, table.Partition(company, "notes", string(s)))
+			}
+		}
+		if rapid.Bool().Draw(t, "filter") {
+			q.Filter = table.Filter{"count": table.Number(1)}
+		}
+		return q
+	})
+}
+
+func modelOf(q table.Query, notes map[string]note) model {
+	m := model{notes: notes}
+	if q.Index == table.GSI2 {
+		for _, p := range q.Partitions {
+			m.statuses = append(m.statuses, status(p[strings.LastIndex(p, "#")+1:]))
+		}
+	}
+	return m
+}
+
+func fill(t testing.TB, r *rapid.T, c *table.Client, company string, longest int) map[string]note {
+	t.Helper()
+	notes := map[string]note{}
+	items := []table.Item{}
+	for _, n := range rapid.SliceOfNDistinct(noteGen(company), 0, longest, func(n note) string { return n.ID }).Draw(r, "notes") {
+		notes[n.ID] = n
+		items = append(items, c.NewItem(keysOf(n), n))
+	}
+	if err := c.Put(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	return notes
+}
+
+// Ensure lists are what a sort and a filter in memory would give, page by page (decisions.md §8).
+func TestListAgainstModel(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	rapid.Check(t, func(r *rapid.T) {
+		company := c.NewID("co")
+		notes := fill(t, r, c, company, 40)
+		for range 4 {
+			q := queryGen(company).Draw(r, "query")
+			if diff := cmp.Diff(modelOf(q, notes).list(q, q.Filter != nil), ids(pages(t, c, q, func() {}))); diff != "" {
+				r.Fatal(diff)
+			}
+		}
+	})
+}
+
+// Ensure every record that stays appears exactly once and in order, whatever comes and goes between two pages.
+func TestListWhileRecordsComeAndGo(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	rapid.Check(t, func(r *rapid.T) {
+		company := c.NewID("co")
+		before := fill(t, r, c, company, 40)
+		q := queryGen(company).Draw(r, "query")
+		stays, known := map[string]note{}, map[string]note{}
+		for id, n := range before {
+			stays[id], known[id] = n, n
+		}
+		all := pages(t, c, q, func() {
+			n := noteGen(company).Draw(r, "change")
+			if old, there := known[n.ID]; there { // the record that a position names may go as well
+				if err := c.Delete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {
+					t.Fatal(err)
+				}
+				delete(stays, n.ID)
+				delete(known, n.ID)
+				return
+			}
+			if before[n.ID].ID == "" {
+				known[n.ID] = insert(t, c, n)
+			}
+		})
+		got := slices.DeleteFunc(ids(all), func(id string) bool { _, kept := stays[id]; return !kept })
+		if diff := cmp.Diff(modelOf(q, stays).list(q, q.Filter != nil), got); diff != "" {
+			r.Fatal(diff)
+		}
+	})
+}

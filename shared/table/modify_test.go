@@ -1,0 +1,279 @@
+package table_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (note, error) {
+	t.Helper()
+	return table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, change)
+}
+
+// Ensure updatedAt moves only when a value changes, and that nothing is written when none does (decisions.md §1).
+func TestModifyWithoutChange(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, clock := client(t, p)
+	n := newNote(c)
+	n.N, n.Tags, n.Any, n.Done = ptr(0.0), []string{}, []byte(`{"a": 1e400}`), ptr(false)
+	insert(t, c, n)
+	clock.Advance(time.Hour)
+	before := p.count("")
+	got, err := modify(t, c, n, func(n *note) error {
+		n.N, n.Tags, n.Text, n.Done = ptr(math.Copysign(0, -1)), []string{}, ptr("a"), ptr(false)
+		return nil
+	})
+	if err != nil || p.count("") != before+1 || p.count("UpdateItem") != 0 {
+		t.Errorf("%v, %d calls", err, p.count("")-before)
+	}
+	if diff := cmp.Diff(n, got); diff != "" {
+		t.Error(diff)
+	}
+	expect(t, c, n)
+}
+
+// Ensure each kind of change is written, alone, and read back from the answer; null and empty are different values.
+func TestModifyWritesTheDifference(t *testing.T) {
+	t.Parallel()
+	c, clock := client(t, nil)
+	n := insert(t, c, newNote(c))
+	for i, change := range []func(*note){
+		func(n *note) { n.Tags = []string{} },
+		func(n *note) { n.Tags = []string{"a", "b"} },
+		func(n *note) { n.Tags = nil },
+		func(n *note) { n.Text = ptr("") },
+		func(n *note) { n.Text = nil },
+		func(n *note) { n.N = ptr(1e300) },
+		func(n *note) { n.N = ptr(-1.5) },
+		func(n *note) { n.N = nil },
+		func(n *note) { n.Any, n.Bytes, n.Done, n.Count = []byte(`null`), []byte{}, ptr(true), 7 },
+		func(n *note) { n.Any, n.Bytes, n.Done, n.Count = nil, nil, nil, 0 },
+	} {
+		clock.Advance(time.Second)
+		change(&n)
+		n.UpdatedAt = ptr(c.Now())
+		got, err := modify(t, c, n, func(n *note) error { change(n); return nil })
+		if err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+		if diff := cmp.Diff(n, got); diff != "" {
+			t.Errorf("%d: %s", i, diff)
+		}
+		expect(t, c, n)
+	}
+}
+
+// Ensure a record whose updatedAt is null, as an import may bring it, gets one with its first change, and that records
+// without the field get none.
+func TestModifyUpdatedAt(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := newNote(c)
+	n.UpdatedAt = nil
+	insert(t, c, n)
+	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
+	if err != nil || got.UpdatedAt == nil || *got.UpdatedAt != c.Now() {
+		t.Errorf("%v, %v", got.UpdatedAt, err)
+	}
+
+	type bare struct {
+		Count int64 `json:"count"`
+	}
+	key := table.Key{PK: c.NewID("co"), SK: "bare"}
+	keys := func(bare) table.Keys { return table.Keys{Key: key} }
+	if err := c.Insert(t.Context(), keys(bare{}), bare{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.Modify(t.Context(), c, key, keys, func(b *bare) error { b.Count++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if item, err := table.GetItem(t.Context(), c, key); err != nil || item["updatedAt"] != nil {
+		t.Errorf("%v, %v", item, err)
+	}
+}
+
+// Ensure a record is where its fields say, after every change, and nowhere else.
+func TestModifyMovesIndexKeys(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := newNote(c)
+	n.Status, n.N = "draft", ptr(1.0)
+	insert(t, c, n)
+	where := func() (found []string) {
+		t.Helper()
+		for _, part := range []string{"all", "draft", "sent"} {
+			index := table.GSI2
+			if part == "all" {
+				index = table.GSI1
+			}
+			list, err := table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: table.Partition(n.Company, "notes", part)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range list {
+				found = append(found, fmt.Sprint(part, " ", n.Status, " ", noteOrder(n) == noteOrder(list[0])))
+			}
+		}
+		return found
+	}
+	for _, step := range []struct {
+		change func(*note)
+		want   []string
+	}{
+		{func(*note) {}, []string{"all draft true", "draft draft true"}},
+		{func(n *note) { n.Status = "sent" }, []string{"all sent true", "sent sent true"}},
+		{func(n *note) { n.Status = "" }, []string{"all  true"}},
+		{func(n *note) { n.Status, n.N = "draft", nil }, []string{"all draft true", "draft draft true"}},
+	} {
+		got, err := modify(t, c, n, func(n *note) error { step.change(n); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, where()); diff != "" {
+			t.Error(diff)
+		}
+		item, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
+		if err != nil || text(item["gsi1sk"]) != noteOrder(got) {
+			t.Errorf("%v, %v", item["gsi1sk"], err)
+		}
+	}
+}
+
+// Ensure what another part of the program keeps on the same record survives.
+func TestModifyLeavesUnknownAttributes(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := newNote(c)
+	item := c.NewItem(keysOf(n), n)
+	item["theirs"] = table.String("kept")
+	if err := c.Put(t.Context(), []table.Item{item}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := modify(t, c, n, func(n *note) error { n.Text = nil; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
+	if err != nil || text(got["theirs"]) != "kept" || got["text"] != nil || got["rev"] == nil {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// Ensure concurrent changes all happen: none overwrites another.
+func TestModifyConcurrently(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	const writers = 16
+	var wait sync.WaitGroup
+	for range writers {
+		wait.Go(func() {
+			if _, err := modify(t, c, n, func(n *note) error { n.Count++; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if got, err := table.Get[note](t.Context(), c, noteKey(n.Company, n.ID)); err != nil || got.Count != writers {
+		t.Errorf("%d of %d, %v", got.Count, writers, err)
+	}
+}
+
+// Ensure a change whose answer was lost is not done twice.
+func TestModifyAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, loses("UpdateItem", 2))
+	n := insert(t, c, newNote(c))
+	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
+	if err != nil || got.Count != 1 {
+		t.Fatalf("%d, %v", got.Count, err)
+	}
+	expect(t, c, got)
+}
+
+// Ensure a record that is deleted between read and write is not found, and does not come back as a ghost.
+func TestModifyOfADeletedRecord(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	remove := func(key table.Key) {
+		if err := c.Delete(t.Context(), []table.Key{key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := noteKey(n.Company, n.ID)
+	if _, err := modify(t, c, n, func(n *note) error { n.Count++; remove(key); return nil }); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := modify(t, c, n, func(*note) error { t.Error("called"); return nil }); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if item, err := table.GetItem(t.Context(), c, key); err != nil || len(item) > 0 {
+		t.Errorf("a ghost: %v, %v", item, err)
+	}
+}
+
+// Ensure a change never lands on a record that was replaced in between, although an import begins at the same rev.
+func TestModifyOfAReplacedRecord(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	imported := n
+	imported.Text = ptr("imported")
+	replace := func() {
+		if err := c.Put(t.Context(), []table.Item{c.NewItem(keysOf(imported), imported)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen []string
+	got, err := modify(t, c, n, func(n *note) error {
+		if seen = append(seen, *n.Text); len(seen) == 1 {
+			replace()
+		}
+		n.Text = ptr(*n.Text + "!")
+		return nil
+	})
+	if err != nil || *got.Text != "imported!" || !cmp.Equal(seen, []string{"a", "imported"}) {
+		t.Errorf("%v after %v, %v", got.Text, seen, err)
+	}
+
+	seen = nil
+	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(n note) error {
+		if seen = append(seen, *n.Text); len(seen) == 1 {
+			imported.Text = ptr("again")
+			replace()
+		}
+		return nil
+	})
+	if err != nil || *removed.Text != "again" || len(seen) != 2 {
+		t.Errorf("%v after %v, %v", removed.Text, seen, err)
+	}
+}
+
+// Ensure a refusal of the change is returned as it is, and that nothing is written.
+func TestModifyRefused(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	n := insert(t, c, newNote(c))
+	refused := fault.New(fault.Conflict, "is sent")
+	if _, err := modify(t, c, n, func(n *note) error { n.Count++; return refused }); err != error(refused) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return refused }); err != error(refused) {
+		t.Errorf("got %v", err)
+	}
+	if p.count("UpdateItem")+p.count("DeleteItem") != 0 {
+		t.Error("written")
+	}
+	expect(t, c, n)
+}

@@ -1,0 +1,223 @@
+package table_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
+)
+
+// Ensure the record whose position a page ends with may be deleted: the list goes on behind it.
+func TestListAfterADeletedPosition(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	company := c.NewID("co")
+	for i := range 9 {
+		insert(t, c, note{ID: fmt.Sprintf("itm_%d", i), Company: company, N: ptr(float64(i)), Status: "draft"})
+	}
+	for _, q := range []table.Query{
+		{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 3},
+		{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: 3, Descending: true},
+	} {
+		page, next, err := table.List[note](t.Context(), c, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Delete(t.Context(), []table.Key{noteKey(company, page[2].ID)}); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Consistent: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.After = next
+		if got := pages(t, c, q, func() {}); len(got) != len(rest)-2 || got[0].ID == page[1].ID {
+			t.Errorf("after %s: %v", next, ids(got))
+		}
+	}
+}
+
+// Ensure Limit counts what matches: a page is short only at the end, also behind many that do not match.
+func TestFilterBehindManyOthers(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	company := c.NewID("co")
+	var items []table.Item
+	for i := range 150 {
+		n := note{ID: fmt.Sprintf("itm_%03d", i), Company: company}
+		if i%50 == 49 {
+			n.Count = 1
+		}
+		items = append(items, c.NewItem(keysOf(n), n))
+	}
+	if err := c.Put(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Number(1)}}
+	if got := ids(pages(t, c, q, func() {})); !slices.Equal(got, []string{"itm_049", "itm_099", "itm_149"}) {
+		t.Error(got)
+	}
+}
+
+// Ensure a forged position reaches no record outside the prefix, and breaks nothing.
+func TestForgedPositions(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	company := c.NewID("co")
+	partition := noteKey(company, "").PK
+	n := insert(t, c, note{ID: "itm_5", Company: company})
+	for _, sk := range []string{"a", "note", "note$", "notes", "zebra", "~"} {
+		other := c.NewItem(table.Keys{Key: table.Key{PK: partition, SK: sk}}, note{ID: "other"})
+		if err := c.Put(t.Context(), []table.Item{other}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forged := []string{"~", " ", "\x00", "#", "itm_4", "itm_5", "itm_6", "note#itm_4", "../", "🎉", "\uffff", strings.Repeat("z", 1000), strings.Repeat("\x00", 1000)}
+	for _, descending := range []bool{false, true} {
+		for _, after := range forged {
+			q := table.Query{Partitions: []string{partition}, Prefix: "note#", Descending: descending, After: after, Limit: 10}
+			got, next, err := table.List[note](t.Context(), c, q)
+			if err != nil || next != "" {
+				t.Errorf("%.20q: %q, %v", after, next, err)
+			}
+			want := []string{}
+			if descending && after > n.ID || !descending && after < n.ID {
+				want = []string{n.ID}
+			}
+			if !slices.Equal(ids(got), want) {
+				t.Errorf("%.20q, descending %v: %v", after, descending, ids(got))
+			}
+			index := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Descending: descending, After: after, Limit: 10}
+			if got, _, err := table.List[note](t.Context(), c, index); err != nil || len(got) > 1 {
+				t.Errorf("index, %.20q: %v, %v", after, ids(got), err)
+			}
+		}
+	}
+}
+
+// Ensure a bounded collection ordered in memory pages as an index does.
+func TestPageAgainstList(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	rapid.Check(t, func(r *rapid.T) {
+		company := c.NewID("co")
+		fill(t, r, c, company, 25)
+		limit := rapid.IntRange(1, 9).Draw(r, "limit")
+		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: limit}
+		after := ""
+		for {
+			all, err := table.Whole[note](t.Context(), c, table.Collection{Partition: noteKey(company, "").PK, Prefix: "note#"})
+			if err != nil {
+				r.Fatal(err)
+			}
+			q.After = after
+			want, wantNext, err := table.List[note](t.Context(), c, q)
+			if err != nil {
+				r.Fatal(err)
+			}
+			got, next := table.Page(all, noteOrder, after, limit)
+			if !slices.Equal(ids(got), ids(want)) || next != wantNext {
+				r.Fatalf("%v and %q, want %v and %q", ids(got), next, ids(want), wantNext)
+			}
+			if after = next; next == "" {
+				return
+			}
+		}
+	})
+	if page, next := table.Page([]note{}, noteOrder, "", 0); len(page) != 0 || next != "" {
+		t.Error("an empty collection has no page")
+	}
+}
+
+// Ensure a collection of more than DynamoDB's 1 MB is read to its end, page by page.
+func TestWholeBeyondOnePage(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	company := c.NewID("co")
+	var items []table.Item
+	for i := range 15 {
+		n := note{ID: fmt.Sprintf("itm_%02d", i), Company: company, Text: ptr(strings.Repeat("x", 150<<10)), Status: "draft"}
+		items = append(items, c.NewItem(keysOf(n), n))
+	}
+	if err := c.Put(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []table.Collection{
+		{Partition: noteKey(company, "").PK, Prefix: "note#", Consistent: true},
+		{Partition: noteKey(company, "").PK, Filter: table.Filter{"status": table.String("draft")}},
+		{Index: table.GSI1, Partition: table.Partition(company, "notes", "all")},
+	} {
+		visits, seen := 0, 0
+		err := table.Each(t.Context(), c, from, func(page []note) error { visits++; seen += len(page); return nil })
+		whole, err2 := table.Whole[note](t.Context(), c, from)
+		if err != nil || err2 != nil || visits < 3 || seen != 15 || len(whole) != 15 || whole[14].ID != "itm_14" {
+			t.Errorf("%d visits, %d seen, %d whole: %v, %v", visits, seen, len(whole), err, err2)
+		}
+	}
+	// A page that is as long as asked for, although the engine stops at 1 MB.
+	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 14}
+	if page, next, err := table.List[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
+		t.Errorf("%d, %q, %v", len(page), next, err)
+	}
+	stop := errors.New("stop")
+	if err := table.Each(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func([]note) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("the visitor's error: %v", err)
+	}
+}
+
+// Ensure nothing is an empty list, not null, and no record is fault.ErrNotFound.
+func TestNothingThere(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	partition := c.NewID("co")
+	list, next, err := table.List[note](t.Context(), c, table.Query{Partitions: []string{partition, partition + "#b"}, Limit: 5})
+	if list == nil || len(list) != 0 || next != "" || err != nil {
+		t.Errorf("List: %v, %q, %v", list, next, err)
+	}
+	whole, err := table.Whole[note](t.Context(), c, table.Collection{Partition: partition})
+	if whole == nil || len(whole) != 0 || err != nil {
+		t.Errorf("Whole: %v, %v", whole, err)
+	}
+	if _, err := table.Get[note](t.Context(), c, table.Key{PK: partition, SK: "x"}); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("Get: %v", err)
+	}
+	if item, err := table.GetItem(t.Context(), c, table.Key{PK: partition, SK: "x"}); len(item) != 0 || err != nil {
+		t.Errorf("GetItem: %v, %v", item, err)
+	}
+}
+
+// Ensure a list reads what it returns and one more, however much there is (design.md §4).
+func TestListReadsWhatItReturns(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	units := func(size int) float64 {
+		company := c.NewID("co")
+		var items []table.Item
+		for i := range size {
+			n := note{ID: fmt.Sprintf("itm_%04d", i), Company: company, Text: ptr(strings.Repeat("x", 1000))}
+			items = append(items, c.NewItem(keysOf(n), n))
+		}
+		if err := c.Put(t.Context(), items); err != nil {
+			t.Fatal(err)
+		}
+		ctx, m := meter.Start(t.Context())
+		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: 10}
+		if _, _, err := table.List[note](ctx, c, q); err != nil {
+			t.Fatal(err)
+		}
+		if total := m.Total(); total.Calls != 1 || total.ReadUnits == 0 || total.WriteUnits != 0 {
+			t.Errorf("%+v", total)
+		}
+		return m.Total().ReadUnits
+	}
+	if few, many := units(11), units(400); few != many {
+		t.Errorf("%v read units, %v for a longer list", few, many)
+	}
+}

@@ -1,0 +1,93 @@
+package table_test
+
+import (
+	"cmp"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// Ensure numbers sort as numbers, null last (decisions.md §1).
+func TestSortNumber(t *testing.T) {
+	t.Parallel()
+	g := pointerGen(floatGen())
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := g.Draw(r, "a"), g.Draw(r, "b")
+		if want, got := nullLast(a, b, cmp.Compare[float64]), cmp.Compare(table.SortNumber(a), table.SortNumber(b)); got != want {
+			r.Errorf("%s and %s compare as %d, want %d", table.SortNumber(a), table.SortNumber(b), got, want)
+		}
+	})
+	if table.SortNumber(ptr(math.Copysign(0, -1))) != table.SortNumber(ptr(0.0)) {
+		t.Error("-0 is not 0")
+	}
+}
+
+// nullLast compares as a list does.
+func nullLast[T any](a, b *T, compare func(a, b T) int) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return compare(*a, *b)
+}
+
+// timestamps are of the years that timestamp.Parse takes, before 1970 as well, and now and then equal.
+func timestampGen() *rapid.Generator[*string] {
+	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
+	ms := rapid.OneOf(rapid.Int64Range(first, last), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{first, last}))
+	return pointerGen(rapid.Map(ms, func(ms int64) string { return timestamp.Format(time.UnixMilli(ms)) }))
+}
+
+// Ensure times sort as times, oldest first or newest first, null last both ways (decisions.md §1).
+func TestSortTimeAndNewest(t *testing.T) {
+	t.Parallel()
+	g := timestampGen()
+	instants := func(a, b string) int {
+		x, _ := timestamp.Parse(a)
+		y, _ := timestamp.Parse(b)
+		return x.Compare(y)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		a, b := g.Draw(r, "a"), g.Draw(r, "b")
+		if want, got := nullLast(a, b, instants), cmp.Compare(table.SortTime(a), table.SortTime(b)); got != want {
+			r.Errorf("SortTime: %d, want %d", got, want)
+		}
+		if want, got := nullLast(a, b, func(a, b string) int { return instants(b, a) }), cmp.Compare(table.Newest(a), table.Newest(b)); got != want {
+			r.Errorf("Newest: %d, want %d", got, want)
+		}
+	})
+	if got := table.Newest(ptr("soon")); got != table.Newest(nil) {
+		t.Errorf("no timestamp sorts as %s", got)
+	}
+}
+
+// Ensure parts of a sort key that follow never disturb the first: every text but null's has one width.
+func TestSortTextsHaveOneWidth(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		f, at := floatGen().Draw(r, "f"), timestampGen().Draw(r, "at")
+		if n := len(table.SortNumber(&f)); n != 16 {
+			r.Errorf("SortNumber has %d characters", n)
+		}
+		if at != nil && (len(table.SortTime(at)) != 24 || len(table.Newest(at)) != 16) {
+			r.Errorf("%q and %q", table.SortTime(at), table.Newest(at))
+		}
+	})
+}
+
+func TestFirstTime(t *testing.T) {
+	t.Parallel()
+	a, b := ptr("a"), ptr("b")
+	if table.FirstTime() != nil || table.FirstTime(nil, nil) != nil || table.FirstTime(nil, b, a) != b {
+		t.Error("not the first that is not null")
+	}
+}

@@ -1,0 +1,189 @@
+package table_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
+)
+
+// Ensure a transaction writes all or nothing, and says which conditions failed and what was there.
+func TestTransact(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	there, taken, other := insert(t, c, newNote(c)), insert(t, c, newNote(c)), newNote(c)
+	thereKey, takenKey := keysOf(there).Key, keysOf(taken).Key
+	absentKey, missingKey := table.Key{PK: there.Company, SK: "absent"}, table.Key{PK: there.Company, SK: "missing"}
+	err := c.Transact(t.Context(),
+		c.CheckExists(thereKey), c.CheckAbsent(absentKey), c.CheckExists(missingKey), c.CheckAbsent(takenKey),
+		c.WriteNew(keysOf(other), other),
+	)
+	var canceled *table.CanceledError
+	if !errors.As(err, &canceled) {
+		t.Fatalf("got %v", err)
+	}
+	for n, want := range []bool{false, false, true, true, false} {
+		if _, failed := canceled.Failed(n); failed != want {
+			t.Errorf("write %d: failed %v", n, failed)
+		}
+	}
+	if stored, _ := canceled.Failed(2); stored != nil {
+		t.Errorf("nothing was there: %v", stored)
+	}
+	if stored, _ := canceled.Failed(3); text(stored["id"]) != taken.ID {
+		t.Errorf("stored: %v", stored)
+	}
+	if item, err := table.GetItem(t.Context(), c, noteKey(other.Company, other.ID)); err != nil || len(item) > 0 {
+		t.Errorf("half a transaction: %v, %v", item, err)
+	}
+
+	changed := there
+	changed.Count = 9
+	err = c.Transact(t.Context(),
+		c.WriteNew(keysOf(other), other),
+		c.WriteOver(keysOf(changed), changed, "text", table.String("a")),
+		c.WriteUpdate(absentKey, "SET #s = :s", "", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, c, other)
+	expect(t, c, changed)
+	err = c.Transact(t.Context(),
+		c.WriteDelete(absentKey, "#s = :s", map[string]string{"#s": "status"}, table.Item{":s": table.String("draft")}),
+		c.WriteCheck(thereKey, "#c = :c", map[string]string{"#c": "count"}, table.Item{":c": table.Number(9)}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, failing := range []table.Write{
+		c.WriteOver(keysOf(changed), changed, "text", table.String("b")),
+		c.WriteUpdate(absentKey, "SET x = :x", "attribute_exists(pk)", nil, table.Item{":x": table.Number(1)}),
+		c.WriteDelete(thereKey, "attribute_exists(nothing)", nil, nil),
+		c.WriteCheck(absentKey, "attribute_exists(pk)", nil, nil),
+		c.WriteNew(keysOf(changed), changed),
+	} {
+		if err := c.Transact(t.Context(), failing); !errors.As(err, &canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// Ensure a transaction whose answer was lost is done once: DynamoDB knows the token.
+func TestTransactAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	p := loses("TransactWriteItems", 2)
+	c, _ := client(t, p)
+	n, counter := newNote(c), table.Key{PK: c.NewID("co"), SK: "counter"}
+	err := c.Transact(t.Context(), c.WriteNew(keysOf(n), n), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)}))
+	if err != nil || p.count("TransactWriteItems") != 3 {
+		t.Fatalf("%v, %d calls", err, p.count("TransactWriteItems"))
+	}
+	type count struct {
+		N int64 `json:"n"`
+	}
+	if got, err := table.Get[count](t.Context(), c, counter); err != nil || got.N != 1 {
+		t.Errorf("counted %d, %v", got.N, err)
+	}
+}
+
+// Ensure concurrent transactions on one record all happen.
+func TestTransactConcurrently(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	counter := table.Key{PK: c.NewID("co"), SK: "counter"}
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if err := c.Transact(t.Context(), c.WriteUpdate(counter, "ADD n :one", "", nil, table.Item{":one": table.Number(1)})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	type count struct {
+		N int64 `json:"n"`
+	}
+	if got, err := table.Get[count](t.Context(), c, counter); err != nil || got.N != 8 {
+		t.Errorf("counted %d, %v", got.N, err)
+	}
+}
+
+// canceled answers transactions with these reasons, and passes on those that come later.
+func canceled(times int, codes ...string) *proxy {
+	var mu sync.Mutex
+	return &proxy{answer: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+		mu.Lock()
+		refuse := times > 0
+		times--
+		mu.Unlock()
+		if !refuse {
+			return pass()
+		}
+		var reasons []map[string]any
+		for _, code := range codes {
+			reasons = append(reasons, map[string]any{"Code": code})
+		}
+		return reply(http.StatusBadRequest, map[string]any{
+			"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "CancellationReasons": reasons,
+			"message": "Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]",
+		}), nil
+	}}
+}
+
+// Ensure a transaction that met another, or was throttled, is tried again for a while; one that is wrong is not.
+func TestTransactConflicts(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		times int
+		codes []string
+		calls int
+		ok    bool
+	}{
+		{"conflict", 3, []string{"None", "TransactionConflict"}, 4, true},
+		{"throttled", 1, []string{"ThrottlingError", "ProvisionedThroughputExceeded"}, 2, true},
+		{"conflict without end", 99, []string{"TransactionConflict"}, 9, false},
+		{"invalid", 99, []string{"ValidationError", "None"}, 1, false},
+		{"condition", 99, []string{"ConditionalCheckFailed", "TransactionConflict"}, 1, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := canceled(test.times, test.codes...)
+			c, _ := client(t, p)
+			n := newNote(c)
+			ctx, m := meter.Start(t.Context())
+			err := c.Transact(ctx, c.WriteNew(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
+			if (err == nil) != test.ok || p.count("") != test.calls || m.Total().Calls != test.calls {
+				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Total().Calls)
+			}
+			var failed *table.CanceledError
+			if errors.As(err, &failed) != slices.Contains(test.codes, "ConditionalCheckFailed") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Ensure a transaction that DynamoDB could not take is refused in words, before it is sent.
+func TestTransactTooLarge(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	partition := c.NewID("co")
+	writes := make([]table.Write, table.TransactionMax+1)
+	for i := range writes {
+		writes[i] = c.CheckAbsent(table.Key{PK: partition, SK: strings.Repeat("x", i+1)})
+	}
+	if err := c.Transact(t.Context(), writes...); err == nil || !strings.Contains(err.Error(), "101 writes") || p.count("") != 0 {
+		t.Errorf("%v, %d calls", err, p.count(""))
+	}
+	if err := c.Transact(t.Context(), writes[:table.TransactionMax]...); err != nil {
+		t.Errorf("as many as it takes: %v", err)
+	}
+}

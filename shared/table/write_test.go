@@ -1,0 +1,123 @@
+package table_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// Ensure a second record under a key is refused, and the first one stays.
+func TestInsertTwice(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	other := n
+	other.Text = ptr("other")
+	if err := c.Insert(t.Context(), keysOf(other), other); !errors.Is(err, table.ErrExists) {
+		t.Errorf("got %v", err)
+	}
+	expect(t, c, n)
+}
+
+// Ensure a write whose answer was lost is recognised when it is sent again (design.md §4).
+func TestInsertAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	for lost := range 3 {
+		p := loses("PutItem", lost)
+		c, _ := client(t, p)
+		n := insert(t, c, newNote(c))
+		if p.count("PutItem") != lost+1 {
+			t.Errorf("%d calls", p.count("PutItem"))
+		}
+		expect(t, c, n)
+	}
+	c, _ := client(t, loses("PutItem", 3)) // one more than is tried: the caller learns that nobody knows
+	n := newNote(c)
+	if err := c.Insert(t.Context(), keysOf(n), n); err == nil || errors.Is(err, table.ErrExists) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func expect(t *testing.T, c *table.Client, want note) {
+	t.Helper()
+	got, err := table.Get[note](t.Context(), c, noteKey(want.Company, want.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Ensure a record is removed once, as it was seen last, and that a second time is not found (decisions.md §1).
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	key := noteKey(n.Company, n.ID)
+	calls := 0
+	removed, err := table.Remove(t.Context(), c, key, func(note) error {
+		if calls++; calls == 1 {
+			_, err := modify(t, c, n, func(n *note) error { n.Count = 5; return nil })
+			return err
+		}
+		return nil
+	})
+	if err != nil || calls != 2 || removed.Count != 5 {
+		t.Errorf("%d, seen %d times: %v", removed.Count, calls, err)
+	}
+	if _, err := table.Remove(t.Context(), c, key, func(note) error { return nil }); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("a second time: %v", err)
+	}
+
+	n = insert(t, c, newNote(c)) // and when somebody else is faster
+	key = noteKey(n.Company, n.ID)
+	_, err = table.Remove(t.Context(), c, key, func(note) error { return c.Delete(t.Context(), []table.Key{key}) })
+	if !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("a lost race: %v", err)
+	}
+}
+
+// Ensure a delete whose answer was lost is a success, not a record that was never there.
+func TestRemoveAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	p := loses("DeleteItem", 1)
+	c, _ := client(t, p)
+	n := insert(t, c, newNote(c))
+	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return nil })
+	if err != nil || removed.ID != n.ID || p.count("DeleteItem") != 2 {
+		t.Errorf("%v, %d calls", err, p.count("DeleteItem"))
+	}
+}
+
+// Ensure exactly one of many concurrent deletes wins.
+func TestRemoveConcurrently(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	errs := make([]error, 12)
+	var wait sync.WaitGroup
+	for i := range errs {
+		wait.Go(func() {
+			_, errs[i] = table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(note) error { return nil })
+		})
+	}
+	wait.Wait()
+	won := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, fault.ErrNotFound):
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d won", won)
+	}
+}

@@ -1,0 +1,139 @@
+package transfer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/transfer"
+)
+
+type record struct {
+	ID        string          `json:"id"`
+	CompanyID string          `json:"companyId"`
+	Slug      string          `json:"slug"`
+	At        *string         `json:"at" format:"date-time"`
+	Any       json.RawMessage `json:"any"`
+}
+
+var errFull = errors.New("full")
+
+func define(stored *[]record) transfer.Type {
+	t := transfer.Define("thing", "itm",
+		func(r *record) (problems []string) {
+			if r.Slug == "bad" {
+				problems = append(problems, "record.slug: is bad")
+			}
+			r.Slug = strings.ToLower(r.Slug)
+			return problems
+		},
+		func(_ context.Context, companyID string, records []record) error {
+			for _, r := range records {
+				r.CompanyID = companyID
+				*stored = append(*stored, r)
+			}
+			return nil
+		},
+		func(_ context.Context, companyID string, visit func(record) error) error {
+			for _, r := range *stored {
+				if r.CompanyID != companyID {
+					continue
+				}
+				if err := visit(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	t = transfer.Unique(t, func(r record) string { return "slug " + r.Slug })
+	return transfer.Verify(t, func(_ context.Context, companyID string, records []record) ([]string, error) {
+		problems := make([]string, len(records))
+		for i, r := range records {
+			if r.Slug == "taken" {
+				problems[i] = "taken in " + companyID
+			}
+		}
+		return problems, nil
+	})
+}
+
+// Ensure a record is read strictly, its id is kept and its company is the operator's to say (design.md §7).
+func TestCheck(t *testing.T) {
+	thing := define(new([]record))
+	for _, tt := range []struct{ name, text, want string }{
+		{"OK", `{"id":"itm_1","slug":"A"}`, ``},
+		{"OK with a company", `{"id":"itm_1","companyId":"co_other","slug":"a"}`, ``},
+		{"OK with a company that is null", `{"id":"itm_1","companyId":null,"slug":"a"}`, ``},
+		{"OK with spaces first", "\n {\"id\":\"itm_1\",\"slug\":\"a\"}", ``},
+		{"OK longest id", `{"id":"itm_` + strings.Repeat("z", 40) + `","slug":"a"}`, ``},
+		{"nothing", `{}`, "record.id: is required\nrecord.slug: is required"},
+		{"no object", `[]`, "record: must be a JSON object"},
+		{"company of another type", `{"id":"itm_1","companyId":5,"slug":"a"}`, "record.companyId: must be a string"},
+		{"company twice", `{"id":"itm_1","companyId":"a","companyId":"b","slug":"a"}`, "record.companyId: is there twice"},
+		{"company in another case", `{"id":"itm_1","companyID":"a","slug":"a"}`, "record.companyID: unknown property"},
+		{"prefix", `{"id":"brd_1","slug":"a"}`, "record.id: must be itm_ and 1 to 40 characters of 0-9 and a-z"},
+		{"id too long", `{"id":"itm_` + strings.Repeat("z", 41) + `","slug":"a"}`, "record.id: must be itm_"},
+		{"id with a separator", `{"id":"itm_a#b","slug":"a"}`, "record.id: must be itm_"},
+		{"check", `{"id":"itm_1","slug":"bad"}`, "record.slug: is bad"},
+		{"timestamp", `{"id":"itm_1","slug":"a","at":"yesterday"}`, "record.at: must be an RFC 3339 time"},
+		{"unknown", `{"id":"itm_1","slug":"a","title":1}`, "record.title: unknown property"},
+		{"trailing data", `{"id":"itm_1","slug":"a"} {}`, "record: is not valid JSON"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := thing.Check(json.RawMessage(tt.text))
+			got := strings.Join(problems, "\n")
+			if got != tt.want && (tt.want == "" || !strings.HasPrefix(got, tt.want)) {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// Ensure what Check returns goes through Unique, Verify and Write, and comes back with Export.
+func TestRoundTrip(t *testing.T) {
+	var stored []record
+	thing := define(&stored)
+	var records []any
+	for _, text := range []string{`{"id":"itm_1","slug":"UPPER","at":"2026-08-11T09:30:00+02:00","any":{"b": 1.0}}`, `{"id":"itm_2","slug":"taken"}`} {
+		r, problems := thing.Check(json.RawMessage(text))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		records = append(records, r)
+	}
+	if got := thing.Unique(records[0]); got != "slug upper" {
+		t.Errorf("unique: %s", got)
+	}
+	problems, err := thing.Verify(t.Context(), "co_1", records)
+	if err != nil || !slices.Equal(problems, []string{"", "taken in co_1"}) {
+		t.Errorf("verify: %q, %v", problems, err)
+	}
+	if err := thing.Write(t.Context(), "co_1", records); err != nil {
+		t.Fatal(err)
+	}
+	if r := stored[0]; r.CompanyID != "co_1" || *r.At != "2026-08-11T07:30:00.000Z" || string(r.Any) != `{"b": 1.0}` || stored[1].ID != "itm_2" {
+		t.Errorf("%+v", stored)
+	}
+	count := 0
+	if err := thing.Export(t.Context(), "co_1", func(any) error { count++; return nil }); err != nil || count != 2 {
+		t.Errorf("%d exported, %v", count, err)
+	}
+	if err := thing.Export(t.Context(), "co_1", func(any) error { return errFull }); !errors.Is(err, errFull) {
+		t.Errorf("an export that cannot write: %v", err)
+	}
+}
+
+// Ensure a type without the optional rules has none.
+func TestPlain(t *testing.T) {
+	plain := transfer.Define[record]("plain", "", nil, nil, nil)
+	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
+	if len(problems) > 0 || plain.Unique(r) != "" {
+		t.Errorf("%v", problems)
+	}
+	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {
+		t.Errorf("%v %v", problems, err)
+	}
+}

@@ -73,8 +73,8 @@ func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompany
 type updateCompanyInput struct {
 	Name            *string       `json:"name" min:"1" max:"200" doc:"display name"`
 	Summary         *string       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
-	WebsiteURL      *string       `json:"websiteUrl" format:"uri" doc:"an absolute URI"`
-	RepositoryURL   *string       `json:"repositoryUrl" format:"uri" doc:"an absolute URI"`
+	WebsiteURL      *string       `json:"websiteUrl" format:"uri" max:"2000" doc:"an absolute URI"`
+	RepositoryURL   *string       `json:"repositoryUrl" format:"uri" max:"2000" doc:"an absolute URI"`
 	Industry        *string       `json:"industry" max:"200" doc:"free text"`
 	Stage           *Stage        `json:"stage" doc:"how far the company is"`
 	TargetMarket    *TargetMarket `json:"targetMarket" doc:"whom the company sells to"`

@@ -16,11 +16,12 @@ import (
 //	get, reply, export           base   …                                          1
 //	list                         GSI1   …#all                                      1
 //	list source, sentiment       GSI3   …#voice#<source>#<sentiment>               1 with both, 4 with one
-//	list replyStatus [and both]  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one, 16 with none
+//	list replyStatus             GSI4   …#queue#<status>                           1
+//	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //
 // So every combination of filters is a key: a page costs what it returns, times the partitions that are merged, however
-// many records match no filter or all do. A null source or sentiment is a partition of its own. GSI2 is sparse: a null
-// replyStatus equals no filter.
+// many records match no filter or all do. A null source or sentiment is a partition of its own. GSI2 and
+// GSI4 are sparse: a null replyStatus equals no filter.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -53,15 +54,20 @@ func replyPartition(companyID string, status ReplyStatus, source, sentiment stri
 	return table.Partition(companyID, area, "reply", string(status), source, sentiment)
 }
 
+func queuePartition(companyID string, status ReplyStatus) string {
+	return table.Partition(companyID, area, "queue", string(status))
+}
+
 func keysOf(f Feedback) table.Keys {
 	order := table.Join(table.SortNumber(f.Priority), table.Newest(f.PostedAt), f.ID)
 	source, sentiment := part(f.Source), part(f.Sentiment)
-	keys := table.Keys{Key: feedbackKey(f.CompanyID, f.ID), Index: [3]table.Key{
+	keys := table.Keys{Key: feedbackKey(f.CompanyID, f.ID), Index: [4]table.Key{
 		{PK: allPartition(f.CompanyID), SK: order},
 		{},
 		{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
 	}}
 	if f.ReplyStatus != nil {
+		keys.Index[3] = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
 		keys.Index[1] = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
 	}
 	return keys
@@ -91,6 +97,9 @@ func parts[T interface {
 func query(companyID string, f Filter) table.Query {
 	if f == (Filter{}) {
 		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
+	}
+	if f.Source == nil && f.Sentiment == nil {
+		return table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, *f.ReplyStatus)}}
 	}
 	q := table.Query{Index: table.GSI3}
 	if f.ReplyStatus != nil {

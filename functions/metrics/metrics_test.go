@@ -234,17 +234,9 @@ func TestForgedCursor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var cursor map[string]string
-		if err := json.Unmarshal(text, &cursor); err != nil {
-			t.Fatal(err)
-		}
-		for _, position := range []string{"~", "#", "\x00", "2026", "2026-01-02", "2026-01-02#x", "9999-99-99T00:00:00.000Z#x", "2026-01-02T00:00:00Z#x", strings.Repeat("a", 1000)} {
-			cursor["p"] = position
-			text, err := json.Marshal(cursor)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := s.Send(t, key, "GET", target+"&cursor="+base64.RawURLEncoding.EncodeToString(text), "")
+		for _, position := range []string{"~", "#", "\x00", "2026", "2026-01-02", "2026-01-02#x", "9999-99-99T00:00:00.000Z#x", "2026-01-02T00:00:00Z#x", strings.Repeat("a", 900)} {
+			forged := append(text[:9:9], position...) // what binds the cursor to its list, and another position
+			r := s.Send(t, key, "GET", target+"&cursor="+base64.RawURLEncoding.EncodeToString(forged), "")
 			if refuses && r.Status != 400 || !refuses && r.Status != 200 {
 				t.Errorf("%s from %q: %d %s", target, position, r.Status, r.Body)
 			}

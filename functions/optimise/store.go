@@ -57,7 +57,7 @@ func siteKey(companyID, siteID string) table.Key { return key(companyID, siteKin
 func keysOfSite(s Site) table.Keys { return table.Keys{Key: siteKey(s.CompanyID, s.ID)} }
 
 func keysOfGoal(g SiteGoal) table.Keys {
-	return table.Keys{Key: key(g.CompanyID, goalKind, g.ID), Index: [3]table.Key{
+	return table.Keys{Key: key(g.CompanyID, goalKind, g.ID), Index: [4]table.Key{
 		{PK: partition(g.CompanyID, goalsOf, g.SiteID), SK: table.Join(table.SortNumber(g.Order), g.ID)},
 	}}
 }

@@ -88,7 +88,7 @@ func keysOfItem(i storedItem) table.Keys {
 	if i.Status != nil {
 		status = string(*i.Status)
 	}
-	return table.Keys{Key: itemKey(i.CompanyID, i.ID), Index: [3]table.Key{
+	return table.Keys{Key: itemKey(i.CompanyID, i.ID), Index: [4]table.Key{
 		{PK: boardPartition(i.CompanyID, i.RoadmapID), SK: order},
 		{PK: boardPartition(i.CompanyID, i.RoadmapID, status), SK: order},
 	}}

@@ -29,7 +29,7 @@ type shapes struct {
 	Free    *string           `json:"free" max:"10"`
 	Slug    *string           `json:"slug" max:"20" pattern:"slug"`
 	Code    *string           `json:"code" max:"3" pattern:"currency"`
-	Site    *string           `json:"site" format:"uri"`
+	Site    *string           `json:"site" format:"uri" max:"2000"`
 	At      *string           `json:"at" format:"date-time"`
 	Colour  *colour           `json:"colour"`
 	Whole   *int64            `json:"whole"`

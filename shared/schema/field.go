@@ -169,7 +169,7 @@ func (f *Field) describe(s reflect.StructField) {
 	if f.Pattern != "" && patterns[f.Pattern] == nil || f.Format != "" && formats[f.Format] == nil {
 		panic("schema: no such pattern or format: " + s.Name)
 	}
-	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && f.Format == "" {
+	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && (f.Format == "" || f.Format == "uri") {
 		panic("schema: a text needs a bound: " + s.Name)
 	}
 	f.check(s)

@@ -26,23 +26,20 @@ const (
 	GSI1
 	GSI2
 	GSI3
+	GSI4
 )
 
 // Indexes lists the global secondary indexes.
-func Indexes() []Index { return []Index{GSI1, GSI2, GSI3} }
+func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4} }
 
 // Name is the index's name in the table definition; empty for the base table.
-func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3"}[i] }
+func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4"}[i] }
 
 // PK and SK are the names of the key attributes.
 func (i Index) PK() string { return i.Name() + "pk" }
 
 // SK is the name of the sort-key attribute.
 func (i Index) SK() string { return i.Name() + "sk" }
-
-// TTL is the attribute after which DynamoDB deletes a record, in seconds since 1970. Readers treat an expired record
-// as absent, because deletion lags and local engines never do it.
-const TTL = "expiresAtEpoch"
 
 // Our own attributes of a record, beside its fields.
 const (
@@ -67,7 +64,7 @@ type Key struct{ PK, SK string }
 // Keys is where a record is in the base table and in which index partitions; indexes left zero do not have it.
 type Keys struct {
 	Key
-	Index [3]Key // of GSI1, GSI2, GSI3
+	Index [4]Key // of GSI1 to GSI4
 }
 
 // Errors of this package, beside fault.ErrNotFound for a record that is not there. Anything else is a fault of the

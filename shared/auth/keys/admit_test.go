@@ -112,7 +112,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 func TestExpiryIsExact(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	_, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
 	f.Clock.Advance(time.Hour - time.Millisecond)
 	if _, err := f.admitAs(t, secret, auth.PlanRead); err != nil {
 		t.Errorf("a millisecond before: %v", err)
@@ -127,6 +127,9 @@ func TestExpiryIsExact(t *testing.T) {
 	}
 	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), ratelimit.Read); !errors.Is(err, auth.ErrUnauthorised) {
 		t.Errorf("Verify at the instant: %v", err)
+	}
+	if used := value(f.list(t)[key.ID].LastUsedAt); used != at(f.Clock.Now().Add(-time.Millisecond)) {
+		t.Errorf("used at %s, when it had expired", used)
 	}
 }
 

@@ -44,8 +44,16 @@ type fixture struct {
 // start issues a key with two scopes in a company of its own.
 func start(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{counter: &counter{}}
-	f.Service = apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, f.counter)
+	c := &counter{}
+	f := startOver(t, c)
+	f.counter = c
+	return f
+}
+
+func startOver(t *testing.T, transport http.RoundTripper) *fixture {
+	t.Helper()
+	f := &fixture{}
+	f.Service = apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, transport)
 	f.key, f.secret = f.issue(t, keys.Grant{Name: "ci", Scopes: []auth.Scope{auth.PlanRead, auth.PlanWrite}, APIVersion: "2026-08-11"})
 	f.token = parse(t, f.secret)
 	return f

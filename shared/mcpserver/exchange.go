@@ -1,0 +1,248 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/ratelimit"
+)
+
+// exchange is one message and what became of it. The SDK handles a message on a goroutine of its own, and context values
+// are all of ours that reach it there.
+type exchange struct {
+	ctx     context.Context // of the HTTP request: it ends when the caller goes, which the SDK's does not
+	common  api.Call
+	problem error
+
+	mu      sync.Mutex
+	scopes  []auth.Scope
+	refusal error       // what the keys said
+	answer  *api.Answer // of the pipeline
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// witness is the keys of the pipeline. It notes for the exchange what they say.
+type witness struct{ keys Keys }
+
+// Admit is api.Keys.
+func (k witness) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
+	state, scopes, err := k.keys.AdmitWithScopes(ctx, token, scope, class)
+	exchangeOf(ctx).note(scopes, err)
+	return state, err
+}
+
+// Verify is api.Keys.
+func (k witness) Verify(ctx context.Context, token auth.Token, class ratelimit.Class) (ratelimit.State, error) {
+	state, err := k.keys.Verify(ctx, token, class)
+	exchangeOf(ctx).note(nil, err)
+	return state, err
+}
+
+func (x *exchange) note(scopes []auth.Scope, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.scopes, x.refusal = scopes, err
+}
+
+func (x *exchange) granted() []auth.Scope {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.scopes
+}
+
+// outcome returns the pipeline's answer, and whether it refuses the key as such. A missing scope is no such refusal: the
+// key is good, and the model is to read what it may not do.
+func (x *exchange) outcome() (answer *api.Answer, badKey bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var scope *auth.MissingScopeError
+	badKey = errors.Is(x.refusal, auth.ErrSuspended) || errors.Is(x.refusal, auth.ErrUnauthorised) && !errors.As(x.refusal, &scope)
+	return x.answer, badKey
+}
+
+// call runs the pipeline.
+func (x *exchange) call(a *api.API, op *api.Operation, arguments []byte) api.Answer {
+	c := x.common
+	c.Operation = op
+	c.Arguments, c.CompanyID = api.ToolArguments(arguments)
+	answer := a.Call(x.ctx, c)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.answer = &answer
+	return answer
+}
+
+// admission is what a message that calls no operation is to the pipeline: an operation without a scope, a read, whose
+// function knows only what was wrong with the request.
+var admission = api.Define(api.Spec{
+	ID: "get_message", Method: http.MethodPost, Path: Path, Effect: api.Read, Summary: "A message of the protocol that calls no operation",
+}, func(ctx context.Context, _ api.Caller, _ struct{}) (struct{}, error) {
+	return struct{}{}, exchangeOf(ctx).problem
+})
+
+// admit lets a message in that calls no operation.
+func (s *Server) admit(x *exchange, m message) api.Answer {
+	op := admission
+	op.ID = "mcp" // for the log
+	if m.err == nil && m.method != "" && m.id != nil {
+		op.ID += " " + m.method
+	}
+	return x.call(s.api, &op, nil)
+}
+
+// exchange answers one message. A tools/call asks for the key itself, within the pipeline; where the SDK finds that
+// nothing is to be called, the key is asked for afterwards, before the answer leaves.
+func (s *Server) exchange(ctx context.Context, r *http.Request, common api.Call, m message) reply {
+	x := &exchange{common: common}
+	if m.problem != nil {
+		x.problem = m.problem
+	}
+	x.ctx = context.WithValue(ctx, exchangeKey{}, x)
+	var out reply
+	isCall := m.method == callTool && m.err == nil
+	if isCall {
+		out = s.speak(x, r, m)
+	}
+	answer, badKey := x.outcome()
+	if answer == nil {
+		if admitted := s.admit(x, m); admitted.Err != nil {
+			return refusal(admitted)
+		}
+		answer, badKey = x.outcome()
+	}
+	switch {
+	case badKey:
+		return refusal(*answer)
+	case m.err != nil:
+		out = reply{status: m.status(r.Header.Get(versionHeader)), body: errorBody(m.id, m.err)}
+	case m.id == nil:
+		out = reply{status: http.StatusAccepted}
+	case !isCall:
+		out = s.speak(x, r, m)
+	}
+	out.header = quota(answer.Header)
+	return out
+}
+
+// refusal is an error of the pipeline that is HTTP's to tell.
+func refusal(answer api.Answer) reply {
+	return reply{status: answer.Status, header: answer.Header, body: answer.Body, refused: true}
+}
+
+// quota keeps what is about the caller. An entity tag is that of a record, not of this answer.
+func quota(h http.Header) http.Header {
+	out := http.Header{}
+	for name, values := range h {
+		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" {
+			out[name] = values
+		}
+	}
+	return out
+}
+
+// connect returns the SDK's handler. Its tools have no schema there: nothing is checked against it, tools/list shows
+// the full ones, and reading schemas would be most of the time that a function takes to start.
+func (s *Server) connect() http.Handler {
+	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: api.CurrentVersion}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.CacheScope = "private" // what is listed depends on the key
+			c.TTLMs = listTTL
+		},
+	})
+	for i := range s.operations {
+		server.AddTool(&mcp.Tool{Name: Name(s.operations[i]), InputSchema: anyObject}, s.handler(&s.operations[i]))
+	}
+	server.AddReceivingMiddleware(s.receive)
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true,
+		MaxRequestBodyBytes: -1, DisableLocalhostProtection: true, // both are checked before a message comes here
+	})
+}
+
+// receive is around every request, on the SDK's goroutine, where a panic would end the process.
+func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.Error("request", "requestId", exchangeOf(ctx).common.RequestID, "error", fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internal.Messages[0]}
+			}
+		}()
+		result, err = next(ctx, method, request)
+		if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
+			list.Tools = s.visible(exchangeOf(ctx).granted())
+		}
+		return result, err
+	}
+}
+
+func (s *Server) handler(op *api.Operation) mcp.ToolHandler {
+	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return result(exchangeOf(ctx).call(s.api, op, request.Params.Arguments)), nil
+	}
+}
+
+// speak hands a request to the SDK and returns its answer.
+func (s *Server) speak(x *exchange, r *http.Request, m message) reply {
+	request, err := http.NewRequestWithContext(x.ctx, http.MethodPost, Path, bytes.NewReader(m.text()))
+	if err != nil {
+		return s.refuse(x.common.RequestID, err, internal)
+	}
+	for name, values := range r.Header {
+		if strings.HasPrefix(name, "Mcp-") {
+			request.Header[name] = values
+		}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	w := &recorder{header: http.Header{}}
+	s.sdk.ServeHTTP(w, request)
+
+	text := bytes.TrimSpace(w.body.Bytes())
+	switch {
+	case len(text) == 0 || w.status >= http.StatusInternalServerError: // no answer in time, or one that cannot be spelled
+		return s.refuse(x.common.RequestID, fmt.Errorf("the protocol's answer to %s is %d %s: %v", m.method, w.status, text, context.Cause(x.ctx)), internal)
+	case w.header.Get("Content-Type") != "application/json":
+		text = errorBody(m.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(text)})
+	}
+	return reply{status: w.status, body: plain(text)}
+}
+
+// recorder keeps the SDK's answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *recorder) Header() http.Header { return w.header }
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(p)
+}

@@ -71,7 +71,8 @@ type storedItem struct {
 	Item
 	marks
 
-	Rev int64 `store:"rev"`
+	Rev     int64  `store:"rev"`
+	WriteID string `store:"writeId"`
 }
 
 func (i storedItem) seen(current *float64) Item {
@@ -188,7 +189,7 @@ func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, 
 	err := s.table.Transact(ctx,
 		s.table.CheckExists(boardKey(companyID, i.RoadmapID)),
 		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
-		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i, Rev: 1}),
+		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
 	)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
@@ -251,7 +252,8 @@ func (s Store) DeleteItem(ctx context.Context, companyID, itemID string) error {
 			return err
 		}
 		err = s.table.Transact(ctx,
-			s.table.WriteDelete(itemKey(companyID, itemID), "rev = :rev", nil, table.Item{":rev": table.Number(i.Rev)}),
+			s.table.WriteDelete(itemKey(companyID, itemID), "rev = :rev AND writeId = :write", nil,
+				table.Item{":rev": table.Number(i.Rev), ":write": table.String(i.WriteID)}),
 			s.table.WriteDelete(slugKey(companyID, i.RoadmapID, i.Slug), "attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(itemID)}),
 		)
 		var canceled *table.CanceledError

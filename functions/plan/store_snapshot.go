@@ -17,6 +17,9 @@ import (
 // compress.
 const chunkBytesMax = 350 << 10
 
+// versionMax is the greatest version whose number fits the sort key of its chunks.
+const versionMax = 9_999_999_999
+
 // chunk is a part of an immutable snapshot. It is invisible until a board's pointer names its snapshot.
 type chunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"sync"
 
@@ -15,16 +16,14 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the record types `board`, `item` and `snapshot`. The last one is the live snapshot of a board:
-// without it a restored board would show nothing, and its next preview would call every item new.
+// Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	items := transfer.Define("item", id.Item, checkItem, s.importItems, s.eachItem)
 	items = transfer.Unique(items, func(i Item) string { return "slug " + i.Slug + " on board " + i.RoadmapID })
 	return []transfer.Type{
-		transfer.Define("board", id.Board, nil, s.importBoards, s.eachBoard),
+		transfer.Define("board", id.Board, checkBoard, s.importBoards, s.eachBoard),
 		transfer.Verify(items, s.verifyItems),
-		transfer.Define("snapshot", "", checkSnapshot, s.importSnapshots, s.eachSnapshot),
 	}
 }
 
@@ -44,15 +43,58 @@ func checkItem(i *Item) (problems []string) {
 	return problems
 }
 
-// importBoards replaces boards, but keeps what a snapshot's import or a publish noted on them.
-func (s Store) importBoards(ctx context.Context, companyID string, boards []Board) error {
+// movedBoard is a board as it is moved: with its live snapshot, without which a restored board would show nothing, and
+// its next preview would call every item new.
+type movedBoard struct {
+	Board
+
+	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null: was never published, or is not known
+}
+
+func checkBoard(b *movedBoard) (problems []string) {
+	if v := b.PublishedVersion; v != nil && (*v < 1 || *v > versionMax || *v != math.Trunc(*v)) {
+		problems = append(problems, fmt.Sprintf("record.publishedVersion: must be a whole number from 1 to %d", versionMax))
+	}
+	if b.Snapshot == nil {
+		return problems
+	}
+	if b.PublishedVersion == nil || b.PublishedAt == nil {
+		problems = append(problems, "record.snapshot: needs publishedVersion and publishedAt")
+	}
+	if _, err := decodeSnapshot(b.Snapshot); err != nil {
+		problems = append(problems, "record.snapshot: must be the items that are live: "+err.Error())
+	}
+	return problems
+}
+
+func decodeSnapshot(text []byte) (snapshot, error) {
+	content := snapshot{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&content); err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// importBoards replaces boards. One that comes without its snapshot keeps the stored one of the same version.
+func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
 		stored, err := s.board(ctx, companyID, b.ID)
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
 			return err
 		}
-		stored.Board = b
+		kept := stored.SnapshotVersion != nil && b.PublishedVersion != nil && *stored.SnapshotVersion == *b.PublishedVersion
+		if !kept {
+			stored = storedBoard{}
+		}
+		stored.Board, stored.Claim = b.Board, nil
+		if b.Snapshot != nil {
+			if err := s.importSnapshot(ctx, &stored, b.Snapshot); err != nil {
+				return fmt.Errorf("board %s: %w", b.ID, err)
+			}
+		}
 		if err := s.table.Put(ctx, []table.Item{s.table.NewItem(keysOfBoard(stored), stored)}); err != nil {
 			return err
 		}
@@ -65,17 +107,45 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []Boar
 	return nil
 }
 
-func (s Store) eachBoard(ctx context.Context, companyID string, visit func(Board) error) error {
-	boards, err := s.Boards(ctx, companyID)
+// importSnapshot stores a snapshot as that of the board's version and points the board at it.
+func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) error {
+	content, err := decodeSnapshot(text)
 	if err != nil {
 		return err
 	}
-	for _, b := range boards {
-		if err := visit(b); err != nil {
-			return err
-		}
+	digest, err := content.digest()
+	if err != nil {
+		return err
 	}
-	return nil
+	snapshotID := s.table.NewID("snp")
+	chunks, err := s.chunks(b.CompanyID, b.ID, *b.PublishedVersion, snapshotID, content)
+	if err != nil {
+		return err
+	}
+	count := float64(len(chunks))
+	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks, b.SnapshotDigest = b.PublishedVersion, &snapshotID, &count, &digest
+	return s.table.Put(ctx, chunks)
+}
+
+func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {
+	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(boardKind, "")}, func(page []storedBoard) error {
+		for _, b := range page {
+			moved := movedBoard{Board: b.Board}
+			if b.SnapshotID != nil {
+				content, err := s.live(ctx, b)
+				if err != nil {
+					return err
+				}
+				if moved.Snapshot, err = json.Marshal(content); err != nil {
+					return fmt.Errorf("encode a snapshot: %w", err)
+				}
+			}
+			if err := visit(moved); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // verifyItems refuses what the API would refuse too: a slug that another item has, and a change of a slug or board.
@@ -135,7 +205,7 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 		if last[i.ID] != n {
 			continue
 		}
-		stored := storedItem{Item: i, marks: marks{LastVersion: i.PublishedVersion}, Rev: 1}
+		stored := storedItem{Item: i, marks: marks{LastVersion: i.PublishedVersion}}
 		stored.CompanyID, stored.PublishedVersion = companyID, nil
 		writes = append(writes, s.table.NewItem(keysOfItem(stored), stored),
 			s.table.NewItem(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}))
@@ -151,90 +221,6 @@ func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) 
 	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(itemKind, "")}, func(page []storedItem) error {
 		for _, i := range page {
 			if err := visit(i.seen(head(i.RoadmapID))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// Snapshot is the live snapshot of a board as it is moved.
-type Snapshot struct {
-	BoardID string          `json:"boardId"`
-	Version float64         `json:"version"`
-	Items   json.RawMessage `json:"items"` // an array of SnapshotItem
-}
-
-func checkSnapshot(p *Snapshot) (problems []string) {
-	if !id.Valid(id.Board, p.BoardID) {
-		problems = append(problems, "record.boardId: must be the id of a board")
-	}
-	if p.Version < 1 || p.Version != float64(int64(p.Version)) {
-		problems = append(problems, "record.version: must be a whole number from 1")
-	}
-	if _, err := p.content(); err != nil {
-		problems = append(problems, "record.items: must be the items of a snapshot: "+err.Error())
-	}
-	return problems
-}
-
-func (p Snapshot) content() (snapshot, error) {
-	content := snapshot{}
-	d := json.NewDecoder(bytes.NewReader(p.Items))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&content); err != nil {
-		return nil, err
-	}
-	if content == nil {
-		return nil, errors.New("null")
-	}
-	return content, nil
-}
-
-// importSnapshots makes each snapshot the live one of its board.
-func (s Store) importSnapshots(ctx context.Context, companyID string, snapshots []Snapshot) error {
-	for _, p := range snapshots {
-		content, err := p.content()
-		if err != nil {
-			return err
-		}
-		digest, err := content.digest()
-		if err != nil {
-			return err
-		}
-		snapshotID := s.table.NewID("snp")
-		chunks, err := s.chunks(companyID, p.BoardID, p.Version, snapshotID, content)
-		if err != nil {
-			return err
-		}
-		if err := s.table.Put(ctx, chunks); err != nil {
-			return err
-		}
-		err = s.table.Transact(ctx, s.table.WriteUpdate(boardKey(companyID, p.BoardID),
-			"SET snapshotVersion = :version, snapshotId = :id, snapshotChunks = :chunks, snapshotDigest = :digest", "attribute_exists(pk)", nil,
-			table.Item{":version": table.Float(p.Version), ":id": table.String(snapshotID), ":chunks": table.Number(int64(len(chunks))), ":digest": table.String(digest)}))
-		if err != nil {
-			return fmt.Errorf("snapshot of board %s: %w", p.BoardID, err)
-		}
-	}
-	return nil
-}
-
-func (s Store) eachSnapshot(ctx context.Context, companyID string, visit func(Snapshot) error) error {
-	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(boardKind, "")}, func(page []storedBoard) error {
-		for _, b := range page {
-			if b.SnapshotID == nil {
-				continue
-			}
-			content, err := s.live(ctx, b)
-			if err != nil {
-				return err
-			}
-			text, err := json.Marshal(content)
-			if err != nil {
-				return fmt.Errorf("encode a snapshot: %w", err)
-			}
-			if err := visit(Snapshot{BoardID: b.ID, Version: *b.SnapshotVersion, Items: text}); err != nil {
 				return err
 			}
 		}

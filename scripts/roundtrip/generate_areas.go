@@ -22,6 +22,7 @@ const boardsWithItems = 3
 
 func (g *generator) plan() {
 	boards := g.n(110, 6)
+	published := record{}
 	for n := range boards {
 		r := record{
 			"id": recordID("brd", n), "name": g.maybe(g.prose(3)), "publicKey": fmt.Sprintf("pk_board_%d", n),
@@ -29,6 +30,8 @@ func (g *generator) plan() {
 		}
 		if n == 0 {
 			r["publishedVersion"], r["publishedAt"] = 3, g.start.AddDate(1, 0, 0).Format(stamp)
+			published = r // added below, with what is live on it
+			continue
 		}
 		g.add("board", r)
 	}
@@ -54,7 +57,8 @@ func (g *generator) plan() {
 		}
 		g.add("item", r)
 	}
-	g.add("snapshot", record{"boardId": recordID("brd", 0), "version": 3, "items": live})
+	published["snapshot"] = live
+	g.add("board", published)
 }
 
 func (g *generator) feedback() {

@@ -46,7 +46,7 @@ func (c *company) lists() []listing {
 		return out
 	}
 	all := []listing{
-		{name: "boards", path: "/plan/boards", limit: 100, kind: "board", records: sorted("board", nil, ascending("createdAt"))},
+		{name: "boards", path: "/plan/boards", limit: 100, kind: "board", leave: []string{"snapshot"}, records: sorted("board", nil, ascending("createdAt"))},
 		{
 			name: "feedback", path: "/feedback", limit: 200, kind: "feedback",
 			records: sorted("feedback", nil, ascending("priority"), descending("postedAt")),

@@ -39,8 +39,6 @@ func (r record) identity(typeName string) string {
 	switch typeName {
 	case "company", "brand-kit":
 		return typeName
-	case "snapshot":
-		return r.text("boardId")
 	case "metric-point":
 		dims, _ := json.Marshal(r["dims"]) // it came from JSON
 		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")

@@ -58,7 +58,7 @@ func TestOrderOfChecks(t *testing.T) {
 			if got := a.Header().Get("WWW-Authenticate"); (tt.status == 401) != (got == "Bearer") {
 				t.Errorf("WWW-Authenticate: %q", got)
 			}
-			authenticated := tt.status != 401 && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
+			authenticated := (tt.status != 401 || tt.keys == missingScope) && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
 			if got := a.Header().Get("RateLimit-Limit"); (got != "") != authenticated {
 				t.Errorf("RateLimit-Limit %q", got)
 			}

@@ -28,7 +28,8 @@ const handlerTimeout = 9 * time.Second
 type Keys interface {
 	// Admit verifies the key, requires the scope (none when empty) and takes one request from the bucket of the class,
 	// all in one conditional write. The error is auth.ErrUnauthorised, *auth.MissingScopeError, auth.ErrSuspended or
-	// *ratelimit.ExceededError, or a fault of the table.
+	// *ratelimit.ExceededError, or a fault of the table. The state is that of the bucket; with an error it is zero, except
+	// that of a key that lacks the scope.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error)
 	// Verify does the same without requiring a scope or counting the request.
 	Verify(ctx context.Context, token auth.Token, class ratelimit.Class) (ratelimit.State, error)
@@ -125,6 +126,9 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 
 	state, err := a.keys.Admit(ctx, token, c.Operation.Scope, c.Operation.Class)
 	gate.Settle(err)
+	if state != (ratelimit.State{}) { // also of a key that is known and lacks the scope
+		record.state = &state
+	}
 	if err != nil {
 		stop()
 		if done != nil {
@@ -132,7 +136,6 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 		}
 		return a.refuse(err, record)
 	}
-	record.state = &state
 	switch {
 	case in.err != nil:
 		return a.refuse(in.err, record)

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"growthworkspace/functions/company"
 	"growthworkspace/shared/apitest"
 )
 
@@ -80,31 +79,4 @@ func TestWavesWaitsForQuiet(t *testing.T) {
 			t.Errorf("%d waves of %d calls", w.Count(), w.Calls())
 		}
 	})
-}
-
-// Ensure a read costs one round trip in time and a write two, however much runs side by side (design.md §3).
-func TestWavesOverTheTable(t *testing.T) {
-	t.Parallel()
-	w := &apitest.Waves{}
-	s := apitest.NewOver(t, company.Operations, w)
-	if err := company.NewStore(s.Table).Create(t.Context(), company.Company{ID: s.CompanyID}); err != nil {
-		t.Fatal(err)
-	}
-	key := s.Key(t)
-	for _, test := range []struct {
-		op           string
-		args         map[string]any
-		waves, calls int
-	}{
-		{"get_company", nil, 1, 2},
-		{"update_company", map[string]any{"name": "Ada"}, 2, 3},
-	} {
-		w.Reset()
-		if r := s.Call(t, key, test.op, test.args); r.Status != http.StatusOK {
-			t.Fatalf("%s: %d %s", test.op, r.Status, r.Body)
-		}
-		if w.Count() != test.waves || w.Calls() != test.calls {
-			t.Errorf("%s: %d waves of %d calls, want %d of %d", test.op, w.Count(), w.Calls(), test.waves, test.calls)
-		}
-	}
 }

@@ -157,8 +157,8 @@ func quota(h http.Header) http.Header {
 	return out
 }
 
-// connect returns the SDK's handler. Its tools have no schema there: nothing is checked against it, tools/list shows
-// the full ones, and reading schemas would be most of the time that a function takes to start.
+// connect returns the SDK's handler. No tool is added to it: it would read each schema twice, which is most of the time
+// that the server takes to start, and knows no scopes. receive answers for the tools.
 func (s *Server) connect() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: api.CurrentVersion}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -168,9 +168,6 @@ func (s *Server) connect() http.Handler {
 			c.TTLMs = listTTL
 		},
 	})
-	for i := range s.operations {
-		server.AddTool(&mcp.Tool{Name: Name(s.operations[i]), InputSchema: anyObject}, s.handler(&s.operations[i]))
-	}
 	server.AddReceivingMiddleware(s.receive)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
@@ -180,24 +177,23 @@ func (s *Server) connect() http.Handler {
 
 // receive is around every request, on the SDK's goroutine, where a panic would end the process.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
+	return func(ctx context.Context, method string, request mcp.Request) (answer mcp.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				s.log.Error("request", "requestId", exchangeOf(ctx).common.RequestID, "error", fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internal.Messages[0]}
+				answer, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internal.Messages[0]}
 			}
 		}()
-		result, err = next(ctx, method, request)
-		if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
+		if call, ok := request.(*mcp.CallToolRequest); ok {
+			if op := s.named(call.Params.Name); op != nil {
+				return result(exchangeOf(ctx).call(s.api, op, call.Params.Arguments)), nil
+			}
+		}
+		answer, err = next(ctx, method, request)
+		if list, ok := answer.(*mcp.ListToolsResult); ok && err == nil {
 			list.Tools = s.visible(exchangeOf(ctx).granted())
 		}
-		return result, err
-	}
-}
-
-func (s *Server) handler(op *api.Operation) mcp.ToolHandler {
-	return func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return result(exchangeOf(ctx).call(s.api, op, request.Params.Arguments)), nil
+		return answer, err
 	}
 }
 

@@ -18,6 +18,15 @@ import (
 // Name is the name of an operation's tool (spec.md, MCP 3).
 func Name(op api.Operation) string { return "service_" + op.ID }
 
+// named returns the operation of a tool, nil for a name that is no tool's.
+func (s *Server) named(name string) *api.Operation {
+	i := slices.IndexFunc(s.operations, func(op api.Operation) bool { return Name(op) == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.operations[i]
+}
+
 // instructions are what a client may tell its model about the server as a whole. Whatever is here need not be repeated in
 // tools, of which tools/list has dozens.
 const instructions = "The workspace of one company: profile, roadmap, feedback, metrics, audits, posts, brand. " +
@@ -34,8 +43,6 @@ const listTTL = 5 * 60 * 1000
 // Lambda carries, where every quote of the second one takes four bytes; and no model reads that much.
 const textBytesMax = 512 << 10
 
-var anyObject = json.RawMessage(`{"type":"object"}`)
-
 // tool is an operation's tool and the scope that it takes to see it.
 type tool struct {
 	scope auth.Scope
@@ -48,7 +55,7 @@ func Tools(operations []api.Operation) []*mcp.Tool {
 	for i, op := range operations {
 		destructive, open := op.Effect == api.Destructive, false
 		out[i] = &mcp.Tool{
-			Name: Name(op), Description: op.Summary, InputSchema: json.RawMessage(encode(jsonschema.Input(op))),
+			Name: Name(op), Title: op.Summary, Description: op.Summary, InputSchema: json.RawMessage(encode(jsonschema.Input(op))),
 			Annotations: &mcp.ToolAnnotations{
 				ReadOnlyHint: op.Effect == api.Read, DestructiveHint: &destructive, OpenWorldHint: &open,
 				// Of what changes something, only a POST does more when it is repeated.

@@ -82,13 +82,13 @@ func (s *Store) AdmitWithScopes(ctx context.Context, token auth.Token, scope aut
 			attributes = out.Attributes
 		}
 		key, err := s.verified(token, attributes, now)
-		if err == nil && scope != "" && !slices.Contains(key.Scopes, string(scope)) {
-			err = &auth.MissingScopeError{Scope: scope}
-		}
 		if err != nil {
 			return ratelimit.State{}, nil, err
 		}
 		known.quota, known.tat = key.bucket(class)
+		if scope != "" && !slices.Contains(key.Scopes, string(scope)) {
+			return known.quota.At(known.tat, now), nil, &auth.MissingScopeError{Scope: scope}
+		}
 		s.remember(slot, known)
 		if failed == nil {
 			return known.quota.At(known.tat, now), key.scopes(), nil

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/functions/company"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/table"
 )
 
 func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret string) error {
@@ -25,10 +26,12 @@ func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret stri
 	return err
 }
 
+func noOperations(*table.Client) []api.Operation { return nil }
+
 // Ensure a key that is issued or rotated while its company is suspended is suspended too, the company's first one included.
 func TestIssueForSuspendedCompany(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, company.Operations)
+	s := apitest.New(t, noOperations)
 	ctx := t.Context()
 	if n, err := s.Keys.Suspend(ctx, s.CompanyID); n != 0 || err != nil {
 		t.Fatal(n, err)
@@ -74,7 +77,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 // Ensure no key slips through while a company is being suspended.
 func TestIssueRacesSuspend(t *testing.T) {
 	t.Parallel()
-	s := apitest.New(t, company.Operations)
+	s := apitest.New(t, noOperations)
 	ctx := t.Context()
 	secrets := make([]string, 12)
 	var wait sync.WaitGroup

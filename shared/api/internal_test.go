@@ -48,11 +48,10 @@ func TestInternalErrors(t *testing.T) {
 		"panic": func(s *service) {
 			s.get = func(context.Context, api.Caller, getInput) (any, error) { panic(errSecret) }
 		},
-		"panic nil map": func(s *service) {
+		"panic of the runtime": func(s *service) {
 			s.get = func(context.Context, api.Caller, getInput) (any, error) {
-				var m map[string]int
-				m["AKIAPLANTED"] = 1
-				return nil, nil
+				var n *struct{ AKIAPLANTED string }
+				return n.AKIAPLANTED, nil
 			}
 		},
 		"not JSON": func(s *service) {

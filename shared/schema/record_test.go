@@ -19,8 +19,7 @@ type record struct {
 	Times  []string        `json:"times" format:"date-time"`
 	Media  json.RawMessage `json:"media"`
 	At     *string         `json:"at" format:"date-time"`
-	hidden int
-	Unsaid string `json:"-"`
+	Unsaid string          `json:"-"`
 }
 
 // Ensure a record may be partial, its timestamps are normalised and its free JSON stays as it was (design.md §7).

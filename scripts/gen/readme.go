@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"growthworkspace/functions"
+)
+
+// The part of the README that is made from the declared operations; the rest is written by hand.
+const (
+	operationsBegin = "<!-- operations: made by go run ./scripts/gen; do not edit -->\n"
+	operationsEnd   = "<!-- end of operations -->"
+)
+
+// readme returns the README with its table of operations as it should be.
+func readme() ([]byte, error) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		return nil, err
+	}
+	before, rest, found1 := bytes.Cut(text, []byte(operationsBegin))
+	_, after, found2 := bytes.Cut(rest, []byte(operationsEnd))
+	if !found1 || !found2 {
+		return nil, fmt.Errorf("README.md has no part between %q and %q", operationsBegin, operationsEnd)
+	}
+	var out bytes.Buffer
+	out.Write(before)
+	out.WriteString(operationsBegin + "\n| Operation | | Scope | |\n|---|---|---|---|\n")
+	for _, op := range functions.Operations(nil) {
+		fmt.Fprintf(&out, "| `%s` | `%s %s` | `%s` | %s |\n", op.ID, op.Method, op.Path, op.Scope, op.Summary)
+	}
+	out.WriteString("\n" + operationsEnd)
+	out.Write(after)
+	return out.Bytes(), nil
+}

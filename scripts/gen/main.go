@@ -23,6 +23,7 @@ var generated = []struct {
 	make func() ([]byte, error)
 }{
 	{"functions/openapi/openapi.json", document},
+	{"README.md", readme},
 }
 
 func main() {

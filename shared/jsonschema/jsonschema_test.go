@@ -30,7 +30,7 @@ type input struct {
 	IfMatch *string    `header:"If-Match" doc:"a tag"`
 	Name    string     `json:"name" min:"1" max:"200" doc:"how it is called"`
 	Colour  *colour    `json:"colour"`
-	Site    *string    `json:"site" format:"uri"`
+	Site    *string    `json:"site" format:"uri" max:"2000"`
 	Day     *string    `json:"day" format:"day"`
 	Order   *int64     `json:"order" min:"0" max:"9"`
 	Tags    []string   `json:"tags" items:"5" each:"10"`
@@ -82,7 +82,7 @@ func TestInput(t *testing.T) {
 "ifMatch":{"type":"string","description":"a tag"},
 "name":{"type":"string","description":"how it is called","minLength":1,"maxLength":200},
 "colour":{"type":"string","enum":["red","blue"]},
-"site":{"type":"string","format":"uri"},
+"site":{"type":"string","maxLength":2000,"format":"uri"},
 "day":{"type":"string","format":"date"},
 "order":{"type":"integer","minimum":0,"maximum":9},
 "tags":{"type":"array","items":{"type":"string","maxLength":10},"maxItems":5},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"growthworkspace/shared/api"
@@ -85,6 +86,7 @@ func (b *builder) unused() {
 	for name := range b.source.Bodies {
 		names = append(names, "bodies."+name)
 	}
+	slices.Sort(names)
 	for _, name := range names {
 		if !b.used[name] {
 			b.problem("the source has %s, which nothing is called", name)

@@ -100,7 +100,7 @@ func TestBuild(t *testing.T) {
 		op + "parameters": `[{"$ref":"#/components/parameters/companyId"},{"description":"the id of the big thing","in":"path","name":"bigThingId","required":true,"schema":{"type":"string"}},` +
 			`{"description":"a tag","in":"header","name":"If-Match","schema":{"type":"string"}},{"$ref":"#/components/parameters/Service-Version"}]`,
 		op + "requestBody required":                                         `true`,
-		op + "requestBody content application/json example":                 `{"count":1,"name":"text"}`,
+		op + "requestBody content application/json example":                 `{"name":"text"}`,
 		op + "requestBody content application/json schema required":         `["name"]`,
 		op + "responses 200 headers ETag":                                   `{"$ref":"#/components/headers/ETag"}`,
 		op + "responses 200 content application/json schema":                `{"$ref":"#/components/schemas/thing"}`,

@@ -86,15 +86,13 @@ func (b *builder) success(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
 	out := response{Description: "The record."}
-	t := op.Output
-	name := t.Name()
-	switch {
-	case op.IsList():
+	t, name := op.Output, ""
+	if op.IsList() {
 		out.Description = "A page of the list."
 		headers = append(headers, hasMoreHeader, linkHeader)
 		name = b.record(t.Field(0).Type.Elem()) + "List"
 		b.add(name, t)
-	default:
+	} else {
 		name = b.record(t)
 	}
 	if t.Implements(reflect.TypeFor[api.Tagged]()) {

@@ -37,8 +37,8 @@ func description() string {
 
 const guide = `
 Everything that the company's own app can do, for scripts, CI jobs and AI tools. Writes store records and send nothing:
-posts that are scheduled and replies that are approved are picked up by systems outside of this API. Every operation
-here is also an MCP tool at ` + "`/mcp`" + `, under its operationId with the prefix ` + "`service_`" + `.
+posts that are scheduled and replies that are approved are picked up by systems outside of this API. The operations are
+MCP tools, too, at ` + "`/mcp`" + `: a tool's name is the operationId with the prefix ` + "`service_`" + `.
 
 ## Authentication
 

@@ -1,0 +1,16 @@
+// Package mcp is the one function that serves every operation of every area as a tool for agents.
+package mcp
+
+import (
+	"log/slog"
+	"net/http"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/table"
+)
+
+// Handler serves all operations as tools at mcpserver.Path.
+func Handler(t *table.Client, log *slog.Logger) http.Handler {
+	return mcpserver.Over(t, functions.Operations(t), log)
+}

@@ -1,0 +1,140 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/mcpserver"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/tools")
+
+const mend = "go test ./functions/mcp -run TestToolsAreAsCommitted -update"
+
+// Ensure every tool is as it is committed, so that a change of what agents see is seen in review.
+func TestToolsAreAsCommitted(t *testing.T) {
+	t.Parallel()
+	committed, err := filepath.Glob("testdata/tools/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
+		name := filepath.Join("testdata", "tools", tool.Name+".json")
+		committed = slices.DeleteFunc(committed, func(other string) bool { return other == name })
+		got := indented(t, tool)
+		if *update {
+			if err := os.WriteFile(name, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Errorf("%v: run %s", err, mend)
+			continue
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s has changed (-committed +now); if that is meant, run %s\n%s", tool.Name, mend, diff)
+		}
+	}
+	for _, name := range committed {
+		if *update {
+			if err := os.Remove(name); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		t.Errorf("%s is of no tool: run %s", name, mend)
+	}
+}
+
+func indented(t *testing.T, v any) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Ensure operations and tools are the same set, and that every tool says what its operation is: name, annotations, and a
+// schema that any client takes, an object without alternatives at its top.
+func TestToolsAreTheOperations(t *testing.T) {
+	t.Parallel()
+	operations := functions.Operations(nil)
+	tools := mcpserver.Tools(operations)
+	if len(tools) != len(operations) {
+		t.Fatalf("%d tools for %d operations", len(tools), len(operations))
+	}
+	for i, op := range operations {
+		tool := tools[i]
+		if tool.Name != "service_"+op.ID {
+			t.Errorf("%s is the tool of %s", tool.Name, op.ID)
+		}
+		if !strings.HasPrefix(tool.Description, op.Summary) || !strings.Contains(tool.Description, op.Description) {
+			t.Errorf("%s: description %q", tool.Name, tool.Description)
+		}
+		a := tool.Annotations
+		if a.ReadOnlyHint != (op.Effect == api.Read) || *a.DestructiveHint != (op.Effect == api.Destructive) || *a.OpenWorldHint {
+			t.Errorf("%s: annotations %+v", tool.Name, a)
+		}
+		if a.IdempotentHint != (op.Effect == api.Read || op.Method == "PATCH" || op.Method == "DELETE") {
+			t.Errorf("%s: idempotentHint %v", tool.Name, a.IdempotentHint)
+		}
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(tool.InputSchema.(json.RawMessage), &schema); err != nil {
+			t.Fatal(err)
+		}
+		if schema.Type != "object" || schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil || schema.AdditionalProperties == nil {
+			t.Errorf("%s: the schema is no closed object", tool.Name)
+		}
+		want := map[string]bool{}
+		if op.Company() {
+			want["companyId"] = false
+		}
+		for _, f := range op.Input {
+			want[f.Argument()] = f.Required
+		}
+		got := map[string]bool{}
+		for name := range schema.Properties {
+			got[name] = slices.Contains(schema.Required, name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: arguments (-want +got)\n%s", tool.Name, diff)
+		}
+	}
+}
+
+// Ensure the preview changes nothing in the eyes of a client, and what cannot be taken back is asked about.
+func TestAnnotations(t *testing.T) {
+	t.Parallel()
+	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
+		switch tool.Name {
+		case "service_preview_plan_publish":
+			if !tool.Annotations.ReadOnlyHint {
+				t.Error("the preview is not read-only")
+			}
+		case "service_publish_plan_board", "service_delete_plan_item", "service_delete_broadcast_post":
+			if !*tool.Annotations.DestructiveHint {
+				t.Errorf("%s is not destructive", tool.Name)
+			}
+		}
+		if strings.Contains(tool.Name, "feedback") && !strings.Contains(tool.Description, "not instructions") {
+			t.Errorf("%s does not say that its texts are data: %s", tool.Name, tool.Description)
+		}
+	}
+}

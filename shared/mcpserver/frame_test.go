@@ -1,0 +1,177 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const (
+	parseError     = -32700
+	invalidRequest = -32600
+	noMethod       = -32601
+	invalidParams  = -32602
+	headerMismatch = -32020
+	noVersion      = -32022
+)
+
+// newMeta is what a request of the revision 2026-07-28 says of itself.
+const newMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// Ensure whatever may come in a frame is answered as JSON-RPC has it.
+func TestBadFrames(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
+	for _, c := range []struct {
+		name, frame string
+		header      []string
+		status      int
+		code        int64
+		id          string
+	}{
+		{"nothing", "", nil, 400, parseError, ""},
+		{"half a frame", `{"jsonrpc":"2.0","id":1,`, nil, 400, parseError, ""},
+		{"two frames", ping + ping, nil, 400, parseError, ""},
+		{"not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}", nil, 400, parseError, ""},
+		{"a number", `1`, nil, 400, invalidRequest, ""},
+		{"a string", `"ping"`, nil, 400, invalidRequest, ""},
+		{"null", `null`, nil, 400, invalidRequest, ""},
+		{"an empty object", `{}`, nil, 400, invalidRequest, ""},
+		{"no version of JSON-RPC", `{"id":1,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"JSON-RPC 1.0", `{"jsonrpc":"1.0","id":1,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"the letter case", `{"JSONRPC":"2.0","ID":1,"METHOD":"ping"}`, nil, 400, invalidRequest, ""},
+		{"no method", `{"jsonrpc":"2.0","id":1}`, nil, 400, invalidRequest, "1"},
+		{"a method of null", `{"jsonrpc":"2.0","id":1,"method":null}`, nil, 400, invalidRequest, "1"},
+		{"an empty method", `{"jsonrpc":"2.0","id":1,"method":""}`, nil, 400, invalidRequest, "1"},
+		{"a method that is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, nil, 400, invalidRequest, "1"},
+		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"an id that no reader keeps", `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"a request without an id", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_create_item","arguments":{"text":""}}}`, nil, 400, invalidRequest, ""},
+		{"a notification with an id", `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, nil, 400, invalidRequest, "1"},
+		{"an unknown method", frame("nope", ""), nil, 200, noMethod, "1"},
+		{"a method that is not served", frame("resources/list", ""), nil, 200, noMethod, "1"},
+		{"a method that keeps the connection", frame("subscriptions/listen", `{}`), nil, 200, noMethod, "1"},
+		{"a method that keeps the connection, by now", frame("subscriptions/listen", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, noMethod, "1"},
+		{"params that are an array", frame("tools/list", `[]`), nil, 200, invalidParams, "1"},
+		{"params that are text", frame("tools/call", `"x"`), nil, 200, invalidParams, "1"},
+		{"no params", frame("tools/call", ""), nil, 400, invalidRequest, "1"},
+		{"an unknown tool", call("nope", `{}`), nil, 200, invalidParams, "1"},
+		{"a tool without its prefix", frame("tools/call", `{"name":"get_item"}`), nil, 200, invalidParams, "1"},
+		{"a tool that is a number", frame("tools/call", `{"name":5}`), nil, 200, invalidParams, "1"},
+		{"no tool", frame("tools/call", `{}`), nil, 200, invalidParams, "1"},
+		{"a cursor that is none", frame("tools/list", `{"cursor":"x"}`), nil, 200, invalidParams, "1"},
+		{"deep params", frame("tools/list", `{"a":`+deep+`}`), nil, 400, invalidRequest, "1"},
+		{"an old revision", ping, []string{"Mcp-Protocol-Version", "2024-01-01"}, 400, noVersion, "1"},
+		{"a revision to come", ping, []string{"Mcp-Protocol-Version", "2099-01-01"}, 400, noVersion, "1"},
+		{"no revision", ping, []string{"Mcp-Protocol-Version", "latest"}, 400, noVersion, "1"},
+		{"an empty batch", `[]`, nil, 400, invalidRequest, ""},
+		{"a large batch", `[` + strings.Repeat(ping+",", 20) + ping + `]`, nil, 400, invalidRequest, ""},
+		{"a batch after batches", `[` + ping + `]`, []string{"Mcp-Protocol-Version", "2025-06-18"}, 400, invalidRequest, ""},
+		{"a new request without its header", frame("tools/list", `{`+newMeta+`}`), nil, 400, headerMismatch, "1"},
+		{"a new request without its method's header", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
+		{"another method's header", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
+		{"a new request that does not say so", frame("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
+		{"a method of old", frame("ping", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, noMethod, "1"},
+	} {
+		s := start(t)
+		a := s.post(c.frame, c.header...)
+		r := a.decode(t)
+		if a.status != c.status || r.Error == nil || r.Error.Code != c.code || string(r.ID) != c.id {
+			t.Errorf("%s: %d %s, want %d and %d", c.name, a.status, a.body, c.status, c.code)
+		}
+		a.checkHeader(t, c.name)
+		if got := s.keys.questions(); got != "admit read " {
+			t.Errorf("%s: asked %q, want one read", c.name, got)
+		}
+	}
+}
+
+// Ensure a call that the protocol refuses is not made: the headers of a new revision must name its tool.
+func TestRefusedCallsAreNotMade(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	text := frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},`+newMeta+`}`)
+	for _, header := range [][]string{
+		{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"},
+		{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item"},
+		{"Mcp-Protocol-Version", "2025-11-25"},
+	} {
+		a := s.post(text, header...)
+		if r := a.decode(t); a.status != 400 || r.Error == nil || r.Error.Code != headerMismatch {
+			t.Errorf("%v: %d %s", header, a.status, a.body)
+		}
+		if got := s.keys.questions(); got != "admit read " {
+			t.Errorf("%v: asked %q", header, got)
+		}
+	}
+	a := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_create_item")
+	if r := a.decode(t); a.status != 200 || r.Result.IsError || r.Error != nil {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// Ensure nobody who waits for no answer gets one, and that it counts as a read all the same.
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","method":"notifications/nobody/knows"}`,
+		`{"jsonrpc":"2.0","id":7,"result":{}}`,
+		`{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}`,
+		`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`,
+	} {
+		s := start(t)
+		a := s.post(text)
+		if a.status != 202 || a.body != "" || a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("Content-Type") != "" {
+			t.Errorf("%s: %d %q %v", text, a.status, a.body, a.header)
+		}
+		if got := s.keys.questions(); got != "admit read " {
+			t.Errorf("%s: asked %q", text, got)
+		}
+	}
+}
+
+// Ensure a batch of the revision that has them is answered message by message, each with its own class.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	text := `[` + strings.Join([]string{
+		ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("create_item", `{"text":"a"}`), call("get_item", `{"itemId":"gone"}`),
+		frame("initialize", `{}`), frame("nope", ""), `5`, `{"jsonrpc":"2.0","id":"b","method":"ping"}`,
+	}, ",") + `]`
+	for _, header := range [][]string{nil, {"Mcp-Protocol-Version", "2025-03-26"}, {"Mcp-Protocol-Version", "2024-11-05"}} {
+		a := s.post(text, header...)
+		var out []response
+		if err := json.Unmarshal([]byte(a.body), &out); err != nil || a.status != 200 || len(out) != 7 {
+			t.Fatalf("%d %s: %v", a.status, a.body, err)
+		}
+		for i, code := range []int64{0, 0, 0, invalidRequest, noMethod, invalidRequest, 0} {
+			if (out[i].Error == nil) != (code == 0) || code != 0 && out[i].Error.Code != code {
+				t.Errorf("message %d: %s", i, a.body)
+			}
+		}
+		if out[1].Result.IsError || !out[2].Result.IsError || string(out[6].ID) != `"b"` {
+			t.Errorf("%s", a.body)
+		}
+		if got := s.keys.questions(); strings.Count(got, "admit") != 8 || !strings.Contains(got, "admit write plan:write") {
+			t.Errorf("asked %q", got)
+		}
+	}
+}
+
+// Ensure of a name that is there twice the checks and the deed see the same one.
+func TestNamesTwice(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{"name":"service_create_item","arguments":{"text":""}}}`)
+	if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` || s.keys.questions() != "admit read " {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	a = s.post(call("create_item", `{"text":"a","text":"b"}`))
+	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is there twice") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}

@@ -1,0 +1,231 @@
+package mcpserver_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/ratelimit"
+)
+
+// fakeKeys answers what the test says, and notes what it was asked.
+type fakeKeys struct {
+	mu     sync.Mutex
+	err    error
+	scopes []auth.Scope
+	asked  []string
+}
+
+var plenty = ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}
+
+func (k *fakeKeys) AdmitWithScopes(_ context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = append(k.asked, "admit "+string(class)+" "+string(scope))
+	if k.err != nil {
+		return ratelimit.State{}, nil, k.err
+	}
+	for _, s := range k.scopes {
+		if s == scope {
+			scope = ""
+		}
+	}
+	if scope != "" {
+		return ratelimit.State{}, nil, &auth.MissingScopeError{Scope: scope}
+	}
+	return plenty, k.scopes, nil
+}
+
+func (k *fakeKeys) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked = append(k.asked, "verify")
+	var exceeded *ratelimit.ExceededError
+	if errors.As(k.err, &exceeded) {
+		return plenty, nil
+	}
+	return plenty, k.err
+}
+
+func (k *fakeKeys) questions() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := strings.Join(k.asked, ", ")
+	k.asked = nil
+	return out
+}
+
+type record struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	tag  string
+}
+
+func (r record) ETag() string { return r.tag }
+
+type getInput struct {
+	ItemID string `path:"itemId"`
+}
+
+type listInput struct {
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor api.Cursor `query:"cursor"`
+}
+
+type createInput struct {
+	Text string `json:"text" max:"1000000"`
+}
+
+// hard has everything that JSON writers spell in more than one way.
+const hard = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
+
+func operations() []api.Operation {
+	const path = "/v1/companies/{companyId}/items"
+	return []api.Operation{
+		api.Define(api.Spec{ID: "list_items", Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
+			func(_ context.Context, _ api.Caller, in listInput) (api.List[record], error) {
+				if in.Cursor == "" {
+					return api.NewList([]record{{ID: "itm_1", Text: hard}}, "itm_1"), nil
+				}
+				return api.NewList([]record{{ID: "itm_2"}}, ""), nil
+			}),
+		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: path + "/{itemId}", Scope: auth.PlanRead, Summary: "Get an item"},
+			func(_ context.Context, _ api.Caller, in getInput) (record, error) {
+				switch in.ItemID {
+				case "panic":
+					panic("planted")
+				case "large":
+					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
+				case "gone":
+					return record{}, fault.ErrNotFound
+				}
+				return record{in.ItemID, hard, "v1"}, nil
+			}),
+		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Write, Summary: "Create an item", Description: "It is new"},
+			func(ctx context.Context, _ api.Caller, in createInput) (record, error) {
+				return record{ID: "itm_3", Text: in.Text}, auth.Await(ctx)
+			}),
+		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: path + "/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "Delete an item"},
+			func(ctx context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
+				return api.Deleted{ID: in.ItemID, Deleted: true}, auth.Await(ctx)
+			}),
+		api.Define(api.Spec{ID: "get_self", Method: "GET", Path: "/v1/self", Summary: "Get what needs no scope"},
+			func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "self"}, nil }),
+	}
+}
+
+// service is a server over a few operations, and a key that its fake keys take.
+type service struct {
+	t    testing.TB
+	keys *fakeKeys
+	http http.Handler
+	key  string
+}
+
+func start(t testing.TB) *service {
+	t.Helper()
+	next := id.NewGenerator(time.Now, rand.Reader)
+	key, err := auth.Mint(next(id.Company), next(id.Key), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{t: t, key: key, keys: &fakeKeys{scopes: auth.Scopes()}}
+	s.http = mcpserver.New(operations(), mcpserver.Config{Keys: s.keys, Now: time.Now, NewID: next, Log: slog.New(slog.DiscardHandler)})
+	return s
+}
+
+// answer is what came back over HTTP.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// request returns a request as a client sends it, to be spoiled.
+func (s *service) request(body string) *http.Request {
+	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://api.test/mcp", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	return r
+}
+
+func (s *service) do(r *http.Request) answer {
+	w := httptest.NewRecorder()
+	s.http.ServeHTTP(w, r)
+	out := w.Result()
+	body, err := io.ReadAll(out.Body)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return answer{out.StatusCode, out.Header, string(body)}
+}
+
+// post sends a frame. header holds name and value in turn.
+func (s *service) post(body string, header ...string) answer {
+	r := s.request(body)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return s.do(r)
+}
+
+// frame spells a request.
+func frame(method, params string) string {
+	if params != "" {
+		params = `,"params":` + params
+	}
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + `}`
+}
+
+// call spells a tools/call.
+func call(tool, arguments string) string {
+	return frame("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
+}
+
+// response is an answer of the protocol.
+type response struct {
+	ID     json.RawMessage
+	Error  *struct{ Code int64 }
+	Result struct {
+		IsError           bool
+		Content           []struct{ Text string }
+		StructuredContent json.RawMessage
+		Meta              map[string]any `json:"_meta"`
+		Tools             []struct{ Name string }
+	}
+}
+
+func (a answer) decode(t testing.TB) response {
+	t.Helper()
+	var out response
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return out
+}
+
+// code is the one code of an envelope, empty when text is none.
+func code(text string) string {
+	var v struct {
+		Errors []struct{ Code, Message string }
+	}
+	if json.Unmarshal([]byte(text), &v) != nil || len(v.Errors) == 0 || v.Errors[0].Message == "" {
+		return ""
+	}
+	return v.Errors[0].Code
+}

@@ -1,0 +1,207 @@
+package mcpserver_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/ratelimit"
+)
+
+const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+
+// Ensure what is HTTP's is refused in the envelope, before a word of the protocol is read and without a look at the key
+// where none is needed.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status int
+		code   string
+		asked  string
+		spoil  func(r *http.Request)
+	}{
+		"GET":               {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "GET" }},
+		"DELETE":            {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "DELETE" }},
+		"PUT":               {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "PUT" }},
+		"OPTIONS":           {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "OPTIONS" }},
+		"GET without a key": {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "GET"; r.Header.Del("Authorization") }},
+		"another path":      {404, "not_found", "", func(r *http.Request) { r.URL.Path = "/mcp/" }},
+		"an escaped path":   {404, "not_found", "", func(r *http.Request) { r.URL.RawPath = "/%6dcp" }},
+		"a foreign origin":  {403, "forbidden", "", func(r *http.Request) { r.Header.Set("Origin", "https://evil.test") }},
+		"another port":      {403, "forbidden", "", func(r *http.Request) { r.Header.Set("Origin", "http://api.test:81") }},
+		"an opaque origin":  {403, "forbidden", "", func(r *http.Request) { r.Header.Set("Origin", "null") }},
+		"two origins": {403, "forbidden", "", func(r *http.Request) {
+			r.Header["Origin"] = []string{"http://api.test", "https://evil.test"}
+		}},
+		"a name made to lead here": {403, "forbidden", "", func(r *http.Request) {
+			*r = *r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+		}},
+		"no key":        {401, "unauthorised", "", func(r *http.Request) { r.Header.Del("Authorization") }},
+		"a typo":        {401, "unauthorised", "", func(r *http.Request) { r.Header.Set("Authorization", r.Header.Get("Authorization")+"x") }},
+		"a publishable": {401, "unauthorised", "", func(r *http.Request) { r.Header.Set("Authorization", "Bearer pk_live_x") }},
+		"no key, bad version": {401, "unauthorised", "", func(r *http.Request) {
+			r.Header.Del("Authorization")
+			r.Header.Set("Service-Version", "2020-01-01")
+		}},
+		"an old version":  {400, "bad_request", "verify", func(r *http.Request) { r.Header.Set("Service-Version", "2020-01-01") }},
+		"a content type":  {400, "bad_request", "admit read ", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }},
+		"no content type": {400, "bad_request", "admit read ", func(r *http.Request) { r.Header.Del("Content-Type") }},
+		"too large": {413, "payload_too_large", "admit read ", func(r *http.Request) {
+			r.Body = http.NoBody
+			r.Body = readCloser{strings.NewReader(strings.Repeat(" ", 1<<20+1))}
+		}},
+		"cut off": {400, "bad_request", "admit read ", func(r *http.Request) { r.Body = broken{} }},
+	} {
+		s := start(t)
+		r := s.request(ping)
+		c.spoil(r)
+		a := s.do(r)
+		if a.status != c.status || code(a.body) != c.code || s.keys.questions() != c.asked {
+			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, c.status, c.code)
+		}
+		a.checkHeader(t, name)
+		for header, on := range map[string]int{"WWW-Authenticate": 401, "Allow": 405} {
+			if (a.header.Get(header) != "") != (a.status == on) {
+				t.Errorf("%s: %s is %q", name, header, a.header.Get(header))
+			}
+		}
+		if a.status == 405 && a.header.Get("Allow") != "POST" {
+			t.Errorf("%s: Allow %q", name, a.header.Get("Allow"))
+		}
+	}
+}
+
+type readCloser struct{ *strings.Reader }
+
+func (readCloser) Close() error { return nil }
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("cut off") }
+func (broken) Close() error             { return nil }
+
+func (a answer) checkHeader(t *testing.T, name string) {
+	t.Helper()
+	if a.header.Get("Service-Version") != api.CurrentVersion || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s: %v", name, a.header)
+	}
+	if a.body != "" && a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s: Content-Type %q", name, a.header.Get("Content-Type"))
+	}
+}
+
+// Ensure a HEAD has no body.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.request("")
+	r.Method = "HEAD"
+	if a := s.do(r); a.status != 405 || a.body != "" {
+		t.Errorf("%d %q", a.status, a.body)
+	}
+}
+
+// Ensure a page of this host, a program without an origin, and any Accept may call.
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(r *http.Request){
+		"plain":         func(*http.Request) {},
+		"same host":     func(r *http.Request) { r.Header.Set("Origin", "https://API.test") },
+		"loopback":      func(r *http.Request) { r.Host = "localhost:8080"; r.Header.Set("Origin", "http://localhost:8080") },
+		"no Accept":     func(r *http.Request) { r.Header.Del("Accept") },
+		"one Accept":    func(r *http.Request) { r.Header.Set("Accept", "application/json") },
+		"split Accept":  func(r *http.Request) { r.Header["Accept"] = []string{"application/json", "text/event-stream"} },
+		"charset":       func(r *http.Request) { r.Header.Set("Content-Type", "Application/JSON; charset=utf-8") },
+		"session":       func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "abc") },
+		"last event":    func(r *http.Request) { r.Header.Set("Last-Event-ID", "abc_1") },
+		"pinned":        func(r *http.Request) { r.Header.Set("Service-Version", api.CurrentVersion) },
+		"a query":       func(r *http.Request) { r.URL = &url.URL{Path: "/mcp", RawQuery: "a=b"} },
+		"white space":   func(r *http.Request) { r.Body = readCloser{strings.NewReader(" \n" + ping + " ")} },
+		"other headers": func(r *http.Request) { r.Header.Set("Mcp-Method", "tools/list") },
+	} {
+		s := start(t)
+		r := s.request(ping)
+		spoil(r)
+		a := s.do(r)
+		if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		a.checkHeader(t, name)
+		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("RateLimit-Policy") != "600;w=60" {
+			t.Errorf("%s: %v", name, a.header)
+		}
+	}
+}
+
+// Ensure a bad key is HTTP's 401 whatever it was sent with, that nothing is told before it is looked at, and that it is
+// looked at once.
+func TestBadKey(t *testing.T) {
+	t.Parallel()
+	for text, asked := range map[string]string{
+		ping: "admit read ", frame("tools/list", ""): "admit read ", frame("initialize", `{}`): "admit read ", frame("nope", ""): "admit read ",
+		"{": "admit read ", "": "admit read ", "[]": "admit read ", "[" + ping + "," + ping + "]": "admit read ",
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: "admit read ",
+		call("nope", `{}`):                 "admit read ",
+		frame("tools/call", ""):            "admit read ",
+		frame("tools/call", `[]`):          "admit read ",
+		call("get_item", `{}`):             "admit read plan:read",
+		call("create_item", `{"text":""}`): "admit write plan:write",
+		call("get_item", `{"companyId":"co_other","itemId":"itm_1"}`): "verify",
+		"[" + call("create_item", `{"text":""}`) + "," + ping + "]":   "admit write plan:write",
+	} {
+		for _, c := range []struct {
+			err    error
+			status int
+			code   string
+		}{{auth.ErrUnauthorised, 401, "unauthorised"}, {auth.ErrSuspended, 403, "forbidden"}} {
+			s := start(t)
+			s.keys.err = c.err
+			a := s.post(text)
+			if a.status != c.status || code(a.body) != c.code || (a.header.Get("WWW-Authenticate") != "") != (c.status == 401) {
+				t.Errorf("%s: %d %s", text, a.status, a.body)
+			}
+			if got := s.keys.questions(); got != asked {
+				t.Errorf("%s: asked %q, want %q", text, got, asked)
+			}
+		}
+	}
+}
+
+// Ensure a used-up quota is HTTP's 429 for a message, and a tool's error for a call, which also tells the model how long
+// to wait.
+func TestUsedUpQuota(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.keys.err = &ratelimit.ExceededError{Class: ratelimit.Read, State: ratelimit.State{Quota: 600, Reset: 60, RetryAfter: 7}}
+	for _, text := range []string{ping, frame("tools/list", ""), call("nope", "{}"), "{"} {
+		a := s.post(text)
+		if a.status != 429 || code(a.body) != "rate_limited" || a.header.Get("Retry-After") != "7" {
+			t.Errorf("%s: %d %s %v", text, a.status, a.body, a.header)
+		}
+	}
+	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
+	r := a.decode(t).Result
+	if a.status != 200 || !r.IsError || code(r.Content[0].Text) != "rate_limited" || !strings.Contains(r.Content[1].Text, "7 seconds") || a.header.Get("Retry-After") != "7" {
+		t.Errorf("%d %s %v", a.status, a.body, a.header)
+	}
+}
+
+// Ensure a fault of the table is HTTP's 500 for a message and a tool's error for a call.
+func TestInternal(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.keys.err = errors.New("the table is on fire")
+	if a := s.post(ping); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "fire") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
+	if r := a.decode(t).Result; a.status != 200 || !r.IsError || code(r.Content[0].Text) != "internal" || strings.Contains(a.body, "fire") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}

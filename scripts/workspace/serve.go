@@ -28,7 +28,8 @@ company full of records; its key is printed at each start.
 Keys are stored as hashes only, so the demo key is kept in a file that you alone can
 read: demo-key.json in the data folder. With --table or --endpoint there is no data
 folder; the file is then in your user's data folder, under a name of its own for each
-place. If the demo company is gone, it is made again.
+place. If the demo company is gone, it is made again. In an account (--table without
+--endpoint) nothing is made unless you say --demo; use a key of "workspace key issue".
 
 With --json the first line of output is {"baseUrl","mcpUrl","companyId","key"} and
 nothing follows; logs are JSON lines on standard error.`,
@@ -37,11 +38,12 @@ nothing follows; logs are JSON lines on standard error.`,
   workspace serve --addr 0.0.0.0:8080`,
 	}
 	addr := cmd.Flags().String("addr", defaultAddr, "listen on this `host:port`; port 0 picks a free one")
+	withDemo := cmd.Flags().Bool("demo", false, "make the demo company in an account's table too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
 			return misuse(cmd, "--addr: must be host:port, such as %s", defaultAddr)
 		}
-		err := a.serve(cmd.Context(), *addr)
+		err := a.serve(cmd.Context(), *addr, *withDemo)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 			return nil // ended by a signal before it served
 		}
@@ -53,7 +55,7 @@ nothing follows; logs are JSON lines on standard error.`,
 // shutdownTimeout is how long requests may take to finish; it is longer than any may take.
 const shutdownTimeout = 15 * time.Second
 
-func (a *app) serve(ctx context.Context, addr string) (err error) {
+func (a *app) serve(ctx context.Context, addr string, withDemo bool) (err error) {
 	// The port comes first: nothing is started or made when it cannot be had.
 	listener, err := listen(ctx, addr)
 	if err != nil {
@@ -69,9 +71,11 @@ func (a *app) serve(ctx context.Context, addr string) (err error) {
 			err = closeErr
 		}
 	}()
-	d, err := a.demo(ctx, s)
-	if err != nil {
-		return err
+	var d demoKey
+	if withDemo || s.engine != nil { // an account holds what its operator put there
+		if d, err = a.demo(ctx, s); err != nil {
+			return err
+		}
 	}
 	log := a.logger()
 	server := &http.Server{
@@ -149,7 +153,11 @@ type announcement struct {
 }
 
 func (a *app) announce(s *session, d demoKey, base string) error {
-	return a.print(announcement{base, base + "/mcp", d.CompanyID, d.Key}, strings.TrimLeft(`
+	first := announcement{base, base + "/mcp", d.CompanyID, d.Key}
+	if d.Key == "" {
+		return a.print(first, "data      %s\nbase URL  %s\n\nIssue a key with: workspace key issue --company ID --scopes all\nCtrl-C ends.\n", s.target, base)
+	}
+	return a.print(first, strings.TrimLeft(`
 engine    %s
 data      %s
 base URL  %s

@@ -12,10 +12,12 @@ import (
 	brand "growthworkspace/functions/context"
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/metrics"
+	"growthworkspace/functions/openapi"
 	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
@@ -67,7 +69,17 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	for _, a := range All() {
 		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log))
 	}
+	document := gateway.Local(openapi.Handler(t.NewID))
+	tools := gateway.Local(mcpserver.Over(t, Operations(t), log))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.EscapedPath() {
+		case openapi.Path:
+			document.ServeHTTP(w, r)
+			return
+		case mcpserver.Path:
+			tools.ServeHTTP(w, r)
+			return
+		}
 		segments := strings.SplitN(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/", 5)
 		handler := byName["company"]
 		if len(segments) >= 4 && segments[0] == "v1" && segments[1] == "companies" && byName[segments[3]] != nil {

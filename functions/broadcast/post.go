@@ -120,18 +120,15 @@ type createPostInput struct {
 	Title        *string         `json:"title" max:"200"`
 	Body         string          `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
 	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as they are sent"`
-	IdeaID       *string         `json:"ideaId" max:"50" doc:"the content idea that it is made from"`
+	IdeaID       *string         `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea that it is made from"`
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     *string         `json:"deepLink" max:"2000" doc:"where a reader is taken"`
 	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"omit to leave unscheduled; a time in the past is due at once"`
 	Status       *SettableStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
 }
 
-// problems says what is wrong with the input beyond its single fields.
-func (in createPostInput) problems() (out []string) {
-	if in.IdeaID != nil && !id.Valid(id.Idea, *in.IdeaID) {
-		out = append(out, "body.ideaId: must be the id of a content idea")
-	}
+// Check is api.Checker.
+func (in createPostInput) Check() (out []string) {
 	if in.Destination != nil && in.Platform != PlatformPush {
 		out = append(out, needsPush)
 	}
@@ -144,9 +141,6 @@ func (in createPostInput) problems() (out []string) {
 // createPost creates a post. The specification does not say whether the idea must exist; we take any idea's id, because
 // ideas come and go by other ways than this API and a look before the write would promise what may be false after it.
 func (s service) createPost(ctx context.Context, caller api.Caller, in createPostInput) (Post, error) {
-	if problems := in.problems(); len(problems) > 0 {
-		return Post{}, &fault.Error{Code: fault.BadRequest, Messages: problems}
-	}
 	status := PostStatusDraft
 	if in.Status != nil {
 		status = PostStatus(*in.Status)

@@ -59,7 +59,7 @@ func TestCreatePost(t *testing.T) {
 		refuse("no such status", record{"platform": "x", "body": "B", "status": "queued"}, "body.status"),
 		refuse("destination elsewhere", record{"platform": "x", "body": "B", "destination": "beta"}, "body.destination: is for the platform push only"),
 		refuse("empty destination elsewhere", record{"platform": "x", "body": "B", "destination": ""}, "body.destination"),
-		refuse("ideaId of another kind", record{"platform": "x", "body": "B", "ideaId": "pst_1"}, "body.ideaId: must be the id of a content idea"),
+		refuse("ideaId of another kind", record{"platform": "x", "body": "B", "ideaId": "pst_1"}, "body.ideaId: must match ^ida_"),
 		refuse("ideaId with a separator", record{"platform": "x", "body": "B", "ideaId": "ida_1#x"}, "body.ideaId"),
 		refuse("empty ideaId", record{"platform": "x", "body": "B", "ideaId": ""}, "body.ideaId"),
 		refuse("no time", record{"platform": "x", "body": "B", "scheduledFor": "tomorrow"}, "body.scheduledFor: must be an RFC 3339 time"),

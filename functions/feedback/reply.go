@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"slices"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
@@ -27,21 +28,23 @@ func (ReplyStatus) Values() []string {
 	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
 }
 
-// Its status takes the whole vocabulary, so that the refusal of posting, posted and failed can say who sets them.
+// SettableReplyStatus is what a caller may make of a reply: the statuses but those of the posting step (decisions.md §3).
+type SettableReplyStatus string
+
+// Values is schema.Enum.
+func (SettableReplyStatus) Values() []string {
+	return slices.DeleteFunc(ReplyStatus("").Values(), func(s string) bool {
+		return s == string(ReplyStatusPosting) || s == string(ReplyStatusPosted) || s == string(ReplyStatusFailed)
+	})
+}
+
 type updateFeedbackReplyInput struct {
-	FeedbackID  string       `path:"feedbackId"`
-	ReplyBody   *string      `json:"replyBody" max:"6000" doc:"the reply's text"`
-	ReplyStatus *ReplyStatus `json:"replyStatus" doc:"posting, posted and failed are set by the posting step alone"`
+	FeedbackID  string               `path:"feedbackId"`
+	ReplyBody   *string              `json:"replyBody" max:"6000" doc:"the reply's text"`
+	ReplyStatus *SettableReplyStatus `json:"replyStatus" doc:"posting, posted and failed are set by the posting step alone"`
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
-	if in.ReplyStatus != nil {
-		switch *in.ReplyStatus {
-		case ReplyStatusPosting, ReplyStatusPosted, ReplyStatusFailed:
-			return Feedback{}, fault.Invalid("body.replyStatus",
-				"%s is set by the posting step, outside this API; send none, draft, needs_review, approved or skipped", *in.ReplyStatus)
-		}
-	}
 	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, func(f *Feedback) error { return f.reply(in) })
 }
 
@@ -64,6 +67,8 @@ func (f *Feedback) reply(in updateFeedbackReplyInput) error {
 		f.ReplyStatus = new(ReplyStatusDraft)
 	}
 	api.Set(&f.ReplyBody, in.ReplyBody)
-	api.Set(&f.ReplyStatus, in.ReplyStatus)
+	if in.ReplyStatus != nil {
+		f.ReplyStatus = new(ReplyStatus(*in.ReplyStatus))
+	}
 	return nil
 }

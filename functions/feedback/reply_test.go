@@ -102,7 +102,7 @@ func TestReplyInput(t *testing.T) {
 		{Name: "not in the list", Op: "update_feedback_reply", Args: args("replyStatus", "sent"), Want: 400, WantMessage: "body.replyStatus: must be one of none, draft"},
 		{Name: "third-party field", Op: "update_feedback_reply", Args: args("body", "x"), Want: 400, WantMessage: "body.body: unknown property"},
 		{Name: "of the posting step", Op: "update_feedback_reply", Args: args("replyStatus", "posted"), Want: 400, WantCode: "bad_request",
-			WantMessage: "body.replyStatus: posted is set by the posting step, outside this API; send none, draft, needs_review, approved or skipped"},
+			WantMessage: "body.replyStatus: must be one of none, draft, needs_review, approved, skipped"},
 		{Name: "400 before 404", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_none", "replyStatus": "failed"}, Want: 400},
 		{Name: "400 before 409", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyStatus": "failed"}, Want: 400},
 		{Name: "posted", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyBody": "x"}, Want: 409, WantCode: "conflict", WantMessage: "the reply is posted and cannot change"},

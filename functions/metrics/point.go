@@ -112,11 +112,21 @@ type listPointsInput struct {
 	Cursor    api.Cursor `query:"cursor" doc:"from the previous page; goes on with older points"`
 }
 
+// Check is api.Checker.
+func (in listPointsInput) Check() []string {
+	if in.From == nil || in.To == nil {
+		return nil
+	}
+	from, ok1 := timestamp.ParseDay(*in.From)
+	to, ok2 := timestamp.ParseDay(*in.To)
+	if ok1 && ok2 && from.After(to) {
+		return []string{"query.from: must not be after to"}
+	}
+	return nil
+}
+
 func (s service) listPoints(ctx context.Context, caller api.Caller, in listPointsInput) (api.List[Point], error) {
 	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit)}
-	if q.From != "" && q.To != "" && q.From > q.To {
-		return api.List[Point]{}, fault.Invalid("query.from", "must not be after to")
-	}
 	var ok bool
 	if q.Before, ok = parsePosition(string(in.Cursor)); !ok {
 		return api.List[Point]{}, fault.Invalid("query.cursor", "is not a cursor of this list; start without one")

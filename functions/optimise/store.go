@@ -2,8 +2,6 @@ package optimise
 
 import (
 	"context"
-	"errors"
-	"sync"
 
 	"growthworkspace/shared/table"
 )
@@ -75,7 +73,7 @@ func (s Store) ListSites(ctx context.Context, companyID string) ([]Site, error) 
 // ListGoals returns the goals of a site by order. fault.ErrNotFound when there is no such site.
 func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteGoal, error) {
 	var goals []SiteGoal
-	err := both(
+	err := table.Both(
 		func() (err error) {
 			_, err = table.Get[Site](ctx, s.table, siteKey(companyID, siteID))
 			return err
@@ -87,14 +85,4 @@ func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteG
 		},
 	)
 	return goals, err
-}
-
-// both runs two reads at the same time, so that they are one round trip.
-func both(a, b func() error) error {
-	var wait sync.WaitGroup
-	var second error
-	wait.Go(func() { second = b() })
-	first := a()
-	wait.Wait()
-	return errors.Join(first, second)
 }

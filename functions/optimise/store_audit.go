@@ -68,7 +68,7 @@ func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, 
 	for _, consistent := range []bool{false, true} {
 		var stored storedAudit
 		var chunks []chunk
-		err := both(
+		err := table.Both(
 			func() (err error) {
 				stored, err = table.Get[storedAudit](ctx, s.table, auditKey(companyID, auditID))
 				return err

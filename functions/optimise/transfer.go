@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -131,7 +130,7 @@ func (s Store) importAudits(ctx context.Context, companyID string, audits []Audi
 // chunksOf returns where the chunks are that the audits name as they are stored now.
 func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
 	found := make([][]table.Key, len(audits))
-	err := parallel(parallelReads, len(audits), func(n int) error {
+	err := table.Parallel(len(audits), parallelReads, func(n int) error {
 		stored, err := table.Get[storedAudit](ctx, s.table, auditKey(companyID, audits[n].ID))
 		if errors.Is(err, fault.ErrNotFound) {
 			return nil
@@ -155,7 +154,7 @@ func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit
 	return table.Each(ctx, s.table, collection(companyID, auditKind), func(page []storedAudit) error {
 		for few := range slices.Chunk(page, parallelAudits) {
 			audits := make([]Audit, len(few))
-			err := parallel(parallelAudits, len(few), func(n int) (err error) {
+			err := table.Parallel(len(few), parallelAudits, func(n int) (err error) {
 				audits[n], err = s.withFindings(ctx, few[n])
 				return err
 			})
@@ -212,20 +211,4 @@ func lastOf[T any](records []T, identity func(T) string) []T {
 		}
 	}
 	return kept
-}
-
-// parallel calls do for 0 to n-1, at most width at once, and returns what failed.
-func parallel(width, n int, do func(int) error) error {
-	errs := make([]error, n)
-	slots := make(chan struct{}, width)
-	var wait sync.WaitGroup
-	for i := range n {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = do(i)
-		})
-	}
-	wait.Wait()
-	return errors.Join(errs...)
 }

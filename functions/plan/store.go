@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
@@ -136,7 +135,7 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 	}
 	var stored []storedItem
 	var b storedBoard
-	err = both(
+	err = table.Both(
 		func() (err error) { stored, next, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
 	)
@@ -150,7 +149,7 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
 	var stored storedItem
 	var head func(string) *float64
-	err := both(
+	err := table.Both(
 		func() (err error) {
 			stored, err = table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
 			return err
@@ -167,7 +166,7 @@ func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error)
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item)) (Item, error) {
 	var stored storedItem
 	var head func(string) *float64
-	err := both(
+	err := table.Both(
 		func() (err error) {
 			stored, err = table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
 				change(&i.Item)
@@ -265,14 +264,4 @@ func (s Store) DeleteItem(ctx context.Context, companyID, itemID string) error {
 		}
 	}
 	return table.ErrContended
-}
-
-// both runs two calls at the same time and returns the first error in their order.
-func both(a, b func() error) error {
-	var wait sync.WaitGroup
-	var second error
-	wait.Go(func() { second = b() })
-	first := a()
-	wait.Wait()
-	return errors.Join(first, second)
 }

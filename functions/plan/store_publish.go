@@ -48,7 +48,7 @@ func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, er
 
 // collect reads a board and all of its items.
 func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planned, err error) {
-	err = both(
+	err = table.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
 		func() (err error) {
 			p.items, err = table.Whole[storedItem](ctx, s.table, table.Collection{
@@ -136,7 +136,7 @@ func (s Store) publish(ctx context.Context, p Planned) (Publication, error) {
 
 // commit does steps 2 to 5 of Publish. Every error leaves the board as it was.
 func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []table.Item) (at string, err error) {
-	err = both(
+	err = table.Both(
 		func() error { return s.claim(ctx, p.board, snapshotID) },
 		func() error { return s.table.Put(ctx, chunks) },
 	)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"growthworkspace/shared/table"
 )
@@ -90,28 +89,26 @@ func unpack(packed []byte) (snapshot, error) {
 	return content, nil
 }
 
+// chunkReaders is how many chunks are read at once.
+const chunkReaders = 16
+
 // live reads the live snapshot of a board, empty when it was never published.
 func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
 	}
 	parts := make([]snapshot, int(*b.SnapshotChunks))
-	errs := make([]error, len(parts))
-	var wait sync.WaitGroup
-	for n := range parts {
-		wait.Go(func() {
-			stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
-			if err != nil {
-				errs[n] = fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, errors.New(err.Error())) // never "no such record" to the caller
-				return
-			}
-			parts[n], errs[n] = unpack(stored.Items)
-		})
-	}
-	wait.Wait()
+	err := table.Parallel(len(parts), chunkReaders, func(n int) error {
+		stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
+		if err != nil {
+			return fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: to the caller this is no missing record
+		}
+		parts[n], err = unpack(stored.Items)
+		return err
+	})
 	content := snapshot{}
 	for _, part := range parts {
 		content = append(content, part...)
 	}
-	return content, errors.Join(errs...)
+	return content, err
 }

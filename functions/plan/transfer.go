@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"sync"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -148,26 +147,23 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 	})
 }
 
+// verifiers is how many items are looked up at once.
+const verifiers = 8
+
 // verifyItems refuses what the API would refuse too: a slug that another item has, and a change of a slug or board.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
-	problems, errs := make([]string, len(items)), make([]error, len(items))
-	slots := make(chan struct{}, 8)
-	var wait sync.WaitGroup
-	for n, i := range items {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			problems[n], errs[n] = s.verifyItem(ctx, companyID, i)
-		})
-	}
-	wait.Wait()
-	return problems, errors.Join(errs...)
+	problems := make([]string, len(items))
+	err := table.Parallel(len(items), verifiers, func(n int) (err error) {
+		problems[n], err = s.verifyItem(ctx, companyID, items[n])
+		return err
+	})
+	return problems, err
 }
 
 func (s Store) verifyItem(ctx context.Context, companyID string, i Item) (problem string, err error) {
 	var owner reservation
 	var stored storedItem
-	err = both(
+	err = table.Both(
 		func() (err error) {
 			owner, err = table.Get[reservation](ctx, s.table, slugKey(companyID, i.RoadmapID, i.Slug))
 			return absent(err)

@@ -20,10 +20,4 @@ def map_case(context, case):
         body.pop("destination", None)
     if body.get("status") == "scheduled" and "scheduledFor" not in body and "body" in body:
         body["scheduledFor"] = "2026-08-11T09:30:00Z"
-    # An idea's id begins with ida_; another text names no idea.
-    if not str(body.get("ideaId", "ida_")).startswith("ida_"):
-        del body["ideaId"]
-    # The specification has one vocabulary for what a reply may be and what a caller may make of it.
-    if body.get("replyStatus") in ("posting", "posted", "failed"):
-        body["replyStatus"] = "draft"
     return case

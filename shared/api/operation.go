@@ -133,6 +133,11 @@ func (op Operation) field(in schema.Place, name string) *schema.Field {
 	return nil
 }
 
+// Checker is an input with rules beyond its single fields. Check returns what is wrong, each text beginning with a place
+// (`body.scheduledFor: …`); the caller reads it together with what is wrong with the fields, so Check runs on an input
+// that may have faults of its own and must not repeat them.
+type Checker interface{ Check() []string }
+
 const companyParameter = "companyId"
 
 func parameter(segment string) (name string, ok bool) {

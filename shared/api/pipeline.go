@@ -52,6 +52,9 @@ type bound struct {
 // bind ends the binding of every transport.
 func bind(op *Operation, b *schema.Binder) bound {
 	out := bound{input: b.Input, missing: b.Missing, list: b.BindCursor(op.Input, op.ID)}
+	if c, ok := b.Input.Interface().(Checker); ok {
+		b.Problems = append(b.Problems, c.Check()...)
+	}
 	if len(b.Problems) > 0 {
 		out.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
 	}

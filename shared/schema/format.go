@@ -18,6 +18,7 @@ var formats = map[string]func(string) string{
 var patterns = map[string]*regexp.Regexp{
 	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
 	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
+	"ideaId":    regexp.MustCompile(`^ida_[0-9a-z]{1,40}$`),
 	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
 }
 

@@ -1,0 +1,32 @@
+package table
+
+import (
+	"errors"
+	"sync"
+)
+
+// Both runs two calls at the same time, so that they are one round trip, and returns what failed, the first one first.
+func Both(a, b func() error) error {
+	return Parallel(2, 2, func(n int) error {
+		if n == 0 {
+			return a()
+		}
+		return b()
+	})
+}
+
+// Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order.
+func Parallel(n, width int, do func(n int) error) error {
+	errs := make([]error, n)
+	slots := make(chan struct{}, width)
+	var wait sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = do(i)
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}

@@ -139,7 +139,7 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	text := `[` + strings.Join([]string{
-		ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("create_item", `{"text":"a"}`), call("get_item", `{"itemId":"gone"}`),
+		ping, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, call("create_item", `{"text":"a"}`), call("get_item", `{"itemId":"itm_gone"}`),
 		frame("initialize", `{}`), frame("nope", ""), `5`, `{"jsonrpc":"2.0","id":"b","method":"ping"}`,
 	}, ",") + `]`
 	for _, header := range [][]string{nil, {"Mcp-Protocol-Version", "2025-03-26"}, {"Mcp-Protocol-Version", "2024-11-05"}} {

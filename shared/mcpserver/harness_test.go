@@ -106,11 +106,11 @@ func operations() []api.Operation {
 		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: path + "/{itemId}", Scope: auth.PlanRead, Summary: "Get an item"},
 			func(_ context.Context, _ api.Caller, in getInput) (record, error) {
 				switch in.ItemID {
-				case "panic":
+				case "itm_panic":
 					panic("planted")
-				case "large":
+				case "itm_large":
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
-				case "gone":
+				case "itm_gone":
 					return record{}, fault.ErrNotFound
 				}
 				return record{in.ItemID, hard, "v1"}, nil

@@ -1,0 +1,334 @@
+package functions_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/ratelimit"
+)
+
+// message sends one JSON-RPC request. header holds name and value in turn.
+func message(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
+	t.Helper()
+	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
+	if params != nil {
+		frame["params"] = params
+	}
+	text, err := json.Marshal(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Send(t, key, "POST", "http://api.test/mcp", string(text), header...)
+}
+
+// called is the result of a tool.
+type called struct {
+	http apitest.Response
+
+	IsError           bool
+	Content           []struct{ Text string }
+	StructuredContent json.RawMessage
+	Meta              struct {
+		HasMore    *bool
+		NextCursor string
+		ETag       string
+	} `json:"_meta"`
+}
+
+func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments any) called {
+	t.Helper()
+	r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments})
+	var frame struct{ Result *called }
+	if r.Decode(t, &frame); r.Status != http.StatusOK || frame.Result == nil || len(frame.Result.Content) == 0 {
+		t.Fatalf("%s: %d %s", operation, r.Status, r.Body)
+	}
+	frame.Result.http = r
+	return *frame.Result
+}
+
+// answer is what HTTP would have said: the body, and the status, which a tool tells by the code alone.
+func (c called) answer(t *testing.T) apitest.Response {
+	t.Helper()
+	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
+	if c.IsError {
+		if c.StructuredContent != nil {
+			t.Errorf("an error has structured content: %s", c.http.Body)
+		}
+		r.Body = c.Content[0].Text
+		code, _ := r.Messages(t)
+		r.Status = statusOf(code)
+	}
+	if r.Body != c.Content[0].Text {
+		t.Errorf("the text is not the value: %s", c.http.Body)
+	}
+	return r
+}
+
+func listTools(t *testing.T, s *apitest.Service, key string) (names []string, size int) {
+	t.Helper()
+	r := message(t, s, key, "tools/list", nil)
+	var frame struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	r.Decode(t, &frame)
+	for _, tool := range frame.Result.Tools {
+		names = append(names, tool.Name)
+	}
+	return names, len(r.Body)
+}
+
+// Ensure a key sees exactly the tools that it may call, whatever scope it holds (decisions.md §13).
+func TestToolsOfEveryScope(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, scope := range auth.Scopes() {
+		want := []string{}
+		for _, op := range functions.Operations(nil) {
+			if op.Scope == scope || op.Scope == "" {
+				want = append(want, "service_"+op.ID)
+			}
+		}
+		if got, _ := listTools(t, s, s.Key(t, scope)); !slices.Equal(got, want) {
+			t.Errorf("%s sees %v, want %v", scope, got, want)
+		}
+	}
+}
+
+// Ensure the list of tools leaves room in a model's context.
+func TestToolListSize(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	names, full := listTools(t, s, s.Key(t))
+	if len(names) != len(functions.Operations(nil)) || full > 40<<10 {
+		t.Errorf("%d tools in %d bytes", len(names), full)
+	}
+	plan, some := listTools(t, s, s.Key(t, auth.PlanRead))
+	t.Logf("tools/list: %d tools in %d bytes; with plan:read %d in %d", len(names), full, len(plan), some)
+}
+
+// Ensure a bad key is a 401 over HTTP whatever it is sent with, and a key that lacks a scope an answer to the model.
+func TestKeysOfTools(t *testing.T) {
+	t.Parallel()
+	calls := &recorder{}
+	s := start(t, calls)
+	issue := func(grant keys.Grant) (keyID, secret string) {
+		grant.Scopes = auth.Scopes()
+		key, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, grant, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key.ID, secret
+	}
+	revokedID, revoked := issue(keys.Grant{})
+	if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, revokedID); err != nil {
+		t.Fatal(err)
+	}
+	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
+	unknown, err := auth.Mint(s.CompanyID, s.Table.NewID(id.Key), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := s.Key(t)
+	create := map[string]any{"name": "service_create_plan_item", "arguments": map[string]any{"boardId": "brd_1", "title": "New"}}
+	for name, c := range map[string]struct {
+		key     string
+		noCalls bool
+	}{
+		"no key": {"", true}, "publishable": {"pk_live_" + good[8:], true}, "typo": {good[:20] + swap(good[20:21]) + good[21:], true},
+		"unknown": {unknown, false}, "revoked": {revoked, false}, "expired": {expired, false},
+	} {
+		for _, method := range []string{"initialize", "ping", "tools/list", "tools/call", "nope"} {
+			params := any(nil)
+			if method == "tools/call" {
+				params = create
+			}
+			calls.reset()
+			r := message(t, s, c.key, method, params)
+			code, _ := r.Messages(t)
+			if r.Status != 401 || code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s, %s: %d %s", name, method, r.Status, r.Body)
+			}
+			if writes, n := calls.writes(); len(writes) > 0 || c.noCalls && n > 0 {
+				t.Errorf("%s, %s: %d table calls, writes %v", name, method, n, writes)
+			}
+		}
+	}
+	got := callTool(t, s, s.Key(t, otherScopes(auth.PlanWrite)...), "create_plan_item", create["arguments"]).answer(t)
+	if code, messages := got.Messages(t); got.Status != 401 || code != "unauthorised" || !strings.Contains(messages[0], "plan:write") {
+		t.Errorf("a missing scope: %v", got)
+	}
+	suspended := start(t, nil)
+	key := suspended.Key(t)
+	if _, err := suspended.Keys.Suspend(t.Context(), suspended.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"ping", "tools/call"} {
+		if r := message(t, suspended, key, method, create); r.Status != 403 {
+			t.Errorf("suspended, %s: %d %s", method, r.Status, r.Body)
+		}
+	}
+}
+
+// Ensure a call counts in its operation's class and every other message as a read (decisions.md §9).
+func TestQuotaOfTools(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Scopes: auth.Scopes()}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[ratelimit.Class]string{ratelimit.Read: "61", ratelimit.Write: "62", ratelimit.Publish: "63", ratelimit.Push: "64"}
+	for class, quota := range map[ratelimit.Class]ratelimit.Quota{ratelimit.Read: 61, ratelimit.Write: 62, ratelimit.Publish: 63, ratelimit.Push: 64} {
+		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, key.ID, class, quota); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, op := range functions.Operations(nil) {
+		s.Clock.Advance(time.Minute)
+		if got := callTool(t, s, secret, op.ID, arguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
+			t.Errorf("%s: %v %s", op.ID, got.http.Header, got.http.Body)
+		}
+	}
+	for _, method := range []string{"initialize", "ping", "tools/list", "nope"} {
+		if r := message(t, s, secret, method, map[string]any{}); r.Header.Get("RateLimit-Limit") != "61" {
+			t.Errorf("%s: %v", method, r.Header)
+		}
+	}
+}
+
+// Ensure a call takes as many round trips to the table as its twin over HTTP, and every other message one.
+func TestRoundTripsOfTools(t *testing.T) {
+	t.Parallel()
+	overHTTP, overMCP := &apitest.Waves{}, &apitest.Waves{}
+	a, b := start(t, overHTTP), start(t, overMCP)
+	keyA, keyB := a.Key(t), b.Key(t)
+	for _, op := range functions.Operations(nil) {
+		a.Clock.Advance(time.Minute) // so that the buckets are full
+		b.Clock.Advance(time.Minute)
+		overHTTP.Reset()
+		overMCP.Reset()
+		twin := requestOf(t, a, op, keyA).send(t, a)
+		got := callTool(t, b, keyB, op.ID, arguments[op.ID])
+		if twin.Status != http.StatusOK || got.IsError {
+			t.Errorf("%s: %d, %s", op.ID, twin.Status, got.http.Body)
+		}
+		if overHTTP.Count() != overMCP.Count() || overHTTP.Calls() != overMCP.Calls() {
+			t.Errorf("%s: %d round trips and %d calls over HTTP, %d and %d as a tool", op.ID, overHTTP.Count(), overHTTP.Calls(), overMCP.Count(), overMCP.Calls())
+		}
+	}
+	for _, method := range []string{"initialize", "ping", "tools/list", "nope", "notifications/initialized"} {
+		b.Clock.Advance(time.Minute)
+		overMCP.Reset()
+		message(t, b, keyB, method, map[string]any{})
+		if overMCP.Calls() != 1 {
+			t.Errorf("%s: %d calls", method, overMCP.Calls())
+		}
+	}
+}
+
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func connect(ctx context.Context, url, key string) (*mcp.ClientSession, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearer(key)}}, nil)
+}
+
+// Ensure an agent gets its work done with the SDK's own client: find the board, write an item, see what publishing would
+// do, publish what it saw, and go through the pages of a list.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	server := httptest.NewServer(s.Handler)
+	defer server.Close()
+	session, err := connect(t.Context(), server.URL, s.Key(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	use := func(tool string, arguments map[string]any) *mcp.CallToolResult {
+		t.Helper()
+		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_" + tool, Arguments: arguments})
+		if err != nil || got.IsError {
+			t.Fatalf("%s: %+v, %v", tool, got, err)
+		}
+		return got
+	}
+	value := func(r *mcp.CallToolResult) map[string]any { return r.StructuredContent.(map[string]any) }
+	board := value(use("list_plan_boards", nil))["items"].([]any)[0].(map[string]any)["id"]
+	item := value(use("create_plan_item", map[string]any{"boardId": board, "title": "By an agent", "status": "published"}))
+	preview := use("preview_plan_publish", map[string]any{"boardId": board})
+	if added := value(preview)["added"].([]any); len(added) == 0 {
+		t.Errorf("the preview adds nothing: %v", value(preview))
+	}
+	tag := preview.Meta["etag"]
+	if line := preview.Content[1].(*mcp.TextContent).Text; line != "ETag: "+tag.(string) {
+		t.Errorf("the model reads %q", line)
+	}
+	use("update_plan_item", map[string]any{"itemId": item["id"], "title": "By an agent, again"})
+	stale, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_publish_plan_board", Arguments: map[string]any{"boardId": board, "ifMatch": tag}})
+	if err != nil || !stale.IsError || !strings.Contains(stale.Content[0].(*mcp.TextContent).Text, "precondition_failed") {
+		t.Errorf("what was not reviewed went live: %+v, %v", stale, err)
+	}
+	again := use("preview_plan_publish", map[string]any{"boardId": board})
+	use("publish_plan_board", map[string]any{"boardId": board, "ifMatch": again.Meta["etag"]})
+
+	seen, cursor := map[any]bool{}, ""
+	for range 10 {
+		arguments := map[string]any{"boardId": board, "limit": 1}
+		if cursor != "" {
+			arguments["cursor"] = cursor
+		}
+		page := use("list_plan_items", arguments)
+		for _, one := range value(page)["items"].([]any) {
+			seen[one.(map[string]any)["id"]] = true
+		}
+		if cursor, _ = page.Meta["nextCursor"].(string); cursor == "" {
+			break
+		}
+	}
+	if len(seen) != 3 || !seen[item["id"]] {
+		t.Errorf("the pages have %v", seen)
+	}
+}
+
+// Ensure the tools are where they belong in the service, and nowhere else.
+func TestPlaceOfTools(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{{"GET", "/mcp", 405}, {"DELETE", "/mcp", 405}, {"POST", "/mcp/", 404}, {"POST", "/v1/mcp", 404}, {"POST", "/MCP", 404}} {
+		r := s.Send(t, key, c.method, "http://api.test"+c.path, "")
+		if r.Status != c.status || c.status == 405 && r.Header.Get("Allow") != "POST" {
+			t.Errorf("%s %s: %d %v", c.method, c.path, r.Status, r.Header)
+		}
+	}
+	if r := message(t, s, key, "ping", nil, "Origin", "https://evil.test"); r.Status != 403 {
+		t.Errorf("a foreign origin: %d", r.Status)
+	}
+	if r := s.Send(t, key, "POST", "http://api.test/mcp", strings.Repeat(" ", 3<<20)); r.Status != 413 {
+		t.Errorf("three megabytes: %d", r.Status)
+	}
+}

@@ -1,0 +1,79 @@
+package mcpserver_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/ratelimit"
+)
+
+// open lets everybody in, at no cost.
+type open struct{}
+
+func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (ratelimit.State, error) {
+	return plenty, nil
+}
+
+func (open) AdmitWithScopes(context.Context, auth.Token, auth.Scope, ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
+	return plenty, auth.Scopes(), nil
+}
+
+func (open) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+	return plenty, nil
+}
+
+func newID(prefix string) string { return prefix + "_1" }
+
+// BenchmarkHTTP is what BenchmarkTool is to be compared with: the same call without the protocol, and without a table.
+func BenchmarkHTTP(b *testing.B) {
+	s := start(b)
+	token, err := auth.Parse(s.key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	h := api.New(operations(), api.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+	b.ReportAllocs()
+	for b.Loop() {
+		r := httptest.NewRequestWithContext(b.Context(), "GET", "http://api.test/v1/companies/"+token.CompanyID+"/items/itm_1", nil)
+		r.Header.Set("Authorization", "Bearer "+s.key)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != 200 {
+			b.Fatal(w.Code, w.Body)
+		}
+	}
+}
+
+// BenchmarkTool is a call of a tool.
+func BenchmarkTool(b *testing.B) {
+	benchmark(b, call("get_item", `{"itemId":"itm_1"}`))
+}
+
+// BenchmarkList is a list of the tools.
+func BenchmarkList(b *testing.B) {
+	benchmark(b, frame("tools/list", ""))
+}
+
+func benchmark(b *testing.B, text string) {
+	s := start(b)
+	s.http = mcpserver.New(operations(), mcpserver.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+	b.ReportAllocs()
+	for b.Loop() {
+		if a := s.post(text); a.status != 200 {
+			b.Fatal(a.status, a.body)
+		}
+	}
+}
+
+// BenchmarkNew is what the server adds to the start of a function.
+func BenchmarkNew(b *testing.B) {
+	operations := operations()
+	for b.Loop() {
+		mcpserver.New(operations, mcpserver.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+	}
+}

@@ -140,6 +140,9 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	return out, nil
 }
 
+// queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local tells no units for one.
+const queryUnitsMin = 0.5
+
 // Query reads one page of a partition.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
@@ -148,7 +151,7 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 		countFailed(ctx)
 		return nil, fmt.Errorf("query: %w", err)
 	}
-	countRead(ctx, out.ConsumedCapacity)
+	meter.From(ctx).Add(max(capacity(out.ConsumedCapacity), queryUnitsMin), 0)
 	return out, nil
 }
 

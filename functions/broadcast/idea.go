@@ -47,7 +47,7 @@ type listIdeasInput struct {
 	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
 	PlanID *string     `query:"planId" max:"50" doc:"of this content plan only"`
 	Status *IdeaStatus `query:"status" doc:"with this status only"`
-	Cursor api.Cursor  `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor api.Cursor  `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 // listIdeas lists ideas. A planId that no plan can have is a filter that matches nothing, as one that no plan has.

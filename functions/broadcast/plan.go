@@ -39,7 +39,7 @@ func (p Plan) newestFirst() string { return table.Join(table.Newest(p.CreatedAt)
 
 type listPlansInput struct {
 	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listPlans(ctx context.Context, caller api.Caller, in listPlansInput) (api.List[Plan], error) {

@@ -99,7 +99,7 @@ type listPostsInput struct {
 	Platform *Platform   `query:"platform" doc:"for this platform only"`
 	Status   *PostStatus `query:"status" doc:"with this status only"`
 	IdeaID   *string     `query:"ideaId" max:"50" doc:"made from this content idea only"`
-	Cursor   api.Cursor  `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor   api.Cursor  `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 // listPosts lists posts. An ideaId that no idea can have is a filter that matches nothing, as one that no post has.

@@ -23,7 +23,7 @@ type ContentType struct {
 
 type listContentTypesInput struct {
 	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in listContentTypesInput) (api.List[ContentType], error) {

@@ -31,7 +31,7 @@ func (GoalStatus) Values() []string { return []string{"active", "achieved", "mis
 
 type listGoalsInput struct {
 	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listGoals(ctx stdcontext.Context, caller api.Caller, in listGoalsInput) (api.List[Goal], error) {

@@ -58,7 +58,7 @@ func (Sentiment) Values() []string { return []string{"positive", "neutral", "neg
 
 type listFeedbackInput struct {
 	Limit       int64        `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Cursor      api.Cursor   `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor      api.Cursor   `query:"cursor" doc:"where to go on: the cursor of the page before"`
 	Source      *Source      `query:"source" doc:"from this platform only"`
 	Sentiment   *Sentiment   `query:"sentiment" doc:"with this tone only"`
 	ReplyStatus *ReplyStatus `query:"replyStatus" doc:"needs_review is the review queue"`

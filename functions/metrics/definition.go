@@ -93,7 +93,7 @@ func reviewOf(d Definition) Review {
 type listDefinitionsInput struct {
 	Limit       int64      `query:"limit" default:"100" min:"1" max:"200" doc:"how many records at most"`
 	NeedsReview *Review    `query:"needsReview" doc:"true: keys to confirm; false: confirmed ones; absent: all"`
-	Cursor      api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor      api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listDefinitions(ctx context.Context, caller api.Caller, in listDefinitionsInput) (api.List[Definition], error) {

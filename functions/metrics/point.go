@@ -109,7 +109,7 @@ type listPointsInput struct {
 	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
 	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
 	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"most points on a page; the newest of the window are answered"`
-	Cursor    api.Cursor `query:"cursor" doc:"from the previous page; goes on with older points"`
+	Cursor    api.Cursor `query:"cursor" doc:"where to go on, with older points: the cursor of the page before"`
 }
 
 // Check is api.Checker.

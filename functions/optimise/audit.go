@@ -53,7 +53,7 @@ type listAuditsInput struct {
 	Limit  int64        `query:"limit" default:"20" min:"1" max:"50" doc:"how many records at most"`
 	SiteID *string      `query:"siteId" max:"50" doc:"audits of this site only"`
 	Status *AuditStatus `query:"status" doc:"audits in this state only"`
-	Cursor api.Cursor   `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor api.Cursor   `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listAudits(ctx context.Context, caller api.Caller, in listAuditsInput) (api.List[AuditSummary], error) {

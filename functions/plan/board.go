@@ -23,7 +23,7 @@ type Board struct {
 
 type listBoardsInput struct {
 	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listBoards(ctx context.Context, caller api.Caller, in listBoardsInput) (api.List[Board], error) {

@@ -45,7 +45,7 @@ type listItemsInput struct {
 	BoardID string     `path:"boardId"`
 	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
 	Status  *Status    `query:"status" doc:"only items with this status"`
-	Cursor  api.Cursor `query:"cursor" doc:"where to go on; from the Link of the page before"`
+	Cursor  api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
 }
 
 func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {

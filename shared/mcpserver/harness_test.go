@@ -104,8 +104,11 @@ func operations() []api.Operation {
 				return api.NewList([]record{{ID: "itm_2"}}, ""), nil
 			}),
 		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: path + "/{itemId}", Scope: auth.PlanRead, Summary: "Get an item"},
-			func(_ context.Context, _ api.Caller, in getInput) (record, error) {
+			func(ctx context.Context, _ api.Caller, in getInput) (record, error) {
 				switch in.ItemID {
+				case "itm_slow":
+					<-ctx.Done()
+					return record{}, ctx.Err()
 				case "itm_panic":
 					panic("planted")
 				case "itm_large":

@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,6 +70,19 @@ func TestErrors(t *testing.T) {
 	a := s.post(call("create_item", `{"text":"a"}`))
 	if r := a.decode(t).Result; a.status != 200 || !r.IsError || code(r.Content[0].Text) != "unauthorised" || !strings.Contains(r.Content[0].Text, "plan:write") {
 		t.Errorf("a missing scope: %d %s", a.status, a.body)
+	}
+}
+
+// Ensure a call ends with the request that it is for: a caller who has gone keeps nobody busy.
+func TestCallerGone(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	a := s.do(s.request(call("get_item", `{"itemId":"itm_slow"}`)).WithContext(ctx))
+	if took := time.Since(began); took > 5*time.Second || !strings.Contains(a.body, `internal`) {
+		t.Errorf("%d %s after %s", a.status, a.body, took)
 	}
 }
 

@@ -31,12 +31,15 @@ func New(t *table.Client, operations []api.Operation, log *slog.Logger) *api.API
 // Start serves the operations in a Lambda function; it never returns. Its settings are the environment variables that
 // the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for a table that is not DynamoDB's own.
 func Start(operations Operations) {
+	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return New(t, operations(t), log) })
+}
+
+// Serve is Start for a handler that is not that of operations over HTTP.
+func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{
 		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
 		Credentials: aws.CredentialsProviderFunc(environment), Now: now, NewID: id.NewGenerator(now, rand.Reader),
 	})
-	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	var handler http.Handler = New(t, operations(t), log)
-	gateway.Start(handler)
+	gateway.Start(handler(t, slog.New(slog.NewJSONHandler(os.Stdout, nil))))
 }

@@ -1,0 +1,209 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
+)
+
+// generated is one call.
+type generated struct {
+	args    map[string]any // flat; a nil is null
+	raw     string         // an argument object that no map can spell; empty: args
+	company string         // as named; empty: not named, which over HTTP means the key's
+	poor    bool
+}
+
+func (c generated) text() string {
+	if c.raw != "" {
+		return c.raw
+	}
+	text, err := json.Marshal(c.args)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func (d *twins) generate(n int) generated {
+	c := generated{args: d.valid()}
+	body := hasBody(d.op)
+	switch {
+	case n == 0:
+		c.args = maps.Clone(arguments[d.op.ID])
+	case n == 1:
+		c.company, c.args = "other", maps.Clone(arguments[d.op.ID])
+	case n == 2:
+		c.poor = true
+	case n == 3:
+		c.poor, c.company = true, "other"
+	case n == 4:
+		c.args["nope"] = "1"
+	case n == 5 && body:
+		for _, f := range d.op.Input {
+			if f.In == schema.InBody {
+				c.args[strings.ToUpper(f.Name)] = 1
+			}
+		}
+	case n == 6 && body:
+		c.args["nope"] = strings.Repeat("x", 257<<10)
+	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // repeated, where no path is to be filled in
+		c.raw = `{"nope":1,"nope":1}`
+	case n%3 == 0:
+		d.spoil(c.args, 1)
+	case n%7 == 0:
+		d.spoil(c.args, 3)
+	case n%5 == 0:
+		c.company = "own"
+	}
+	if len(pathFields(d.op)) > 0 {
+		c.raw = ""
+	}
+	return c
+}
+
+func pathFields(op api.Operation) []schema.Field {
+	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
+}
+
+// valid are arguments that the schema takes: those of the fixture where they name records, others where any will do.
+func (d *twins) valid() map[string]any {
+	out := map[string]any{}
+	known := arguments[d.op.ID]
+	for _, f := range d.op.Input {
+		value, isKnown := known[f.Name]
+		switch {
+		case f.In == schema.InPath && d.random.Intn(8) > 0, isKnown && d.random.Intn(2) == 0:
+			out[f.Argument()] = value
+		case f.In == schema.InPath:
+			out[f.Name] = []string{"itm_nope", "brd_1", "pst_1", "x", "a b", "a/b", "é", "%00", "#"}[d.random.Intn(9)]
+		case f.In == schema.InHeader || f.Name == "cursor":
+		case f.Required || d.random.Intn(3) == 0:
+			out[f.Name] = d.value(f)
+		}
+	}
+	return out
+}
+
+var samples = map[string][]string{
+	"uri": {"https://example.com", "mailto:a@example.com"}, "date-time": {"2026-08-11T09:30:00Z", "2020-02-29T23:59:60.5+02:00", "2026-08-11T09:30:00.123456789-11:00"},
+	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "ideaId": {"ida_1"},
+}
+
+func (d *twins) pick(values []string) string { return values[d.random.Intn(len(values))] }
+
+// value is one that a field takes.
+func (d *twins) value(f schema.Field) any {
+	switch f.Kind {
+	case schema.Integer:
+		least, most := max(*f.Min, -5), min(*f.Max, 1000)
+		return int64(least) + d.random.Int63n(int64(most-least)+1)
+	case schema.Number:
+		return float64(d.random.Intn(1000)) / 8
+	case schema.Boolean:
+		return d.random.Intn(2) == 0
+	case schema.Array:
+		list := []any{}
+		for range d.random.Intn(min(4, f.Items)) {
+			if f.Fields == nil {
+				list = append(list, d.words(0, min(f.Each, 20)))
+				continue
+			}
+			o := map[string]any{}
+			for _, inner := range f.Fields {
+				if inner.Required || d.random.Intn(2) == 0 {
+					o[inner.Name] = d.value(inner)
+				}
+			}
+			list = append(list, o)
+		}
+		return list
+	case schema.Map:
+		return map[string]any{"a": d.words(0, 5)}
+	}
+	switch {
+	case f.Enum != nil:
+		return d.pick(f.Enum)
+	case f.Format+f.Pattern != "":
+		if samples[f.Format+f.Pattern] == nil {
+			d.t.Fatalf("%s: samples has no %s%s", f.Name, f.Format, f.Pattern)
+		}
+		return d.pick(samples[f.Format+f.Pattern])
+	}
+	least, most := 0, 40
+	if f.Min != nil {
+		least = int(*f.Min)
+	}
+	if f.Max != nil {
+		most = int(*f.Max)
+	}
+	if d.random.Intn(4) > 0 {
+		most = min(most, 40)
+	}
+	return d.words(least, most)
+}
+
+// words is a text with characters that JSON, URLs and people spell in more than one way.
+func (d *twins) words(least, most int) string {
+	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
+	out := make([]rune, least+d.random.Intn(most-least+1))
+	for i := range out {
+		out[i] = alphabet[d.random.Intn(len(alphabet))]
+	}
+	return string(out)
+}
+
+// spoil makes some arguments such as the schema refuses. What a query can spell is text, so a tool gets what such a text
+// is in JSON: a number where it is one.
+func (d *twins) spoil(args map[string]any, times int) {
+	for range times {
+		if len(d.op.Input) == 0 {
+			args["nope"] = "x"
+			return
+		}
+		f := d.op.Input[d.random.Intn(len(d.op.Input))]
+		switch f.In {
+		case schema.InPath:
+			// Not "", "." and "..": no path spells them, so over HTTP they are no operation's at all.
+			args[f.Name] = d.pick([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
+		case schema.InHeader:
+			args[f.Argument()] = d.pick([]string{`"stale"`, "stale", `W/"stale"`, ""})
+		case schema.InQuery:
+			args[f.Name] = d.spoiledText(f)
+		case schema.InBody:
+			args[f.Name] = d.spoiledValue(f)
+			if d.random.Intn(6) == 0 && f.Required {
+				delete(args, f.Name)
+			}
+		}
+	}
+}
+
+func (d *twins) spoiledText(f schema.Field) any {
+	if f.Kind == schema.Integer {
+		text := d.pick([]string{"abc", "", "1.5", "-1", "0", "99999", "1e3", "+5", "05", " 5", "null", "true"})
+		if text == "1.5" || text == "-1" || text == "0" || text == "99999" {
+			return json.Number(text)
+		}
+		return text
+	}
+	if f.Name == "cursor" {
+		return d.pick([]string{"x", "", "AAAA", strings.Repeat("A", 2000)})
+	}
+	return d.pick([]string{"nope", "", strings.Repeat("y", 300), "2026-13-01", "é"})
+}
+
+func (d *twins) spoiledValue(f schema.Field) any {
+	values := []any{nil, 5, true, "nope nope", []any{}, map[string]any{}, []any{5}, []any{nil}, []any{map[string]any{"nope": 1}}, 1.5, -1, "", map[string]any{"a": 1}}
+	if f.Max != nil && f.Kind == schema.String {
+		values = append(values, strings.Repeat("é", int(*f.Max)), strings.Repeat("é", int(*f.Max)+1))
+	}
+	if f.Items > 0 {
+		values = append(values, slices.Repeat([]any{"a"}, f.Items+1), []any{strings.Repeat("z", f.Each+1)})
+	}
+	return values[d.random.Intn(len(values))]
+}

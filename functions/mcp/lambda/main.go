@@ -1,0 +1,9 @@
+// Command lambda is the Lambda function of the tools.
+package main
+
+import (
+	"growthworkspace/functions/mcp"
+	"growthworkspace/shared/service"
+)
+
+func main() { service.Serve(mcp.Handler) }

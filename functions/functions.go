@@ -72,6 +72,7 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	document := gateway.Local(openapi.Handler(t.NewID))
 	tools := gateway.Local(mcpserver.Over(t, Operations(t), log))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Service-Version", api.CurrentVersion) // for what the gateway refuses by itself
 		switch r.URL.EscapedPath() {
 		case openapi.Path:
 			document.ServeHTTP(w, r)

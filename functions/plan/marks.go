@@ -5,7 +5,7 @@ package plan
 //
 // A publish prepares the marks of version v before it commits v, and a reader counts a prepared mark only when the
 // board has reached v. So all items change with the one write that moves the board's version. A publish that dies
-// leaves marks of a version that the board has not; the next publish of that version overwrites them (see publish.go).
+// leaves marks of a version that the board has not; the next publish of that version overwrites them (see store_publish.go).
 type marks struct {
 	Live            bool     `store:"live"`        // before the prepared mark
 	LastVersion     *float64 `store:"lastVersion"` // when not live: the last version that it was live in

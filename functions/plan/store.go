@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 
 	"growthworkspace/shared/fault"
@@ -108,25 +109,6 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// heads returns the live version of each board of the company, null for boards that were never published.
-func (s Store) heads(ctx context.Context, companyID string) (func(boardID string) *float64, error) {
-	stored, err := table.GetItem(ctx, s.table, key(companyID, headsKind))
-	if err != nil {
-		return nil, err
-	}
-	return func(boardID string) *float64 {
-		var head struct {
-			Version *float64 `store:"version"`
-		}
-		if stored[boardID] != nil {
-			if err := table.Decode(table.Item{"version": stored[boardID]}, &head); err != nil {
-				return nil
-			}
-		}
-		return head.Version
-	}, nil
-}
-
 // Items returns a page of a board's items. fault.ErrNotFound when there is no such board.
 func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
@@ -139,6 +121,9 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 		func() (err error) { stored, next, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
 	)
+	if err == nil && s.moved(b.PublishedAt) {
+		stored, next, err = table.List[storedItem](ctx, s.table, q)
+	}
 	for _, i := range stored {
 		page = append(page, i.seen(b.PublishedVersion))
 	}
@@ -147,39 +132,44 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 
 // Item returns an item. fault.ErrNotFound when there is none.
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
+	get := func() (storedItem, error) {
+		return table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
+	}
+	return s.seenItem(ctx, companyID, get)
+}
+
+// seenItem returns an item as its board's live version shows it; get reads or writes it.
+func (s Store) seenItem(ctx context.Context, companyID string, get func() (storedItem, error)) (Item, error) {
 	var stored storedItem
-	var head func(string) *float64
+	var headOf func(string) head
 	err := table.Both(
-		func() (err error) {
-			stored, err = table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
-			return err
-		},
-		func() (err error) { head, err = s.heads(ctx, companyID); return err },
+		func() (err error) { stored, err = get(); return err },
+		func() (err error) { headOf, err = s.heads(ctx, companyID); return err },
 	)
 	if err != nil {
 		return Item{}, err
 	}
-	return stored.seen(head(stored.RoadmapID)), nil
+	live := headOf(stored.RoadmapID)
+	if s.moved(live.At) {
+		again, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, stored.ID))
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			return Item{}, err
+		}
+		if err == nil {
+			stored.marks = again.marks
+		}
+	}
+	return stored.seen(live.Version), nil
 }
 
 // ModifyItem changes an item by compare-and-set (table.Modify).
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item)) (Item, error) {
-	var stored storedItem
-	var head func(string) *float64
-	err := table.Both(
-		func() (err error) {
-			stored, err = table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
-				change(&i.Item)
-				return nil
-			})
-			return err
-		},
-		func() (err error) { head, err = s.heads(ctx, companyID); return err },
-	)
-	if err != nil {
-		return Item{}, err
-	}
-	return stored.seen(head(stored.RoadmapID)), nil
+	return s.seenItem(ctx, companyID, func() (storedItem, error) {
+		return table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
+			change(&i.Item)
+			return nil
+		})
+	})
 }
 
 // CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
@@ -202,25 +192,27 @@ func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// slugAttemptsMax bounds how often another writer may take the slug that was found free.
-const slugAttemptsMax = 20
+// contendedMax bounds how often another writer may come first.
+const contendedMax = 100
 
 // CreateItemWithFreeSlug writes a new item under the base slug, or under base-2, base-3 and so on when it is taken.
 func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
-	for range slugAttemptsMax {
+	for losses := range contendedMax {
 		created, err := s.CreateItem(ctx, companyID, i)
 		if !errors.Is(err, errSlugTaken) {
 			return created, err
 		}
-		if i.Slug, err = s.freeSlug(ctx, companyID, i.RoadmapID, base); err != nil {
+		if i.Slug, err = s.freeSlug(ctx, companyID, i.RoadmapID, base, losses); err != nil {
 			return Item{}, err
 		}
 	}
 	return Item{}, table.ErrContended
 }
 
-func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string) (string, error) {
+// freeSlug returns the first numbered slug that is free. Who has lost it to others before takes one further on, at random,
+// so that many who create the same title at once do not all try the same.
+func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
 		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // numbers shorten a long base, each to its own length
@@ -236,16 +228,18 @@ func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string) (s
 		}
 		return nil
 	})
-	n := 2
-	for taken[numberedSlug(base, n)] {
-		n++
+	n, skip := 2, rand.IntN(losses+1)
+	for ; taken[numberedSlug(base, n)] || skip > 0; n++ {
+		if !taken[numberedSlug(base, n)] {
+			skip--
+		}
 	}
 	return numberedSlug(base, n), err
 }
 
 // DeleteItem deletes an item and frees its slug. fault.ErrNotFound when there is none.
 func (s Store) DeleteItem(ctx context.Context, companyID, itemID string) error {
-	for range slugAttemptsMax {
+	for range contendedMax {
 		i, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
 		if err != nil {
 			return err

@@ -238,14 +238,8 @@ func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID 
 				":version": table.Float(version), ":at": table.String(at), ":claim": table.String(snapshotID),
 				":chunks": table.Number(int64(chunks)), ":digest": table.String(p.digest), ":one": table.Number(1),
 			}),
-		s.writeHead(b.CompanyID, b.ID, version),
+		s.writeHead(b.CompanyID, b.ID, version, at),
 	))
-}
-
-// writeHead tells the readers of single items which version their board is at.
-func (s Store) writeHead(companyID, boardID string, version float64) table.Write {
-	return s.table.WriteUpdate(key(companyID, headsKind), "SET #board = :version", "",
-		map[string]string{"#board": boardID}, table.Item{":version": table.Float(version)})
 }
 
 // dropChunks deletes the chunks of a snapshot that can never be committed.

@@ -98,7 +98,11 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 			return err
 		}
 		if b.PublishedVersion != nil {
-			if err := s.table.Transact(ctx, s.writeHead(companyID, b.ID, *b.PublishedVersion)); err != nil {
+			at := ""
+			if b.PublishedAt != nil {
+				at = *b.PublishedAt
+			}
+			if err := s.table.Transact(ctx, s.writeHead(companyID, b.ID, *b.PublishedVersion, at)); err != nil {
 				return err
 			}
 		}
@@ -210,13 +214,13 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	head, err := s.heads(ctx, companyID)
+	headOf, err := s.heads(ctx, companyID)
 	if err != nil {
 		return err
 	}
 	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(itemKind, "")}, func(page []storedItem) error {
 		for _, i := range page {
-			if err := visit(i.seen(head(i.RoadmapID))); err != nil {
+			if err := visit(i.seen(headOf(i.RoadmapID).Version)); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
@@ -125,12 +126,14 @@ func (a *app) listCompanies(ctx context.Context, s *session) error {
 	return w.Flush()
 }
 
-// shown is a value in a table for people.
+// shown is a value in a table for people. What could move the cursor or break a row is shown as its escape: names are
+// written by others.
 func shown(s *string) string {
 	if s == nil {
 		return "-"
 	}
-	return *s
+	quoted := strconv.QuoteToGraphic(*s)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 // suspension is the answer of suspend and resume.

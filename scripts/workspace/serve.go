@@ -78,6 +78,7 @@ func (a *app) serve(ctx context.Context, addr string, withDemo bool) (err error)
 		}
 	}
 	log := a.logger()
+	slog.SetDefault(log) // for what the event adapter says
 	server := &http.Server{
 		Handler:           functions.Handler(s.table, log),
 		ReadHeaderTimeout: 10 * time.Second,

@@ -223,7 +223,7 @@ func (b *Binder) checkText(f *Field, place, s string) {
 	case f.Enum != nil && !slices.Contains(f.Enum, s):
 		b.Problem(place, "must be one of %s", strings.Join(f.Enum, ", "))
 	case f.Min != nil && n < int(*f.Min):
-		b.Problem(place, "must have at least %d characters", int(*f.Min))
+		b.Problem(place, "must not be shorter than %d, has %d", int(*f.Min), n)
 	case f.Max != nil && n > int(*f.Max):
 		b.Problem(place, "must have at most %d characters, has %d", int(*f.Max), n)
 	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):

@@ -79,7 +79,7 @@ func TestBodyProblems(t *testing.T) {
 		{"OK shortest", `{"name":"ab"}`, ``},
 		{"OK longest in characters, not bytes", `{"name":"ääää"}`, ``},
 		{"OK an emoji is one character", `{"name":"😀😀😀\ud83d\ude00"}`, ``},
-		{"too short", `{"name":"a"}`, `body.name: must have at least 2 characters`},
+		{"too short", `{"name":"a"}`, `body.name: must not be shorter than 2, has 1`},
 		{"too long", `{"name":"abcde"}`, `body.name: must have at most 4 characters, has 5`},
 		{"string: number", `{"name":1}`, `body.name: must be a string`},
 		{"string: object", `{"name":{}}`, `body.name: must be a string`},

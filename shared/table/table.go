@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/fault"
 )
 
 // Index names where a query looks: the base table or one of its indexes.
@@ -70,8 +72,9 @@ type Keys struct {
 // Errors of this package, beside fault.ErrNotFound for a record that is not there. Anything else is a fault of the
 // table or the network.
 var (
-	ErrExists    = errors.New("the record exists")
-	ErrContended = errors.New("too many writers at once")
+	ErrExists = errors.New("the record exists")
+	// ErrContended says that a compare-and-set lost to other writers again and again. It is for the caller to read.
+	ErrContended = fault.New(fault.Conflict, "too many others are writing the same record; try again")
 )
 
 // Definition returns the request that creates the table, which is also what the infrastructure is compared with.

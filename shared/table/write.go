@@ -17,9 +17,9 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// contendedMax bounds how often a compare-and-set begins again. Each loss means that another writer won, so only a
-// record with this many writers within one request gets there.
-const contendedMax = 50
+// contendedMax bounds how often a compare-and-set begins again. Each loss means that another writer won and gives what it
+// left, so a race of n ends after n rounds; the deadline of a request is usually met before this many.
+const contendedMax = 500
 
 // NewItem returns a record as a first write stores it: its fields, its keys, rev 1 and a fresh writeId.
 func (c *Client) NewItem(keys Keys, record any) Item {

@@ -48,9 +48,12 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 	return &Store{table: t, now: now, memory: map[remembered]bucket{}}
 }
 
+// leap is how far in the future an arrival time begins at least, once guesses went wrong: about a call to the table.
+const leap = 5 * time.Millisecond
+
 // attemptsMax bounds how often a guess about a bucket may turn out wrong. One wrong guess is usual after a pause, a
 // second one when another caller came between.
-const attemptsMax = 10
+const attemptsMax = 16
 
 // Admit is api.Keys.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
@@ -64,13 +67,13 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 func (s *Store) AdmitWithScopes(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
 	slot := remembered{token.Hash, class}
 	known := s.recall(slot)
-	for range attemptsMax {
+	for attempt := range attemptsMax {
 		now := s.now()
 		latest, admits := known.quota.Latest(now)
 		if !admits || known.tat > latest {
 			return ratelimit.State{}, nil, &ratelimit.ExceededError{Class: class, State: known.quota.At(known.tat, now)}
 		}
-		out, err := s.table.UpdateItem(ctx, admission(token, scope, class, known, now))
+		out, err := s.table.UpdateItem(ctx, admission(token, scope, class, known, now, attempt))
 		var failed *types.ConditionalCheckFailedException
 		if err != nil && !errors.As(err, &failed) {
 			return ratelimit.State{}, nil, fmt.Errorf("admit: %w", err)
@@ -107,11 +110,19 @@ func (k storedKey) scopes() []auth.Scope {
 
 // admission is the conditional write. Of a bucket that is full or filled up since, the arrival time begins at now; of
 // one in use it moves on by one interval, which concurrent callers may do side by side.
-func admission(token auth.Token, scope auth.Scope, class ratelimit.Class, known bucket, now time.Time) *dynamodb.UpdateItemInput {
+//
+// A bucket that refills about as fast as it is used goes back and forth between the two while the calls are on their way.
+// After four wrong guesses the arrival time therefore begins a little in the future, which holds for both, and costs the
+// caller that little: more with each guess, and never more than the bucket has.
+func admission(token auth.Token, scope auth.Scope, class ratelimit.Class, known bucket, now time.Time, attempt int) *dynamodb.UpdateItemInput {
 	interval := int64(known.quota.Interval())
 	latest, _ := known.quota.Latest(now)
+	begin := now.UnixNano()
+	if attempt >= 4 {
+		begin = min(latest, max(begin, known.tat)+max(interval, int64(leap))<<(attempt-4))
+	}
 	names := map[string]string{"#hash": "hash", "#revoked": "revokedAt", "#expires": "expiresAt", "#suspended": "suspendedAt", "#tat": tatAttribute(class), "#quota": quotaAttribute(class), "#used": "lastUsedAt"}
-	values := table.Item{":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(now.UnixNano())}
+	values := table.Item{":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(begin)}
 
 	set, condition := "", "#hash = :hash AND attribute_not_exists(#revoked) AND (attribute_not_exists(#expires) OR #expires > :at) AND attribute_not_exists(#suspended)"
 	if scope != "" {
@@ -125,8 +136,8 @@ func admission(token auth.Token, scope auth.Scope, class ratelimit.Class, known 
 		values[":quota"] = table.Number(int64(known.quota))
 		condition += " AND #quota = :quota"
 	}
-	if known.tat <= now.UnixNano() {
-		values[":next"] = table.Number(now.UnixNano() + interval)
+	if known.tat <= begin {
+		values[":next"] = table.Number(begin + interval)
 		set = "SET #tat = :next, #used = :at"
 		condition += " AND (attribute_not_exists(#tat) OR #tat <= :now)"
 	} else {

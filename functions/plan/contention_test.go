@@ -1,0 +1,46 @@
+package plan_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/plan"
+)
+
+// Ensure everyone who writes at once gets through: a slug of its own for each of many items with the same title, and
+// every one of many changes of the same item.
+func TestManyWritersAtOnce(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	item := create(t, s, key, map[string]any{"title": "Item"})["id"].(string)
+	store := plan.NewStore(s.Table)
+	var wait sync.WaitGroup
+	slugs := make([]string, 60)
+	for n := range slugs {
+		wait.Go(func() {
+			made, err := store.CreateItemWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: fmt.Sprintf("itm_c%d", n), CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "Same"}, "same")
+			if err != nil {
+				t.Error(err)
+			}
+			slugs[n] = made.Slug
+		})
+		wait.Go(func() {
+			_, err := store.ModifyItem(t.Context(), s.CompanyID, item, func(i *plan.Item) { i.CategoryIDs = append(i.CategoryIDs, fmt.Sprint(n)) })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	seen := map[string]bool{}
+	for _, slug := range slugs {
+		if seen[slug] || slug == "" {
+			t.Errorf("the slug %q was given twice", slug)
+		}
+		seen[slug] = true
+	}
+	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": item})["categoryIds"].([]any); len(got) != len(slugs) {
+		t.Errorf("%d of %d changes are left", len(got), len(slugs))
+	}
+}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,8 +71,14 @@ func (a *app) exportToOutput(ctx context.Context, s *session, companyID string) 
 // exportToFile writes beside the file and renames at the end, so that there is never half a file.
 func (a *app) exportToFile(ctx context.Context, s *session, companyID, name string) error {
 	begin := time.Now()
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("export to %s: it is a folder; name a file in it", name)
+	}
 	partial := name + ".tmp"
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // the records of a company are not for everyone
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("export to %s: there is no folder %s", name, filepath.Dir(name))
+	}
 	if err != nil {
 		return fmt.Errorf("make the file of the export: %w", err)
 	}

@@ -59,7 +59,8 @@ func TestExportToFile(t *testing.T) {
 		t.Error(st, err)
 	}
 	missing := filepath.Join(t.TempDir(), "no", "out.jsonl")
-	want(t, refusal(t, 1, "", "export", "--company", id, missing, "--data", data), "make the file of the export")
+	want(t, refusal(t, 1, "", "export", "--company", id, missing, "--data", data), "there is no folder "+filepath.Dir(missing))
+	want(t, refusal(t, 1, "", "export", "--company", id, t.TempDir(), "--data", data), "it is a folder; name a file in it")
 	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(entries) != 1 {
 		t.Error(entries, err)

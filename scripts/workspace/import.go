@@ -25,8 +25,11 @@ are those of the API's answers; what a record lacks is null. Types, in any order
 
   ` + strings.Join(typeNames(), ", ") + `
 
-A record replaces the stored one with the same id; everything else stays. companyId may
-be left out, and is not used: the records go to the company that you name.
+A record replaces the stored one with the same id, whole: what it leaves out is null
+then; everything else stays. A metric definition is known by its key, a metric point by
+its metric, grain, dimensions and time, the brand kit and the company by there being one
+of each. An export shows the fields of every type. companyId may be left out, and is not
+used: the records go to the company that you name.
 
 The whole file is checked first. If a line is wrong, up to ` + fmt.Sprint(badLinesMax) + ` lines are named with all
 that is wrong with them, and nothing is written. To run an import again is safe.`,

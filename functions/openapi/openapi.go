@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -37,6 +38,11 @@ func Handler(newID id.Generator) http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			refuse(w, r, fault.New(fault.MethodNotAllowed, "this path takes GET, HEAD"))
+			return
+		}
+		var wrong *fault.Error
+		if errors.As(api.CheckVersion(r.Header.Values("Service-Version")), &wrong) {
+			refuse(w, r, wrong)
 			return
 		}
 		h.Set("ETag", tag)

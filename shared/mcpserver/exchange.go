@@ -220,7 +220,7 @@ func (s *Server) speak(x *exchange, r *http.Request, m message) reply {
 	case w.header.Get("Content-Type") != "application/json":
 		text = errorBody(m.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(text)})
 	}
-	return reply{status: w.status, body: plain(text)}
+	return reply{status: w.status, body: finished(plain(public(text, m)), r, m)}
 }
 
 // recorder keeps the SDK's answer.

@@ -266,7 +266,7 @@ func clearHint(f *Field) string {
 	switch {
 	case f.Required:
 		return ""
-	case f.Kind == String && f.Enum == nil && f.Min == nil && f.Format == "":
+	case f.Kind == String && f.In == InBody && f.Enum == nil && f.Min == nil && f.Format == "" && f.Pattern == "":
 		return `; clear it with ""`
 	case f.Kind == Array:
 		return "; clear it with []"

@@ -22,15 +22,16 @@ type CursorScope struct {
 // digestBytes is how much of the scope's digest a cursor begins with.
 const digestBytes = 9
 
-func (c CursorScope) digest() []byte {
+// digest is of the position too, so that a cursor that was cut or mistyped is found, as a typo in a key is.
+func (c CursorScope) digest(position string) []byte {
 	slices.Sort(c.Filters)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", c.Operation, c.Filters))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.Operation, c.Filters, position))
 	return sum[:digestBytes]
 }
 
 // Encode spells a position as an opaque cursor.
 func (c CursorScope) Encode(position string) string {
-	return base64.RawURLEncoding.EncodeToString(append(c.digest(), position...))
+	return base64.RawURLEncoding.EncodeToString(append(c.digest(position), position...))
 }
 
 // decode returns the position of a cursor; ok is false for one of another list, of other filters, or for any other text.

@@ -1,9 +1,7 @@
 package broadcast
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"growthworkspace/shared/id"
@@ -49,18 +47,7 @@ func checkReference(field, prefix string, value *string) []string {
 	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
 }
 
-func checkSize(record any) []string {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // as it is stored
-	if err := e.Encode(record); err != nil {
-		return []string{"record: " + err.Error()}
-	}
-	if text.Len() > recordBytesMax {
-		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, text.Len())}
-	}
-	return nil
-}
+func checkSize(record any) []string { return transfer.CheckSize(record, recordBytesMax) }
 
 // writer stores records, whatever is there under their ids; of several with one id the last is kept.
 func writer[T any](t *table.Client, keysOf func(T) table.Keys, own func(record *T, companyID string)) func(context.Context, string, []T) error {

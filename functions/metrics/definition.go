@@ -2,9 +2,9 @@ package metrics
 
 import (
 	"context"
-	"regexp"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
 )
 
 // Definition says what a metric is (spec.md, Metric definition). Its key is its identity; the id is a field.
@@ -57,7 +57,7 @@ const keyCharsMax = 120
 
 // keyPattern is the pattern `metricKey` that inputs are checked with, for imports, which no input describes. What it
 // accepts has no separator of the table's keys in it.
-var keyPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`)
+var keyPattern = schema.Pattern("metricKey")
 
 // checkKey says what is wrong with a metric key, "" when nothing is.
 func checkKey(key string) string {

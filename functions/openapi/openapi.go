@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -67,16 +66,8 @@ func matches(header []string, tag string) bool {
 }
 
 func refuse(w http.ResponseWriter, r *http.Request, err *fault.Error) {
-	type entry struct {
-		Code    fault.Code `json:"code"`
-		Message string     `json:"message"`
-	}
-	body, failed := json.Marshal(map[string][]entry{"errors": {{err.Code, err.Messages[0]}}})
-	if failed != nil {
-		panic("openapi: an envelope of strings does not encode: " + failed.Error())
-	}
 	w.Header().Set("Cache-Control", "no-store")
-	send(w, r, err.Code.Status(), body)
+	send(w, r, err.Code.Status(), api.Envelope(err))
 }
 
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {

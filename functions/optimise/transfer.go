@@ -60,18 +60,7 @@ func checkSiteID(siteID *string) []string {
 	return []string{fmt.Sprintf("record.siteId: must be %s_ and 1 to 40 characters of 0-9 and a-z", id.Site)}
 }
 
-func checkSize(record any) []string {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // as it is stored
-	if err := e.Encode(record); err != nil {
-		return []string{"record: " + err.Error()}
-	}
-	if text.Len() > recordBytesMax {
-		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, text.Len())}
-	}
-	return nil
-}
+func checkSize(record any) []string { return transfer.CheckSize(record, recordBytesMax) }
 
 func (s Store) importSites(ctx context.Context, companyID string, sites []Site) error {
 	var items []table.Item

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -26,8 +26,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// slugForm is the pattern "slug" of package api, which checks what a request sends.
-var slugForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+// slugForm is what a request's slug must match, too.
+var slugForm = schema.Pattern("slug")
 
 func checkItem(i *Item) (problems []string) {
 	if !id.Valid(id.Board, i.RoadmapID) {

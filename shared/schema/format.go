@@ -22,6 +22,9 @@ var patterns = map[string]*regexp.Regexp{
 	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
 }
 
+// Pattern returns the expression that the pattern tag calls name, for checks that no input describes; nil for no such name.
+func Pattern(name string) *regexp.Regexp { return patterns[name] }
+
 // uriChars are those of RFC 3986; url.Parse takes more.
 var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 

@@ -121,14 +121,33 @@ func installOnce(final, whole string, build func(dir string) error) error {
 	if !exists(filepath.Join(dir, whole)) {
 		return fmt.Errorf("the installation ended well but has no %s", whole)
 	}
-	if exists(filepath.Join(final, whole)) {
-		return nil
+	return place(dir, final, whole, filepath.Join(tmp, "damaged"))
+}
+
+// place gives dir the name final, unless a whole installation has it. A damaged one is moved aside by whoever holds the
+// lock inside it: without one, a second process could take what a first has just put there for the damaged one.
+func place(dir, final, whole, aside string) error {
+	const pause, tries = 5 * time.Millisecond, 2000
+	var failed error
+	for range tries {
+		failed = os.Rename(dir, final) // which fails on a folder that is there
+		if failed == nil || exists(filepath.Join(final, whole)) {
+			return nil
+		}
+		lock, err := tryLock(filepath.Join(final, ".lock"))
+		switch {
+		case err != nil && !errors.Is(err, os.ErrNotExist): // not there: somebody is just replacing it
+			return fmt.Errorf("put the installation into the cache: %w", errors.Join(failed, err))
+		case lock == nil:
+			time.Sleep(pause)
+			continue
+		}
+		if !exists(filepath.Join(final, whole)) {
+			_ = os.Rename(final, aside) // when it fails, so does the next turn, which says why
+		}
+		lock.release()
 	}
-	_ = os.Rename(final, filepath.Join(tmp, "damaged"))
-	if err := os.Rename(dir, final); err != nil && !exists(filepath.Join(final, whole)) {
-		return fmt.Errorf("put the installation into the cache: %w", err)
-	}
-	return nil
+	return fmt.Errorf("put the installation into the cache: %w", failed)
 }
 
 const installing = ".installing-"

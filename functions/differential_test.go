@@ -32,7 +32,7 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
 	const calls = 60
-	for _, op := range functions.Operations(nil) {
+	for _, op := range toolOperations() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			d := newTwins(t, op)
@@ -68,10 +68,11 @@ type twins struct {
 func newTwins(t *testing.T, op api.Operation) *twins {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
-	return &twins{
-		t: t, op: op, random: rand.New(rand.NewSource(1)), a: a, b: b, keyA: a.Key(t), keyB: b.Key(t),
-		poorA: a.Key(t, otherScopes(op.Scope)...), poorB: b.Key(t, otherScopes(op.Scope)...), statuses: map[int]int{},
-	}
+	d := &twins{t: t, op: op, random: rand.New(rand.NewSource(1)), a: a, b: b, keyA: a.Key(t), keyB: b.Key(t), statuses: map[int]int{}}
+	a.Clock.Advance(time.Millisecond) // so that the keys are listed in the same order
+	b.Clock.Advance(time.Millisecond)
+	d.poorA, d.poorB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
+	return d
 }
 
 // overHTTP spells flat arguments as a request.
@@ -164,7 +165,7 @@ func (d *twins) compare(c generated) {
 		return
 	}
 	report("body", d.plain(0, over.Body), d.plain(1, as.Body))
-	report("entity tag", over.Header.Get("ETag"), tool.Meta.ETag)
+	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // a digest of the body, which has the ids
 	if d.op.IsList() {
 		_, more := over.Next(d.t)
 		if tool.Meta.HasMore == nil || *tool.Meta.HasMore != more || (tool.Meta.NextCursor != "") != more {
@@ -191,10 +192,14 @@ func alike(messages []string) []string {
 	return out
 }
 
-var generatedID = regexp.MustCompile(`\b(?:` + id.Company + `|brd|itm|fbk|mdf|sit|gol|aud|pln|ida|pst|chn|kit|cty|bgl|req)_[0-9a-z]{26}\b`)
+var generatedID = regexp.MustCompile(`\b(?:` + id.Company + `|brd|itm|fbk|mdf|sit|gol|aud|pln|ida|pst|chn|kit|cty|bgl|key|req)_[0-9a-z]{26}\b`)
+
+// keyPrefix is the start of a key that is in its record.
+var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
 // plain spells a body without the ids that the service makes: each is called by its turn.
 func (d *twins) plain(side int, body string) string {
+	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {
 		if one == d.a.CompanyID || one == d.b.CompanyID {
 			return "co_own"

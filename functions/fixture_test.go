@@ -2,15 +2,21 @@ package functions_test
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/table"
 )
 
 // start returns the whole service, each area behind the event adapter, with a company that has one record of each type.
@@ -33,6 +39,7 @@ func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 		}
 		load(t, s, line.Type, line.Record)
 	}
+	issueSpares(t, s)
 	return s
 }
 
@@ -72,6 +79,36 @@ var arguments = map[string]map[string]any{
 	"list_context_content_types":  {},
 	"create_context_content_type": {"name": "Story", "active": true}, "update_context_content_type": {"contentTypeId": "cty_1", "cadence": "weekly"},
 	"list_context_goals": {},
+	"push_metric_points": {"points": []any{
+		map[string]any{"metricKey": "growth.signups", "ts": "2026-08-11", "value": 14, "dims": map[string]any{"country": "de"}},
+		map[string]any{"metricKey": "trips", "ts": "2026-08-11", "value": 1.5, "grain": "week"},
+	}},
+	"list_keys": {}, "get_current_key": {}, "create_key": {"name": "CI", "scopes": []any{"plan:read"}},
+	"rotate_key": {"keyId": rotatedKey, "overlapSeconds": 60}, "revoke_key": {"keyId": revokedKey},
+}
+
+// The ids of two keys that every company of start has, to be rotated and revoked.
+const (
+	rotatedKey = "key_01k2c5vd0v6x8z0b2d4f6h8k0m"
+	revokedKey = "key_01k2c5vd1w7y9z1c3e5g7j9m1p"
+)
+
+// issueSpares makes the two keys, with the ids that they are to have.
+func issueSpares(t *testing.T, s *apitest.Service) {
+	t.Helper()
+	for _, keyID := range []string{rotatedKey, revokedKey} {
+		options := apitest.Options(t, s.Clock.Now, nil)
+		options.NewID = func(string) string { return keyID }
+		store := keys.NewStore(table.New(options), s.Clock.Now)
+		if _, _, err := store.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: []auth.Scope{auth.PlanRead}}, rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// toolOperations are the operations that agents may call.
+func toolOperations() []api.Operation {
+	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }
 
 // rows reads a hand-typed table.

@@ -70,7 +70,7 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log))
 	}
 	document := gateway.Local(openapi.Handler(t.NewID))
-	tools := gateway.Local(mcpserver.Over(t, Operations(t), log))
+	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Service-Version", api.CurrentVersion) // for what the gateway refuses by itself
 		switch r.URL.EscapedPath() {

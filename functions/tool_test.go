@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/functions"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/auth/keys"
@@ -93,7 +92,7 @@ func TestToolsOfEveryScope(t *testing.T) {
 	s := start(t, nil)
 	for _, scope := range auth.Scopes() {
 		want := []string{}
-		for _, op := range functions.Operations(nil) {
+		for _, op := range toolOperations() {
 			if op.Scope == scope || op.Scope == "" {
 				want = append(want, "service_"+op.ID)
 			}
@@ -109,11 +108,31 @@ func TestToolListSize(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	names, full := listTools(t, s, s.Key(t))
-	if len(names) != len(functions.Operations(nil)) || full > 40<<10 {
+	if len(names) != len(toolOperations()) || full > 40<<10 {
 		t.Errorf("%d tools in %d bytes", len(names), full)
 	}
 	plan, some := listTools(t, s, s.Key(t, auth.PlanRead))
 	t.Logf("tools/list: %d tools in %d bytes; with plan:read %d in %d", len(names), full, len(plan), some)
+}
+
+// Ensure what answers with a secret is no tool, listed or not, so that it never enters a model's context (decisions.md §6).
+func TestNoToolIssuesKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, operation := range []string{"create_key", "rotate_key"} {
+		r := message(t, s, key, "tools/call", map[string]any{"name": "service_" + operation, "arguments": arguments[operation]})
+		var frame struct{ Error struct{ Code int } }
+		if r.Decode(t, &frame); frame.Error.Code != -32602 || strings.Contains(r.Body, "secret") {
+			t.Errorf("%s: %s", operation, r.Body)
+		}
+		if names, _ := listTools(t, s, key); slices.Contains(names, "service_"+operation) {
+			t.Errorf("%s is listed", operation)
+		}
+	}
+	if got := s.Call(t, key, "list_keys", nil).Items(t); len(got) != 3 { // this one, and the fixture's
+		t.Errorf("%d keys", len(got))
+	}
 }
 
 // Ensure a bad key is a 401 over HTTP whatever it is sent with, and a key that lacks a scope an answer to the model.
@@ -193,7 +212,7 @@ func TestQuotaOfTools(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, op := range functions.Operations(nil) {
+	for _, op := range toolOperations() {
 		s.Clock.Advance(time.Minute)
 		if got := callTool(t, s, secret, op.ID, arguments[op.ID]); got.IsError || got.http.Header.Get("RateLimit-Limit") != limits[op.Class] {
 			t.Errorf("%s: %v %s", op.ID, got.http.Header, got.http.Body)
@@ -212,7 +231,7 @@ func TestRoundTripsOfTools(t *testing.T) {
 	overHTTP, overMCP := &apitest.Waves{}, &apitest.Waves{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)
-	for _, op := range functions.Operations(nil) {
+	for _, op := range toolOperations() {
 		a.Clock.Advance(time.Minute) // so that the buckets are full
 		b.Clock.Advance(time.Minute)
 		overHTTP.Reset()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
@@ -116,6 +117,8 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 }
 
 type createPostInput struct {
+	api.Idempotent
+
 	Platform     Platform        `json:"platform" doc:"where it goes; cannot be changed afterwards"`
 	Title        *string         `json:"title" max:"200"`
 	Body         string          `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
@@ -169,6 +172,8 @@ func (s service) getPost(ctx context.Context, caller api.Caller, in getPostInput
 }
 
 type updatePostInput struct {
+	entity.Condition
+
 	PostID       string          `path:"postId"`
 	Title        *string         `json:"title" max:"200"`
 	Body         *string         `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
@@ -194,6 +199,9 @@ func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePos
 // apply edits a post, or says why it must not be edited (decisions.md §3). An empty update changes nothing, so a post
 // in any state takes it (decisions.md §1); whatever else is sent to a sent post is refused, even its own values.
 func (in updatePostInput) apply(p *Post) error {
+	if err := in.Condition.Check(*p); err != nil {
+		return err
+	}
 	if in.empty() {
 		return nil
 	}
@@ -229,11 +237,20 @@ func (in updatePostInput) apply(p *Post) error {
 }
 
 type deletePostInput struct {
+	entity.Condition
+
 	PostID string `path:"postId"`
 }
 
+func (in deletePostInput) check(p Post) error {
+	if err := in.Condition.Check(p); err != nil {
+		return err
+	}
+	return p.checkUnsent()
+}
+
 func (s service) deletePost(ctx context.Context, caller api.Caller, in deletePostInput) (api.Deleted, error) {
-	if err := s.store.RemovePost(ctx, caller.CompanyID, in.PostID, Post.checkUnsent); err != nil {
+	if err := s.store.RemovePost(ctx, caller.CompanyID, in.PostID, in.check); err != nil {
 		return api.Deleted{}, err
 	}
 	return api.Deleted{ID: in.PostID, Deleted: true}, nil

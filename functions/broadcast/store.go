@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -202,7 +203,7 @@ func (f PostFilter) onTop() table.Filter {
 func (s Store) InsertPost(ctx context.Context, companyID string, p Post) (Post, error) {
 	now := s.table.Now()
 	p.ID, p.CompanyID, p.CreatedAt, p.UpdatedAt = s.table.NewID(id.Post), companyID, &now, &now
-	return p, s.table.Insert(ctx, postKeys(p), p)
+	return p, idempotency.Insert(ctx, s.table, p, postKeys(p), p)
 }
 
 // GetPost returns a post. fault.ErrNotFound when there is none.

@@ -1,7 +1,9 @@
 package broadcast_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"growthworkspace/functions/broadcast"
@@ -74,5 +76,62 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 	t.Logf("%s: %d calls, %.1f units at N; %d calls, %.1f units at 100 N", name, a.Calls, a.ReadUnits, b.Calls, b.ReadUnits)
 	if a != b || a.ReadUnits == 0 {
 		t.Errorf("%s: %+v at N, %+v at 100 N", name, a, b)
+	}
+}
+
+// Ensure no list takes more than 30 read units at its default limit, with records of usual size, however they are spread
+// (design.md §4): a page that one of the merged partitions fills alone takes a second round trip, not more units.
+func TestDefaultListUnits(t *testing.T) {
+	t.Parallel()
+	const limit, most = 50, 30
+	text := strings.Repeat("A sentence of some forty characters here", 7)
+	for name, alike := range map[string]bool{"evenly": false, "all alike": true} {
+		s := start(t)
+		var posts, ideas []record
+		platforms, states := broadcast.Platform("").Values(), broadcast.PostStatus("").Values()
+		for n := range 2100 {
+			p := record{
+				"id": fmt.Sprintf("pst_%022d", n), "platform": "x", "status": "published", "createdAt": fmt.Sprintf("2026-01-01T00:%02d:%02dZ", n/60%60, n%60), "updatedAt": "2026-01-01T00:00:00Z",
+				"title": "A title", "body": text, "hashtags": []string{"launch", "tips"}, "publishedAt": "2026-01-01T00:00:00Z", "externalUrl": "https://x.example/1234567890", "externalId": "1234567890",
+			}
+			i := record{
+				"id": fmt.Sprintf("ida_%022d", n), "planId": "pln_a", "status": "accepted", "createdAt": p["createdAt"], "updatedAt": p["updatedAt"],
+				"title": "A title of some length", "summary": text[:160], "rationale": text[:80], "platforms": []string{"x"}, "sourceKind": "manual",
+			}
+			if !alike {
+				p["platform"], p["status"], i["status"] = orNull(platforms, n%7), orNull(states, n/7%6), []any{"suggested", "accepted", "rejected", nil}[n%4]
+			}
+			posts, ideas = append(posts, p), append(ideas, i)
+		}
+		load(t, s, "post", posts...)
+		load(t, s, "content-idea", ideas...)
+		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
+			ctx, m := meter.Start(t.Context())
+			n, err := list(ctx, broadcast.NewStore(s.Table))
+			if err != nil || n != limit {
+				t.Errorf("%s, %s: %d records, %v", what, name, n, err)
+			}
+			t.Logf("%s, %s: %d calls, %.1f units", what, name, m.Total().Calls, m.Total().ReadUnits)
+			if m.Total().ReadUnits > most {
+				t.Errorf("%s, %s: %.1f units, want at most %d", what, name, m.Total().ReadUnits, most)
+			}
+		}
+		for what, f := range map[string]broadcast.PostFilter{
+			"posts": {}, "posts of a platform": {Platform: new(broadcast.PlatformX)}, "posts with a status": {Status: new(broadcast.PostStatusPublished)},
+			"posts of a platform with a status": {Platform: new(broadcast.PlatformX), Status: new(broadcast.PostStatusPublished)},
+		} {
+			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {
+				page, _, err := store.ListPosts(ctx, s.CompanyID, f, "", limit)
+				return len(page), err
+			})
+		}
+		for what, f := range map[string]broadcast.IdeaFilter{
+			"ideas": {}, "ideas of a plan": {PlanID: new("pln_a")}, "ideas with a status": {Status: new(broadcast.IdeaStatus("accepted"))},
+		} {
+			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {
+				page, _, err := store.ListIdeas(ctx, s.CompanyID, f, "", limit)
+				return len(page), err
+			})
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 )
 
 // Company is the profile of a company (spec.md, Company).
@@ -71,6 +72,8 @@ func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompany
 }
 
 type updateCompanyInput struct {
+	entity.Condition
+
 	Name            *string       `json:"name" min:"1" max:"200" doc:"display name"`
 	Summary         *string       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
 	WebsiteURL      *string       `json:"websiteUrl" format:"uri" max:"2000" doc:"an absolute URI"`
@@ -84,6 +87,9 @@ type updateCompanyInput struct {
 
 func (s service) updateCompany(ctx context.Context, caller api.Caller, in updateCompanyInput) (Company, error) {
 	return s.store.Modify(ctx, caller.CompanyID, func(c *Company) error {
+		if err := in.Condition.Check(*c); err != nil {
+			return err
+		}
 		api.Set(&c.Name, in.Name)
 		api.Set(&c.Summary, in.Summary)
 		api.Set(&c.WebsiteURL, in.WebsiteURL)

@@ -19,6 +19,9 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
+// now returns the time as a timestamp field holds it.
+func (s Store) now() string { return s.table.Now() }
+
 func profileKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, "company"), SK: profile}
 }

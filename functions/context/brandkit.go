@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 )
 
 // BrandKit is how the company sounds and looks; there is one per company (spec.md, Brand kit).
@@ -34,6 +35,8 @@ func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBra
 }
 
 type updateBrandKitInput struct {
+	entity.Condition
+
 	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"descriptors; replaces the list"`
 	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"prose do and don't rules the generators follow"`
 	VoiceExamples   []string `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
@@ -46,6 +49,9 @@ type updateBrandKitInput struct {
 
 func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
 	return s.store.ModifyBrandKit(ctx, caller.CompanyID, func(k *BrandKit) error {
+		if err := in.Condition.Check(*k); err != nil {
+			return err
+		}
 		api.SetList(&k.VoiceTone, in.VoiceTone)
 		api.Set(&k.VoiceGuidelines, in.VoiceGuidelines)
 		api.SetList(&k.VoiceExamples, in.VoiceExamples)
@@ -55,5 +61,5 @@ func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in up
 		api.Set(&k.ImageryNotes, in.ImageryNotes)
 		api.Set(&k.Context, in.Context)
 		return nil
-	})
+	}, in.Condition.Absent)
 }

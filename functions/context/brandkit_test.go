@@ -114,7 +114,7 @@ func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	s := start(t)
 	store := context.NewStore(s.Table)
 	var first context.BrandKit
-	overtaken := false
+	overtaken, anything := false, func() error { return nil }
 	second, err := store.ModifyBrandKit(t.Context(), s.CompanyID, func(k *context.BrandKit) error {
 		if !overtaken {
 			overtaken = true
@@ -122,14 +122,14 @@ func TestBrandKitCreatedMeanwhile(t *testing.T) {
 			first, err = store.ModifyBrandKit(t.Context(), s.CompanyID, func(k *context.BrandKit) error {
 				k.ArtStyle = new("flat")
 				return nil
-			})
+			}, anything)
 			if err != nil {
 				return err
 			}
 		}
 		k.Context = new("a writer's")
 		return nil
-	})
+	}, anything)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	stdcontext "context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -49,6 +50,8 @@ func contentTypeOrder(t ContentType) string {
 }
 
 type createContentTypeInput struct {
+	api.Idempotent
+
 	Name             string   `json:"name" min:"1" max:"200"`
 	Description      *string  `json:"description" max:"2000" doc:"what this kind of post is"`
 	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
@@ -65,6 +68,8 @@ func (s service) createContentType(ctx stdcontext.Context, caller api.Caller, in
 }
 
 type updateContentTypeInput struct {
+	entity.Condition
+
 	ContentTypeID    string   `path:"contentTypeId"`
 	Name             *string  `json:"name" min:"1" max:"200"`
 	Description      *string  `json:"description" max:"2000"`
@@ -76,6 +81,9 @@ type updateContentTypeInput struct {
 
 func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in updateContentTypeInput) (ContentType, error) {
 	return s.store.ModifyContentType(ctx, caller.CompanyID, in.ContentTypeID, func(t *ContentType) error {
+		if err := in.Condition.Check(*t); err != nil {
+			return err
+		}
 		api.Set(&t.Name, in.Name)
 		api.Set(&t.Description, in.Description)
 		api.Set(&t.Guidance, in.Guidance)

@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -67,11 +68,15 @@ const brandKitTries = 3
 
 // ModifyBrandKit changes the company's brand kit by compare-and-set, and creates it when there is none. Of two callers
 // that both find none, one creates the kit and the other changes what the first one created: nothing of either is lost.
-func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change func(*BrandKit) error) (BrandKit, error) {
+// absent may refuse to create one.
+func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitTries {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
 		if !errors.Is(err, fault.ErrNotFound) {
 			return kit, err
+		}
+		if err := absent(); err != nil {
+			return BrandKit{}, err
 		}
 		now := s.table.Now()
 		kit = BrandKit{ID: s.table.NewID(id.BrandKit), CompanyID: companyID, CreatedAt: &now, UpdatedAt: &now}
@@ -94,7 +99,7 @@ func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]Content
 func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t ContentType) (ContentType, error) {
 	now := s.table.Now()
 	t.ID, t.CompanyID, t.CreatedAt, t.UpdatedAt = s.table.NewID(id.ContentType), companyID, &now, &now
-	return t, s.table.Insert(ctx, contentTypeKeys(t), t)
+	return t, idempotency.Insert(ctx, s.table, t, contentTypeKeys(t), t)
 }
 
 // ModifyContentType changes one content type by compare-and-set (table.Modify).

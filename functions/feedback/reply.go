@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 )
 
@@ -39,6 +40,8 @@ func (SettableReplyStatus) Values() []string {
 }
 
 type updateFeedbackReplyInput struct {
+	entity.Condition
+
 	FeedbackID  string               `path:"feedbackId"`
 	ReplyBody   *string              `json:"replyBody" max:"6000" doc:"the reply's text"`
 	ReplyStatus *SettableReplyStatus `json:"replyStatus" doc:"posting, posted and failed are set by the posting step alone"`
@@ -52,6 +55,9 @@ func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in 
 // whatever the status is; any other is refused while the reply is posting or posted, one that repeats the stored
 // values included, because its caller believes that the reply still can change (decisions.md §3).
 func (f *Feedback) reply(in updateFeedbackReplyInput) error {
+	if err := in.Condition.Check(*f); err != nil {
+		return err
+	}
 	if in.ReplyBody == nil && in.ReplyStatus == nil {
 		return nil
 	}

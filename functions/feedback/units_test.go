@@ -2,6 +2,7 @@ package feedback_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"growthworkspace/functions/feedback"
@@ -108,4 +109,44 @@ func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) meter
 
 func describe(f feedback.Filter) string {
 	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", orElse(f.Source, ""), orElse(f.Sentiment, ""), orElse(f.ReplyStatus, ""))
+}
+
+// Ensure no list takes more than 30 read units at its default limit, with records of usual size (about 1.6 kB with their
+// keys, a body of 400 characters and a reply), however they are spread (design.md §4): a page that one of the merged
+// partitions fills alone takes a second round trip, not more units.
+func TestDefaultListUnits(t *testing.T) {
+	t.Parallel()
+	const limit, most = 50, 30
+	usual := func(records []feedback.Feedback) []feedback.Feedback {
+		for i := range records {
+			f := &records[i]
+			f.Kind, f.ExternalID, f.AuthorName, f.Title = new(feedback.Kind("review")), fmt.Sprintf("app_store-%08d", i), new("trailrunner_42"), new("Who can see my locations?")
+			f.Body, f.ReplyBody = new(strings.Repeat("A sentence of some forty characters here", 10)), new(strings.Repeat("An answer to it of forty characters, too", 4))
+			f.AppVersion, f.Territory, f.Locale, f.FetchedAt, f.Rating = new("4.1.0"), new("PT"), new("pt-PT"), new("2026-09-02T10:15:32.700Z"), new(2.0)
+			f.Flags = []feedback.Flag{"legal", "safety"}
+		}
+		return records
+	}
+	alone := grown(300)
+	for i := range alone {
+		alone[i].Source, alone[i].Sentiment, alone[i].ReplyStatus = new(feedback.Source("reddit")), new(feedback.Sentiment("negative")), new(feedback.ReplyStatusNeedsReview)
+	}
+	lopsided := grown(1500)
+	for i := range lopsided {
+		if i%8 != 0 { // a second round trip, and still enough of the others for the whole first one
+			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
+		}
+	}
+	for name, records := range map[string][]feedback.Feedback{"as usual": grown(1500), "lopsided": lopsided, "all alike": alone} {
+		s := start(t, usual(records)...)
+		dearest := 0.0
+		combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
+			f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
+			got := spent(t, s, f, limit)
+			if dearest = max(dearest, got.ReadUnits); got.ReadUnits > most {
+				t.Errorf("%s, %s: %+v, want at most %d units", name, describe(f), got, most)
+			}
+		})
+		t.Logf("%s: at most %.1f units", name, dearest)
+	}
 }

@@ -7,10 +7,11 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 )
 
 // Handler serves all operations as tools at mcpserver.Path.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
-	return mcpserver.Over(t, functions.Operations(t), log)
+	return mcpserver.New(functions.Operations(t), service.Config(t, log))
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"strconv"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
@@ -49,11 +50,15 @@ func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good"
 // Kind is where a metric's values come from.
 type Kind string
 
-// Values is api.Enum.
-func (Kind) Values() []string { return []string{"measured", "derived", "split"} }
+// KindDerived is that of a metric whose values follow from other metrics.
+const KindDerived Kind = "derived"
 
-// keyCharsMax bounds a metric key; see decisions.md §5. So bounded, keys fit into sort keys.
-const keyCharsMax = 120
+// Values is api.Enum.
+func (Kind) Values() []string { return []string{"measured", string(KindDerived), "split"} }
+
+// keyCharsMax bounds a metric key as it is stored: one that is pushed has up to 120 characters (decisions.md §5), and custom.
+// may be put before it. So bounded, keys fit into sort keys.
+const keyCharsMax = 120 + len(customPrefix)
 
 // keyPattern is the pattern `metricKey` that inputs are checked with, for imports, which no input describes. What it
 // accepts has no separator of the table's keys in it.
@@ -62,7 +67,7 @@ var keyPattern = schema.Pattern("metricKey")
 // checkKey says what is wrong with a metric key, "" when nothing is.
 func checkKey(key string) string {
 	if len(key) > keyCharsMax || !keyPattern.MatchString(key) {
-		return "must match " + keyPattern.String() + " and have at most 120 characters"
+		return "must match " + keyPattern.String() + " and have at most " + strconv.Itoa(keyCharsMax) + " characters"
 	}
 	return ""
 }

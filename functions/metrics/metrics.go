@@ -4,6 +4,7 @@ package metrics
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/table"
 )
 
@@ -22,6 +23,14 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Answers the newest `limit` points of the window, oldest first; the next page holds the ones before them. " +
 				"A metric without points, or without a definition, has an empty list.",
 		}, s.listPoints),
+		api.Define(api.Spec{
+			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
+			Effect: api.Write, Class: ratelimit.Push,
+			Summary: "Push points of metrics",
+			Description: "A point with the metricKey, grain, bucket and dims of an earlier one takes its place, so pushing again is safe. " +
+				"A key that no definition has is stored as custom.<key>, with a new definition that needs review; createdKeys names those. " +
+				"Pushing to a derived metric is refused. All points are checked before one is stored.",
+		}, s.pushPoints),
 	}
 }
 

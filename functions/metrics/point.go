@@ -104,7 +104,7 @@ func startOf(day string) string { return day + midnight }
 func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 
 type listPointsInput struct {
-	MetricKey string     `query:"metricKey" max:"120" pattern:"metricKey" doc:"a key from the definitions"`
+	MetricKey string     `query:"metricKey" max:"127" pattern:"metricKey" doc:"a key from the definitions"`
 	Grain     Grain      `query:"grain" default:"day" doc:"how long a bucket is"`
 	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
 	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`

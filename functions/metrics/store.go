@@ -9,7 +9,7 @@ import (
 // Store keeps the definitions of metrics and their points:
 //
 //	access                             key                                                          index
-//	definitions by key; one of a key   <company>#metrics / def#<key>                                base
+//	definitions by key; some keys'     <company>#metrics / def#<key>                                base
 //	definitions, needsReview           <company>#metrics#needsreview#<true|false> / <key>           GSI2, sparse
 //	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
 //
@@ -19,6 +19,9 @@ type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
+
+// now returns the time as a timestamp field holds it.
+func (s Store) now() string { return s.table.Now() }
 
 const (
 	definitionPrefix = "def#"

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -187,28 +187,33 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 }
 
 func (s Store) updatePoints(ctx context.Context, u *pointUpdate) error {
+	key, update, names, values := u.expression()
+	_, err := s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		Key:              table.Item{table.Base.PK(): table.String(key.PK), table.Base.SK(): table.String(key.SK)},
+		UpdateExpression: &update, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	})
+	return err
+}
+
+// expression is the update in DynamoDB's words. It has no condition: it is right whatever the record holds.
+func (u *pointUpdate) expression() (key table.Key, update string, names map[string]string, values table.Item) {
 	attributes := table.Encode(u.record)
-	key := table.Item{}
-	for _, name := range []string{table.Base.PK(), table.Base.SK()} {
-		key[name] = attributes[name]
-		delete(attributes, name)
-	}
+	delete(attributes, table.Base.PK())
+	delete(attributes, table.Base.SK())
 	for bucket, text := range u.buckets {
 		attributes[bucket] = table.String(text)
 	}
 	var sets []string
-	names, values := map[string]string{}, table.Item{}
+	names, values = map[string]string{}, table.Item{}
 	for name, value := range attributes {
 		names["#"+name], values[":"+name] = name, value
 		sets = append(sets, "#"+name+" = :"+name)
 	}
-	update := "SET " + strings.Join(sets, ", ")
+	slices.Sort(sets)
+	update = "SET " + strings.Join(sets, ", ")
 	if u.record.Dims == nil {
 		names["#dims"] = "dims"
 		update += " REMOVE #dims"
 	}
-	_, err := s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		Key: key, UpdateExpression: aws.String(update), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-	return err
+	return table.Key{PK: u.record.PK, SK: u.record.SK}, update, names, values
 }

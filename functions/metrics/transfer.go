@@ -37,7 +37,7 @@ const (
 	labelCharsMax = 200
 	proseCharsMax = 2000
 	dimensionsMax = 50
-	dimsBytesMax  = 10_000
+	dimsBytesMax  = 25_000 // above what a push can have: 10 names and values of 200 characters, each of 6 bytes at most
 )
 
 func checkDefinition(d *Definition) (problems []string) {

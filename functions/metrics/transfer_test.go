@@ -23,7 +23,7 @@ func TestCheck(t *testing.T) {
 		{"metric-definition", `{"id":"mdf_1"}`, "record.key: is required"},
 		{"metric-definition", `{"id":"mdf_1","key":"a#b"}`, "record.key: must match"},
 		{"metric-definition", `{"id":"mdf_1","key":""}`, "record.key: must match"},
-		{"metric-definition", `{"id":"mdf_1","key":"` + strings.Repeat("k", 121) + `"}`, "record.key: must match"},
+		{"metric-definition", `{"id":"mdf_1","key":"` + strings.Repeat("k", 128) + `"}`, "record.key: must match"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","unit":"percent"}`, "record.unit: must be one of currency_minor"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","aggregation":"total"}`, "record.aggregation: must be one of sum, avg, min, max, last, none"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","polarity":"up"}`, "record.polarity"},
@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","value":"1"}`, "record.value: must be a number"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","source":"` + strings.Repeat("x", 201) + `"}`, "record.source: must have at most 200"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","currency":"` + strings.Repeat("x", 201) + `"}`, "record.currency: must have at most 200"},
-		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","dims":"` + strings.Repeat("x", 9999) + `"}`, "record.dims: must have at most 10000 bytes, has 10001"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","dims":"` + strings.Repeat("x", 24_999) + `"}`, "record.dims: must have at most 25000 bytes, has 25001"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","tags":[]}`, "record.tags: unknown property"},
 	} {
 		_, problems := typeNamed(t, s, c.typ).Check(json.RawMessage(c.line))
@@ -64,7 +64,7 @@ func TestKeyPattern(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for _, metricKey := range []string{"a", "a_", "a.1", "a._", "custom.x_y.z", "_a", "1", "a.B", "a..b", "a-b", "a/b", "a\n", "ä", strings.Repeat("a", 120), strings.Repeat("a", 121)} {
+	for _, metricKey := range []string{"a", "a_", "a.1", "a._", "custom.x_y.z", "_a", "1", "a.B", "a..b", "a-b", "a/b", "a\n", "ä", strings.Repeat("a", 127), strings.Repeat("a", 128)} {
 		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": metricKey})
 		line, err := json.Marshal(map[string]any{"metricKey": metricKey, "ts": "2026-01-01T00:00:00Z"})
 		if err != nil {

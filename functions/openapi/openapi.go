@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/refusal"
 )
 
 // Path is where the document is.
@@ -40,13 +42,13 @@ func Handler(newID id.Generator) http.Handler {
 			return
 		}
 		var wrong *fault.Error
-		if errors.As(api.CheckVersion(r.Header.Values("Service-Version")), &wrong) {
+		if _, err := api.Versions.Requested(r.Header.Values("Service-Version")); errors.As(err, &wrong) {
 			refuse(w, r, wrong)
 			return
 		}
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "public, max-age=3600")
-		if matches(r.Header.Values("If-None-Match"), tag) {
+		if entity.Seen(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -54,20 +56,9 @@ func Handler(newID id.Generator) http.Handler {
 	})
 }
 
-// matches tells whether an If-None-Match value names the entity tag, by the weak comparison (RFC 9110, 13.1.2).
-func matches(header []string, tag string) bool {
-	for value := range strings.SplitSeq(strings.Join(header, ","), ",") {
-		value = strings.TrimSpace(value)
-		if value == "*" || strings.TrimPrefix(value, "W/") == tag {
-			return true
-		}
-	}
-	return false
-}
-
 func refuse(w http.ResponseWriter, r *http.Request, err *fault.Error) {
 	w.Header().Set("Cache-Control", "no-store")
-	send(w, r, err.Code.Status(), api.Envelope(err))
+	send(w, r, err.Code.Status(), refusal.Envelope(err))
 }
 
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {

@@ -26,7 +26,10 @@ func TestManyWritersAtOnce(t *testing.T) {
 			slugs[n] = made.Slug
 		})
 		wait.Go(func() {
-			_, err := store.ModifyItem(t.Context(), s.CompanyID, item, func(i *plan.Item) { i.CategoryIDs = append(i.CategoryIDs, fmt.Sprint(n)) })
+			_, err := store.ModifyItem(t.Context(), s.CompanyID, item, func(i *plan.Item) error {
+				i.CategoryIDs = append(i.CategoryIDs, fmt.Sprint(n))
+				return nil
+			})
 			if err != nil {
 				t.Error(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/id"
 )
 
@@ -57,6 +58,8 @@ func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsI
 }
 
 type createItemInput struct {
+	api.Idempotent
+
 	BoardID     string   `path:"boardId"`
 	Title       string   `json:"title" min:"1" max:"200" doc:"what visitors read first"`
 	Summary     *string  `json:"summary" max:"2000"`
@@ -94,6 +97,8 @@ func (s service) getItem(ctx context.Context, caller api.Caller, in getItemInput
 }
 
 type updateItemInput struct {
+	entity.Condition
+
 	ItemID      string   `path:"itemId"`
 	Title       *string  `json:"title" min:"1" max:"200"`
 	Summary     *string  `json:"summary" max:"2000"`
@@ -105,7 +110,10 @@ type updateItemInput struct {
 }
 
 func (s service) updateItem(ctx context.Context, caller api.Caller, in updateItemInput) (Item, error) {
-	return s.store.ModifyItem(ctx, caller.CompanyID, in.ItemID, func(i *Item) {
+	return s.store.ModifyItem(ctx, caller.CompanyID, in.ItemID, func(i *Item) error {
+		if err := in.Condition.Check(*i); err != nil {
+			return err
+		}
 		if in.Title != nil {
 			i.Title = *in.Title
 		}
@@ -115,15 +123,18 @@ func (s service) updateItem(ctx context.Context, caller api.Caller, in updateIte
 		api.Set(&i.Status, in.Status)
 		api.Set(&i.SortOrder, toNumber(in.SortOrder))
 		api.Set(&i.TargetLabel, in.TargetLabel)
+		return nil
 	})
 }
 
 type deleteItemInput struct {
+	entity.Condition
+
 	ItemID string `path:"itemId"`
 }
 
 func (s service) deleteItem(ctx context.Context, caller api.Caller, in deleteItemInput) (api.Deleted, error) {
-	if err := s.store.DeleteItem(ctx, caller.CompanyID, in.ItemID); err != nil {
+	if err := s.store.DeleteItem(ctx, caller.CompanyID, in.ItemID, func(i Item) error { return in.Condition.Check(i) }); err != nil {
 		return api.Deleted{}, err
 	}
 	return api.Deleted{ID: in.ItemID, Deleted: true}, nil

@@ -2,9 +2,9 @@ package plan
 
 import (
 	"context"
-	"strings"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 )
 
@@ -65,26 +65,17 @@ func (s service) previewPublish(ctx context.Context, caller api.Caller, in previ
 }
 
 type publishBoardInput struct {
+	api.Idempotent
+
 	BoardID string  `path:"boardId"`
-	IfMatch *string `header:"If-Match" doc:"the ETag of a preview: publish only what was reviewed, else precondition_failed"`
+	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of a preview: publish only what was reviewed, else precondition_failed"`
 }
 
 func (s service) publishBoard(ctx context.Context, caller api.Caller, in publishBoardInput) (Publication, error) {
 	return s.store.Publish(ctx, caller.CompanyID, in.BoardID, func(digest string) error {
-		if in.IfMatch == nil || matches(*in.IfMatch, digest) {
+		if in.IfMatch == nil || entity.Matches(*in.IfMatch, digest) {
 			return nil
 		}
 		return fault.New(fault.PreconditionFailed, "header.If-Match: the content has changed since that preview; preview again")
 	})
-}
-
-// matches tells whether an If-Match value names the entity tag (RFC 9110, 13.1.1).
-func matches(header, tag string) bool {
-	for value := range strings.SplitSeq(header, ",") {
-		value = strings.TrimSpace(value)
-		if value == "*" || value == `"`+tag+`"` {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -21,6 +22,7 @@ import (
 //	is a slug taken; which are         slug#<boardId>#<slug>; its prefix
 //	live version of an item's board    heads: one attribute per board, read beside the item, which alone knows its board
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
+//	versions of a board                version#<boardId>#<version>, which names its snapshot
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -33,6 +35,7 @@ const (
 	slugKind   = "slug"
 	headsKind  = "heads"
 	chunkKind  = "snapshot"
+	versionOf  = "version"
 	noStatus   = "none" // the index partition of items without a status, which only an import can bring
 	roadmapRef = "roadmapId"
 )
@@ -135,17 +138,16 @@ func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error)
 	get := func() (storedItem, error) {
 		return table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
 	}
-	return s.seenItem(ctx, companyID, get)
+	return s.seenItem(ctx, companyID, s.headsBeside(ctx, companyID), get)
 }
 
 // seenItem returns an item as its board's live version shows it; get reads or writes it.
-func (s Store) seenItem(ctx context.Context, companyID string, get func() (storedItem, error)) (Item, error) {
-	var stored storedItem
-	var headOf func(string) head
-	err := table.Both(
-		func() (err error) { stored, err = get(); return err },
-		func() (err error) { headOf, err = s.heads(ctx, companyID); return err },
-	)
+func (s Store) seenItem(ctx context.Context, companyID string, heads func() (func(string) head, error), get func() (storedItem, error)) (Item, error) {
+	stored, err := get()
+	headOf, failed := heads() // also after an error: nothing outlives the request
+	if err == nil {
+		err = failed
+	}
 	if err != nil {
 		return Item{}, err
 	}
@@ -162,12 +164,20 @@ func (s Store) seenItem(ctx context.Context, companyID string, get func() (store
 	return stored.seen(live.Version), nil
 }
 
-// ModifyItem changes an item by compare-and-set (table.Modify).
-func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item)) (Item, error) {
-	return s.seenItem(ctx, companyID, func() (storedItem, error) {
+// ModifyItem changes an item by compare-and-set (table.Modify). change gets it as the API shows it.
+func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
+	headOf := s.headsBeside(ctx, companyID)
+	return s.seenItem(ctx, companyID, headOf, func() (storedItem, error) {
 		return table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
-			change(&i.Item)
-			return nil
+			heads, err := headOf()
+			if err != nil {
+				return err
+			}
+			seen := i.seen(heads(i.RoadmapID).Version)
+			err = change(&seen)
+			seen.PublishedVersion = nil // follows from the marks
+			i.Item = seen
+			return err
 		})
 	})
 }
@@ -175,7 +185,7 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 // CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
 // slug is taken on it.
 func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, error) {
-	err := s.table.Transact(ctx,
+	err := idempotency.Transact(ctx, s.table, i,
 		s.table.CheckExists(boardKey(companyID, i.RoadmapID)),
 		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
 		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
@@ -237,11 +247,17 @@ func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, lo
 	return numberedSlug(base, n), err
 }
 
-// DeleteItem deletes an item and frees its slug. fault.ErrNotFound when there is none.
-func (s Store) DeleteItem(ctx context.Context, companyID, itemID string) error {
+// DeleteItem deletes an item that check does not refuse, and frees its slug. check sees it as the API shows it.
+// fault.ErrNotFound when there is none.
+func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
+	heads := s.headsBeside(ctx, companyID)
 	for range contendedMax {
 		i, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
-		if err != nil {
+		headOf, failed := heads()
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+		if err := check(i.seen(headOf(i.RoadmapID).Version)); err != nil {
 			return err
 		}
 		err = s.table.Transact(ctx,

@@ -36,6 +36,18 @@ func (s Store) heads(ctx context.Context, companyID string) (func(boardID string
 	}, nil
 }
 
+// headsBeside starts to read the heads and returns what waits for them.
+func (s Store) headsBeside(ctx context.Context, companyID string) func() (func(boardID string) head, error) {
+	var headOf func(string) head
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		headOf, err = s.heads(ctx, companyID)
+	}()
+	return func() (func(string) head, error) { <-done; return headOf, err }
+}
+
 // settling is how long after a publish an item is read once more when it was read beside the board's version: the two
 // reads are one round trip but not one moment, and a publish may fall between them. It is far longer than a request, and
 // than the clocks of two functions differ.

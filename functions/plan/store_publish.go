@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -18,6 +19,8 @@ type Planned struct {
 	digest  string
 	items   []storedItem
 	difference
+
+	restores *float64 // the version whose content it is again; nil: the content is that of the items
 }
 
 func (p Planned) changes() bool {
@@ -83,12 +86,20 @@ var errOvertaken = errors.New("overtaken")
 //
 // fault.ErrNotFound when there is no such board, fault.Conflict when others kept editing or publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
-	for attempt := range publishAttemptsMax {
+	return s.settle(ctx, func() (Planned, error) {
 		p, err := s.Plan(ctx, companyID, boardID)
 		if err != nil {
-			return Publication{}, err
+			return p, err
 		}
-		if err := check(p.digest); err != nil {
+		return p, check(p.digest)
+	})
+}
+
+// settle publishes what plan says, and plans again whenever the board was edited or published meanwhile.
+func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
+	for attempt := range publishAttemptsMax {
+		p, err := plan()
+		if err != nil {
 			return Publication{}, err
 		}
 		if !p.changes() {
@@ -151,6 +162,9 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 	again, err := s.collect(ctx, p.board.CompanyID, p.board.ID)
 	if err != nil {
 		return "", err
+	}
+	if p.restores != nil { // the content of a version does not follow the items
+		again.content, again.digest = p.content, p.digest
 	}
 	if again.digest != p.digest {
 		return "", errOvertaken
@@ -231,7 +245,8 @@ func (s Store) writeMarks(at table.Key, m marks) table.Write {
 // move points the board at the snapshot, if the claim still is ours.
 func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID string, chunks int, at string) error {
 	b := p.board
-	return overtaken(s.table.Transact(ctx,
+	p.difference = p.difference.committed(version)
+	return overtaken(idempotency.Transact(ctx, s.table, p.result(version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
 			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim ADD rev :one",
 			"claim = :claim", nil, table.Item{
@@ -239,6 +254,10 @@ func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID 
 				":chunks": table.Number(int64(chunks)), ":digest": table.String(p.digest), ":one": table.Number(1),
 			}),
 		s.writeHead(b.CompanyID, b.ID, version, at),
+		s.writeVersion(b.CompanyID, b.ID, storedVersion{
+			Version: version, PublishedAt: at, ItemCount: float64(len(p.content)), Restores: p.restores,
+			SnapshotID: snapshotID, SnapshotChunks: float64(chunks),
+		}),
 	))
 }
 

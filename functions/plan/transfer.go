@@ -89,10 +89,13 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 			stored = storedBoard{}
 		}
 		stored.Board, stored.Claim = b.Board, nil
+		var writes []table.Write
 		if b.Snapshot != nil {
-			if err := s.importSnapshot(ctx, &stored, b.Snapshot); err != nil {
+			version, err := s.importSnapshot(ctx, &stored, b.Snapshot)
+			if err != nil {
 				return fmt.Errorf("board %s: %w", b.ID, err)
 			}
+			writes = append(writes, s.writeVersion(companyID, b.ID, version))
 		}
 		if err := s.table.Put(ctx, []table.Item{s.table.NewItem(keysOfBoard(stored), stored)}); err != nil {
 			return err
@@ -102,7 +105,8 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 			if b.PublishedAt != nil {
 				at = *b.PublishedAt
 			}
-			if err := s.table.Transact(ctx, s.writeHead(companyID, b.ID, *b.PublishedVersion, at)); err != nil {
+			writes = append(writes, s.writeHead(companyID, b.ID, *b.PublishedVersion, at))
+			if err := s.table.Transact(ctx, writes...); err != nil {
 				return err
 			}
 		}
@@ -111,23 +115,26 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 }
 
 // importSnapshot stores a snapshot as that of the board's version and points the board at it.
-func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) error {
+func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) (storedVersion, error) {
 	content, err := decodeSnapshot(text)
 	if err != nil {
-		return err
+		return storedVersion{}, err
 	}
 	digest, err := content.digest()
 	if err != nil {
-		return err
+		return storedVersion{}, err
 	}
 	snapshotID := s.table.NewID("snp")
 	chunks, err := s.chunks(b.CompanyID, b.ID, *b.PublishedVersion, snapshotID, content)
 	if err != nil {
-		return err
+		return storedVersion{}, err
 	}
 	count := float64(len(chunks))
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks, b.SnapshotDigest = b.PublishedVersion, &snapshotID, &count, &digest
-	return s.table.Put(ctx, chunks)
+	return storedVersion{
+		Version: *b.PublishedVersion, PublishedAt: *b.PublishedAt, ItemCount: float64(len(content)),
+		SnapshotID: snapshotID, SnapshotChunks: count,
+	}, s.table.Put(ctx, chunks)
 }
 
 func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {

@@ -12,18 +12,34 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"growthworkspace/functions"
+	"growthworkspace/infra"
 	"growthworkspace/shared/openapi"
 )
 
-// generated are the files, and what makes each. A path is one from the repository's root.
-var generated = []struct {
+// generated is a file that is made. A path is one from the repository's root.
+type generated struct {
 	path string
-	make func() ([]byte, error)
-}{
-	{"functions/openapi/openapi.json", document},
-	{"README.md", readme},
+	text []byte // nil: the file must not be there
+}
+
+// files returns all that is made, in an order in which nothing comes before what it is made from.
+func files() ([]generated, error) {
+	document, err := document()
+	if err != nil {
+		return nil, err
+	}
+	readme, err := readme()
+	if err != nil {
+		return nil, err
+	}
+	out := []generated{
+		{"functions/openapi/openapi.json", document}, {"README.md", readme}, {"template.yaml", infra.New().Text()},
+	}
+	events, err := events(document)
+	return append(out, events...), err
 }
 
 func main() {
@@ -47,28 +63,39 @@ func run(check bool) error {
 	if _, err := os.Stat("go.mod"); err != nil {
 		return errors.New("there is no go.mod here: run it in the repository's root")
 	}
+	all, err := files()
+	if err != nil {
+		return err
+	}
 	var stale []error
-	for _, file := range generated {
-		want, err := file.make()
-		if err != nil {
-			return err
-		}
+	for _, file := range all {
 		have, err := os.ReadFile(file.path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		switch {
-		case bytes.Equal(have, want):
+		case err == nil == (file.text != nil) && bytes.Equal(have, file.text):
 		case check:
 			stale = append(stale, fmt.Errorf("%s is not what the declarations say: run go run ./scripts/gen", file.path))
 		default:
-			if err := os.WriteFile(file.path, want, 0o644); err != nil {
+			if err := file.write(); err != nil {
 				return err
 			}
-			fmt.Println("wrote", file.path)
 		}
 	}
 	return errors.Join(stale...)
+}
+
+func (g generated) write() error {
+	if g.text == nil {
+		fmt.Println("removed", g.path)
+		return os.Remove(g.path)
+	}
+	if err := os.MkdirAll(filepath.Dir(g.path), 0o755); err != nil {
+		return err
+	}
+	fmt.Println("wrote", g.path)
+	return os.WriteFile(g.path, g.text, 0o644)
 }
 
 func document() ([]byte, error) {

@@ -29,7 +29,11 @@ func readme() ([]byte, error) {
 	out.Write(before)
 	out.WriteString(operationsBegin + "\n| Operation | | Scope | |\n|---|---|---|---|\n")
 	for _, op := range functions.Operations(nil) {
-		fmt.Fprintf(&out, "| `%s` | `%s %s` | `%s` | %s |\n", op.ID, op.Method, op.Path, op.Scope, op.Summary)
+		scope := "any key"
+		if op.Scope != "" {
+			scope = "`" + string(op.Scope) + "`"
+		}
+		fmt.Fprintf(&out, "| `%s` | `%s %s` | %s | %s |\n", op.ID, op.Method, op.Path, scope, op.Summary)
 	}
 	out.WriteString("\n" + operationsEnd)
 	out.Write(after)

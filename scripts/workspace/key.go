@@ -23,8 +23,8 @@ show it again: who loses a key rotates it or issues another.`,
 	}, issue, all, rotate, a.keyRevokeCommand(), a.keyQuotaCommand())
 }
 
-// keyAction makes a command on the keys of a company: it has the flag --company and requires that the company exists.
-func (a *app) keyAction(cmd *cobra.Command, do func(ctx context.Context, s *session, companyID string, args []string) error) *cobra.Command {
+// companyAction makes a command on a company: it has the flag --company and requires that the company exists.
+func (a *app) companyAction(cmd *cobra.Command, do func(ctx context.Context, s *session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *companyID == "" {
@@ -41,7 +41,7 @@ func (a *app) keyAction(cmd *cobra.Command, do func(ctx context.Context, s *sess
 }
 
 func (a *app) keyListCommand() *cobra.Command {
-	return a.keyAction(&cobra.Command{
+	return a.companyAction(&cobra.Command{
 		Use: "list --company ID", Short: "List a company's keys", Args: takes(),
 		Long:    "List a company's keys, the oldest first, the revoked and expired ones included.",
 		Example: "  workspace key list --company co_...",

@@ -32,7 +32,7 @@ overlap. Both work until then: move what uses the old key in the meantime.`,
 		Example: "  workspace key rotate key_... --company co_...\n  workspace key rotate key_... --company co_... --overlap 7d",
 	}
 	overlap := cmd.Flags().String("overlap", "24h", "how `long` the old key works on: 0s to 30d")
-	rotate := a.keyAction(cmd, func(ctx context.Context, s *session, companyID string, args []string) error {
+	rotate := a.companyAction(cmd, func(ctx context.Context, s *session, companyID string, args []string) error {
 		span, err := parseSpan(*overlap)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (a *app) rotateKey(ctx context.Context, s *session, companyID, keyID string
 }
 
 func (a *app) keyRevokeCommand() *cobra.Command {
-	return a.keyAction(&cobra.Command{
+	return a.companyAction(&cobra.Command{
 		Use: "revoke KEY_ID --company ID", Short: "End a key at once", Args: takes("KEY_ID"),
 		Long:    "End a key at once, for good: the next request with it is refused with 401.",
 		Example: "  workspace key revoke key_... --company co_...",
@@ -116,7 +116,7 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 	}
 	class := cmd.Flags().String("class", "", "the `class` of requests: "+strings.Join(classes, ", "))
 	limit := cmd.Flags().Int64("limit", 0, fmt.Sprintf("requests in a minute, 0 to %d", quotaMax))
-	quota := a.keyAction(cmd, func(ctx context.Context, s *session, companyID string, args []string) error {
+	quota := a.companyAction(cmd, func(ctx context.Context, s *session, companyID string, args []string) error {
 		if err := checkKeyID(companyID, args[0]); err != nil {
 			return err
 		}

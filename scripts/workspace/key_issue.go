@@ -49,7 +49,7 @@ func (a *app) keyIssueCommand() *cobra.Command {
 		}
 		return nil
 	}
-	return a.keyAction(cmd, func(ctx context.Context, s *session, companyID string, _ []string) error {
+	return a.companyAction(cmd, func(ctx context.Context, s *session, companyID string, _ []string) error {
 		return a.issueKey(ctx, s, companyID, grant)
 	})
 }

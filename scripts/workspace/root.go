@@ -23,7 +23,8 @@ type app struct {
 	now    func() time.Time
 }
 
-// run is the whole program: it returns the exit code, 0, 1 for a failure or 2 for wrong usage.
+// run is the whole program: it returns the exit code, 0, 1 for a failure, 2 for wrong usage or 3 where a record's state
+// refuses what was asked for.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	a := &app{in: in, out: out, errOut: errOut, now: time.Now}
 	root := a.root()
@@ -46,6 +47,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return 2
+	}
+	var state *stateError
+	if errors.As(err, &state) {
+		return 3
 	}
 	return 1
 }
@@ -81,7 +86,8 @@ protocol.`,
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print one JSON object, and errors as JSON")
 	a.place.flags(flags)
-	root.AddCommand(a.serveCommand(), a.companyCommand(), a.keyCommand(), a.importCommand(), a.exportCommand())
+	root.AddCommand(a.serveCommand(), a.companyCommand(), a.keyCommand(), a.importCommand(), a.exportCommand(),
+		a.dueCommand(), a.approvedCommand(), a.snapshotCommand())
 	return root
 }
 

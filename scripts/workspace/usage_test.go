@@ -33,6 +33,26 @@ func TestWrongUsage(t *testing.T) {
 		{"import --company co_1", []string{"name the FILE"}},
 		{"import file.jsonl", []string{"--company ID"}},
 		{"export", []string{"--company ID"}},
+		{"due", []string{"name a command: list, claim, published, failed, retry, stuck"}},
+		{"due list", []string{"--company ID, or --company all"}},
+		{"due list --company co_1 --limit 0", []string{"--limit: must be 1 to 1000"}},
+		{"due stuck --company co_1 --older long", []string{"--older: must be a length of time"}},
+		{"due claim --company co_1", []string{"name the POST"}},
+		{"due claim pst_1", []string{"--company ID"}},
+		{"due published pst_1 --company co_1", []string{"--claim: must be the claimId"}},
+		{"due published pst_1 --company co_1 --claim clm_1 --external-url ftp://x", []string{"--external-url: must be an http or https address"}},
+		{"due published pst_1 --company co_1 --claim clm_1 --published-at today", []string{"--published-at: must be a time"}},
+		{"due failed pst_1 --company co_1 --claim clm_1", []string{"--reason: must have 1 to 2000 characters"}},
+		{"due retry pst_1 --company co_1 --claim pst_1", []string{"--claim: must be the claimId"}},
+		{"approved", []string{"name a command: list, claim, posted, failed, stuck"}},
+		{"approved posted fbk_1 --company co_1", []string{"--claim: must be the claimId"}},
+		{"approved posted --company co_1 --claim none", []string{"name the FEEDBACK"}},
+		{"snapshot --company co_1", []string{"--board ID"}},
+		{"snapshot --board brd_1", []string{"--company ID"}},
+		{"snapshot lst", []string{"did you mean list?"}},
+		{"snapshot --company co_1 --board brd_1 --version 0", []string{"--version: must be 1 to"}},
+		{"snapshot rollback --company co_1 --board brd_1", []string{"--version: must be 1 to"}},
+		{"snapshot list --company co_1 --board x#y", []string{"--board ID"}},
 		{"company list --data d --table t", []string{"--data names a folder"}},
 	} {
 		r := call(t, "", strings.Fields(c.args)...)
@@ -51,6 +71,8 @@ func TestHelp(t *testing.T) {
 	want(t, root.out, "Two minutes", "workspace serve", "company create", "key issue", "--data", "--endpoint", "--table")
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export",
+		"due list", "due claim", "due published", "due failed", "due retry", "due stuck",
+		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "snapshot", "snapshot list", "snapshot rollback",
 	} {
 		r := call(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {

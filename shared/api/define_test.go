@@ -60,8 +60,8 @@ func TestUnsoundDeclarationsPanic(t *testing.T) {
 		}](func(s *api.Spec) { s.Method, s.Effect = "DELETE", api.Destructive }),
 		"has no name":               define[struct{ X string }](func(*api.Spec) {}),
 		"two operations get_a":      operations("get_a /v1/{x}", "get_a /v1/{x}/b"),
-		"a and get_item_b have the": operations(" /v1/{x}/a", " /v1/{x}/a"),
-		"have the same path":        operations(" /v1/{x}/a", " /v1/b/{x}"),
+		"get_item_b: /v1/{x}/a and": operations(" /v1/{x}/a", " /v1/{x}/a"),
+		"are the same path":         operations(" /v1/{x}/a", " /v1/b/{x}"),
 		"NumField of non-struct":    define[string](func(*api.Spec) {}),
 	} {
 		t.Run(want, func(t *testing.T) {

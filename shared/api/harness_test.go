@@ -31,13 +31,14 @@ type fakeKeys struct {
 	scope    auth.Scope
 	class    ratelimit.Class
 	panicked bool
+	version  string
 }
 
-func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
+func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	k.calls = append(k.calls, "admit")
 	k.scope, k.class = scope, class
-	hold, state, err := k.hold, k.state, k.err
+	hold, state, err := k.hold, auth.Admission{State: k.state, APIVersion: k.version}, k.err
 	k.mu.Unlock()
 	if k.panicked {
 		panic("planted in admit")

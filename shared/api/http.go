@@ -1,8 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,9 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/refusal"
+	"growthworkspace/shared/requestlog"
+	"growthworkspace/shared/route"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/version"
 )
 
 // bodyBytesMax is the largest body of a request (decisions.md §9).
@@ -26,18 +31,27 @@ type Config struct {
 	Now   func() time.Time
 	NewID id.Generator // of request ids
 	Log   *slog.Logger
+	// Memory keeps the answers of requests with an Idempotency-Key. nil: of an API whose operations take none.
+	Memory Memory
+	// Metrics says which metrics the log lines carry.
+	Metrics requestlog.Metrics
+	// Versions are those that are served, the newest first; nil: Versions of this package.
+	Versions version.History
 	// BaseURL is how the caller reached the service: scheme, host and stage. nil: the request's host.
 	BaseURL func(*http.Request) string
 }
 
 // API serves operations over HTTP, and to in-process callers by Call.
 type API struct {
-	keys    Keys
-	now     func() time.Time
-	newID   id.Generator
-	log     *slog.Logger
-	baseURL func(*http.Request) string
-	router  router
+	keys     Keys
+	now      func() time.Time
+	newID    id.Generator
+	log      *slog.Logger
+	memory   Memory
+	metrics  requestlog.Metrics
+	versions version.History
+	baseURL  func(*http.Request) string
+	routes   route.Table[*Operation]
 }
 
 // New returns an API that serves the operations. It panics when two of them are the same.
@@ -45,21 +59,38 @@ func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
 	}
-	return &API{keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, baseURL: c.BaseURL, router: newRouter(operations)}
+	if c.Versions == nil {
+		c.Versions = Versions
+	}
+	a := &API{
+		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, versions: c.Versions, baseURL: c.BaseURL,
+	}
+	known := make(map[string]bool, len(operations))
+	for i := range operations {
+		op := &operations[i]
+		if known[op.ID] {
+			panic("api: two operations " + op.ID)
+		}
+		known[op.ID] = true
+		if err := a.routes.Add(op.Method, op.Path, op); err != nil {
+			panic(fmt.Sprintf("api: operation %s: %v", op.ID, err))
+		}
+	}
+	return a
 }
 
 // ServeHTTP answers every request in the envelope, also those that no operation is for.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	h := w.Header()
-	h.Set("Service-Version", CurrentVersion)
+	h.Set("Service-Version", a.versions.Current())
 	h.Set("Service-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	defer a.recover(w, r, requestID)
 
-	op, parameters, allow := a.router.match(r.Method, r.URL.EscapedPath())
-	if op == nil {
+	op, parameters, found, allow := a.routes.Match(r.Method, r.URL.EscapedPath())
+	if !found {
 		a.noRoute(w, r, requestID, allow)
 		return
 	}
@@ -77,6 +108,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Set("Link", "<"+a.nextPage(r, answer.Next)+`>; rel="next"`)
 		}
 	}
+	if seen := r.Header.Values("If-None-Match"); len(seen) > 0 && op.Method == http.MethodGet && answer.tag != "" &&
+		entity.Seen(strings.Join(seen, ","), h.Get("ETag")) {
+		h.Del("Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
 	send(w, r, answer.Status, answer.Body)
 }
 
@@ -87,16 +124,16 @@ func (a *API) noRoute(w http.ResponseWriter, r *http.Request, requestID string, 
 		err = fault.New(fault.MethodNotAllowed, "this path takes %s", strings.Join(allow, ", "))
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 	}
-	a.log.Info("request", "requestId", requestID, "status", err.Code.Status(), "error", err.Error())
-	send(w, r, err.Code.Status(), Envelope(err))
+	requestlog.Write(a.log, requestlog.Record{RequestID: requestID, Status: err.Code.Status(), Time: a.now(), Err: err}, a.metrics)
+	send(w, r, err.Code.Status(), refusal.Envelope(err))
 }
 
 // recover answers a panic outside of a call, which only a fault of this package can cause.
 func (a *API) recover(w http.ResponseWriter, r *http.Request, requestID string) {
 	if p := recover(); p != nil {
 		err := panicked(p)
-		a.log.Error("request", "requestId", requestID, "status", http.StatusInternalServerError, "error", err.Error())
-		send(w, r, http.StatusInternalServerError, Envelope(publicError(err)))
+		requestlog.Write(a.log, requestlog.Record{RequestID: requestID, Status: http.StatusInternalServerError, Time: a.now(), Err: err}, a.metrics)
+		send(w, r, http.StatusInternalServerError, refusal.Envelope(refusal.Of(err)))
 	}
 }
 
@@ -114,43 +151,15 @@ func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	}
 }
 
-// Envelope spells an error as spec.md, Errors, has it.
-func Envelope(err *fault.Error) []byte {
-	type entry struct {
-		Code    fault.Code `json:"code"`
-		Message string     `json:"message"`
-	}
-	entries := make([]entry, len(err.Messages))
-	for i, message := range err.Messages {
-		entries[i] = entry{err.Code, message}
-	}
-	body, failed := encodeJSON(map[string][]entry{"errors": entries})
-	if failed != nil {
-		panic("api: an envelope of strings does not encode: " + failed.Error())
-	}
-	return body
-}
-
-// encodeJSON spells an answer. HTML characters are left as they are: the content is JSON, not a page.
-func encodeJSON(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
-
 // httpArguments are the arguments in a request's path, query, headers and body.
 type httpArguments struct {
 	request    *http.Request
 	parameters map[string]string
 }
 
-func (h httpArguments) bind(op *Operation) bound {
+func (h httpArguments) bind(op *Operation, forwards translation) bound {
 	b := schema.NewBinder(op.input)
-	body, problems, tooLarge := h.body(op)
+	body, problems, tooLarge := h.body(op, forwards)
 	if tooLarge {
 		return bound{err: fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)}
 	}
@@ -178,7 +187,7 @@ func (h httpArguments) bind(op *Operation) bound {
 }
 
 // body reads the body as an object. nil when there is none: that is a problem where the operation takes one.
-func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, tooLarge bool) {
+func (h httpArguments) body(op *Operation, forwards translation) (o schema.Object, problems []string, tooLarge bool) {
 	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
 	if err != nil {
 		return nil, []string{"body: could not be read to its end"}, false
@@ -196,8 +205,20 @@ func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, 
 	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
 		return nil, []string{"header.Content-Type: must be application/json"}, false
 	}
-	o, problems = schema.ParseObject(text, "body")
+	o, problems = parse(text, "body", forwards)
 	return o, problems, false
+}
+
+// parse reads a JSON object that was sent in some version of the interface.
+func parse(text []byte, place string, forwards translation) (schema.Object, []string) {
+	if forwards != nil && json.Valid(text) {
+		translated, err := forwards(text)
+		if err != nil {
+			return nil, []string{place + ": does not read in this version of the interface"}
+		}
+		text = translated
+	}
+	return schema.ParseObject(text, place)
 }
 
 // query reads the query strictly: net/url drops what is malformed and keeps the first of what is repeated.

@@ -89,7 +89,7 @@ func TestInternalErrors(t *testing.T) {
 				t.Fatalf("%d lines: %s", len(lines), s.logs)
 			}
 			text, _ := line["error"].(string)
-			if line["requestId"] != a.Header().Get("Service-Request-Id") || line["level"] != "ERROR" || line["op"] != "get_item" || line["status"] != 500.0 || text == "" {
+			if line["requestId"] != a.Header().Get("Service-Request-Id") || line["level"] != "ERROR" || line["Operation"] != "get_item" || line["status"] != 500.0 || text == "" {
 				t.Errorf("log: %v", line)
 			}
 			if strings.HasPrefix(name, "panic") != strings.Contains(text, "goroutine") && name != "encoding" {

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/route"
 	"growthworkspace/shared/schema"
 )
 
@@ -35,6 +37,7 @@ type Spec struct {
 	Class       ratelimit.Class // empty: read or write, from the effect
 	Summary     string          // one line
 	Description string          // what a caller must know beyond the summary; may be empty
+	NotTool     bool            // no tool, because its answer holds a secret, which must not enter a model's context
 	Errors      []fault.Code    // what its function may answer beside what every operation may, such as conflict
 }
 
@@ -44,9 +47,8 @@ type Operation struct {
 	Input  []schema.Field // where each argument is, and what it may be
 	Output reflect.Type
 
-	segments []string
-	input    reflect.Type
-	run      func(ctx context.Context, caller Caller, in reflect.Value) (any, error)
+	input reflect.Type
+	run   func(ctx context.Context, caller Caller, in reflect.Value) (any, error)
 }
 
 // Caller is who a function works for. It comes from the verified key, never from the request; the company is the first
@@ -63,10 +65,9 @@ var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|pr
 // sound: that is found when the program starts, never at a request.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
-		Spec:     spec,
-		Output:   reflect.TypeFor[Out](),
-		segments: strings.Split(strings.TrimPrefix(spec.Path, "/"), "/"),
-		input:    reflect.TypeFor[In](),
+		Spec:   spec,
+		Output: reflect.TypeFor[Out](),
+		input:  reflect.TypeFor[In](),
 		run: func(ctx context.Context, caller Caller, in reflect.Value) (any, error) {
 			return fn(ctx, caller, in.Interface().(In))
 		},
@@ -101,8 +102,8 @@ func (op Operation) check() error {
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}
-	for _, s := range op.segments {
-		name, isParameter := parameter(s)
+	for _, s := range route.Segments(op.Path) {
+		name, isParameter := route.Parameter(s)
 		if isParameter && name != companyParameter && op.field(schema.InPath, name) == nil {
 			return fmt.Errorf("no input field for {%s}", name)
 		}
@@ -140,13 +141,6 @@ type Checker interface{ Check() []string }
 
 const companyParameter = "companyId"
 
-func parameter(segment string) (name string, ok bool) {
-	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
-		return segment[1 : len(segment)-1], true
-	}
-	return "", false
-}
-
 // Cursor is the type of the input field that a list goes on from: the position that NewList was given, or empty.
 type Cursor = schema.Cursor
 
@@ -172,8 +166,25 @@ type lister interface {
 
 func (l List[T]) page() (body any, next string) { return NewList(l.Items, l.next), l.next }
 
-// Tagged is an answer that has an entity tag, the opaque text between the quotes of the ETag header.
-type Tagged interface{ ETag() string }
+// Tagged tells whether the answers have an entity tag: those that are one record do, and those that bring their own
+// (decisions.md §12).
+func (op Operation) Tagged() bool {
+	if op.Output.Implements(reflect.TypeFor[entity.Tagged]()) {
+		return true
+	}
+	if op.Output == reflect.TypeFor[Deleted]() || op.Output.Kind() != reflect.Struct {
+		return false
+	}
+	_, hasID := op.Output.FieldByName("ID")
+	_, hasCompany := op.Output.FieldByName("CompanyID")
+	return hasID || hasCompany
+}
+
+// Idempotent is the part of an input that lets a caller send a request again without doing it again: embed it in that of
+// every operation that creates or does something, and let the function's write go through package idempotency.
+type Idempotent struct {
+	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a text of your own for this one request: sent again within 24 hours, it is answered as the first time and not done again"`
+}
 
 // Deleted is the answer of every delete.
 type Deleted struct {

@@ -10,6 +10,7 @@ import (
 // toolArguments are the arguments of a tool: one flat object of all that an HTTP request has in its path, its query, its
 // headers and its body (spec.md, MCP 4).
 type toolArguments struct {
+	text     []byte
 	object   schema.Object
 	problems []string
 	tooLarge bool
@@ -32,13 +33,16 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 			companyID = s
 		}
 	}
-	return toolArguments{object: o, problems: problems}, companyID
+	return toolArguments{text: text, object: o, problems: problems}, companyID
 }
 
-func (t toolArguments) bind(op *Operation) bound {
+func (t toolArguments) bind(op *Operation, forwards translation) bound {
 	b := schema.NewBinder(op.input)
 	if t.tooLarge {
 		return bound{err: fault.New(fault.PayloadTooLarge, "arguments: must have at most %d bytes", bodyBytesMax)}
+	}
+	if forwards != nil && t.object != nil {
+		t.object, t.problems = parse(t.text, "arguments", forwards)
 	}
 	b.Problems = append(b.Problems, t.problems...)
 	if t.object != nil || len(t.problems) == 0 { // else what is wrong with the whole has been said

@@ -8,7 +8,7 @@ import (
 
 // quiet is how long no new call may arrive before a wave is let go. It must outlast the work between an answer and the
 // call that follows from it.
-const quiet = 15 * time.Millisecond
+const quiet = 40 * time.Millisecond
 
 // Waves is a transport that measures how many calls to the table go one after the other, whatever runs side by side:
 // what a caller waits for, in round trips. It holds every call until none is on its way and no other has come for a

@@ -35,5 +35,14 @@ var scopes = []Scope{
 // Scopes returns every scope, in the order of spec.md.
 func Scopes() []Scope { return slices.Clone(scopes) }
 
+// Values is schema.Enum.
+func (Scope) Values() []string {
+	out := make([]string, len(scopes))
+	for i, s := range scopes {
+		out[i] = string(s)
+	}
+	return out
+}
+
 // Known tells whether s is a scope.
 func (s Scope) Known() bool { return slices.Contains(scopes, s) }

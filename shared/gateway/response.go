@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"growthworkspace/shared/api"
 )
 
 // responseBytesMax is the most that Lambda carries back, less a reserve for the
@@ -27,7 +29,7 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 }
 
 func refusalHeader(requestID string) http.Header {
-	header := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}
+	header := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Service-Version": {api.CurrentVersion}}
 	if requestID != "" {
 		header.Set("Service-Request-Id", requestID)
 	}

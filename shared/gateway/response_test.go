@@ -21,6 +21,7 @@ var internalResponse = events.APIGatewayProxyResponse{
 		"Content-Type":       {"application/json"},
 		"Cache-Control":      {"no-store"},
 		"Service-Request-Id": {"req-1"},
+		"Service-Version":    {"2026-08-11"}, // as on every answer (decisions.md §10)
 	},
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }

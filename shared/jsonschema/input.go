@@ -60,7 +60,7 @@ func Parameter(f schema.Field) *Schema {
 		s.Minimum, s.Maximum = f.Min, f.Max
 	case schema.Array:
 		s.MinItems, s.MaxItems = count(f.Min), positive(f.Items)
-		s.Items = &Schema{Type: "string", MaxLength: positive(f.Each)}
+		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positive(f.Each)}
 		if f.Fields != nil {
 			s.Items = object(properties(f.Fields))
 		}

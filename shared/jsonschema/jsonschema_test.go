@@ -34,6 +34,7 @@ type input struct {
 	Day     *string    `json:"day" format:"day"`
 	Order   *int64     `json:"order" min:"0" max:"9"`
 	Tags    []string   `json:"tags" items:"5" each:"10"`
+	Colours []colour   `json:"colours" items:"2"`
 	Points  []point    `json:"points" items:"500" min:"1" required:"true"`
 	Active  bool       `json:"active"`
 }
@@ -53,6 +54,7 @@ type thing struct {
 	Colour *colour         `json:"colour" doc:"its colour"`
 	Tags   []string        `json:"tags"`
 	Flags  []colour        `json:"flags"`
+	Keys   []string        `json:"keys" null:"never"`
 	Parts  []part          `json:"parts"`
 	Size   *float64        `json:"size"`
 	Count  float64         `json:"count"`
@@ -86,6 +88,7 @@ func TestInput(t *testing.T) {
 "day":{"type":"string","format":"date"},
 "order":{"type":"integer","minimum":0,"maximum":9},
 "tags":{"type":"array","items":{"type":"string","maxLength":10},"maxItems":5},
+"colours":{"type":"array","items":{"type":"string","enum":["red","blue"]},"maxItems":2},
 "points":{"type":"array","items":{"type":"object","properties":{
 "key":{"type":"string","minLength":1,"maxLength":20,"pattern":"^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$"},
 "dims":{"type":"object","maxProperties":10,"additionalProperties":{"type":"string","maxLength":30},"propertyNames":{"maxLength":30}}
@@ -100,7 +103,7 @@ func TestInput(t *testing.T) {
 func TestBody(t *testing.T) {
 	t.Parallel()
 	body := jsonschema.Body(operation)
-	want := []string{"name", "colour", "site", "day", "order", "tags", "points", "active"}
+	want := []string{"name", "colour", "site", "day", "order", "tags", "colours", "points", "active"}
 	if diff := cmp.Diff(want, body.PropertyOrder); diff != "" {
 		t.Error(diff)
 	}
@@ -120,13 +123,14 @@ const record = `{
 "colour":{"type":["string","null"],"description":"its colour","enum":["red","blue",null]},
 "tags":{"type":["array","null"],"items":{"type":"string"}},
 "flags":{"type":["array","null"],"items":{"type":"string","enum":["red","blue"]}},
+"keys":{"type":"array","items":{"type":"string"}},
 "parts":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}},
 "size":{"type":["number","null"]},
 "count":{"type":"number"},
 "active":{"type":"boolean"},
 "any":{"description":"any JSON value"}
 },
-"required":["id","note","colour","tags","flags","parts","size","count","active","any"],
+"required":["id","note","colour","tags","flags","keys","parts","size","count","active","any"],
 "additionalProperties":false}`
 
 // Ensure an answer is a closed object with every field required, in the order of the type, nullable where it may be null.
@@ -142,11 +146,11 @@ func TestOutput(t *testing.T) {
 func TestOutputDescribesTheEncoding(t *testing.T) {
 	t.Parallel()
 	full := thing{
-		base: base{"1", new("2026-08-11T09:30:00.000Z")}, Colour: new(colour("red")), Tags: []string{"a"}, Flags: []colour{"blue"},
+		base: base{"1", new("2026-08-11T09:30:00.000Z")}, Colour: new(colour("red")), Tags: []string{"a"}, Flags: []colour{"blue"}, Keys: []string{"k"},
 		Parts: []part{{"p"}}, Size: new(1.5), Count: 1, Active: true, Any: json.RawMessage(`[1]`),
 	}
 	s := compile(t, jsonschema.Output(operation))
-	for _, v := range []thing{{Parts: []part{}}, full} {
+	for _, v := range []thing{{Parts: []part{}, Keys: []string{}}, full} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +165,7 @@ func TestOutputDescribesTheEncoding(t *testing.T) {
 	}
 	for _, wrong := range [][2]string{
 		{`"red"`, `"green"`}, {`"2026-08-11T09:30:00.000Z"`, `"today"`}, {`"count":1,`, ``}, {`"id":"1"`, `"id":null`}, {`"id":"1"`, `"id":"1","more":1`},
-		{`[{"id":"p"}]`, `null`}, {`["blue"]`, `["pink"]`},
+		{`[{"id":"p"}]`, `null`}, {`["k"]`, `null`}, {`["blue"]`, `["pink"]`},
 	} {
 		if broken := strings.Replace(string(text), wrong[0], wrong[1], 1); broken == string(text) || validate(t, s, broken) == nil {
 			t.Errorf("%v is accepted", wrong)

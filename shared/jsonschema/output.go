@@ -27,6 +27,9 @@ func Record(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 	for _, f := range fields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		s := value(f.Type, inner)
+		if f.Tag.Get("null") == "never" {
+			s.Type, s.Types = s.Types[0], nil
+		}
 		s.Description = f.Tag.Get("doc")
 		if format := f.Tag.Get("format"); format != "" {
 			s.Format = format
@@ -58,7 +61,7 @@ func fields(t reflect.Type) (out []reflect.StructField) {
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
 // value describes a field's value by its Go type. A pointer may be null, and so may an array of texts, which nobody may
-// have set; an array of records is always there.
+// have set, unless it is tagged null:"never"; an array of records is always there.
 func value(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 	switch {
 	case t == anyJSON:

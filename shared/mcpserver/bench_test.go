@@ -16,12 +16,8 @@ import (
 // open lets everybody in, at no cost.
 type open struct{}
 
-func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (ratelimit.State, error) {
-	return plenty, nil
-}
-
-func (open) AdmitWithScopes(context.Context, auth.Token, auth.Scope, ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
-	return plenty, auth.Scopes(), nil
+func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (auth.Admission, error) {
+	return auth.Admission{State: plenty, Scopes: auth.Scopes()}, nil
 }
 
 func (open) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
@@ -61,7 +57,7 @@ func BenchmarkList(b *testing.B) {
 
 func benchmark(b *testing.B, text string) {
 	s := start(b)
-	s.http = mcpserver.New(operations(), mcpserver.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+	s.http = mcpserver.New(operations(), api.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 	b.ReportAllocs()
 	for b.Loop() {
 		if a := s.post(text); a.status != 200 {
@@ -74,6 +70,6 @@ func benchmark(b *testing.B, text string) {
 func BenchmarkNew(b *testing.B) {
 	operations := operations()
 	for b.Loop() {
-		mcpserver.New(operations, mcpserver.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
+		mcpserver.New(operations, api.Config{Keys: open{}, Now: time.Now, NewID: newID, Log: slog.New(slog.DiscardHandler)})
 	}
 }

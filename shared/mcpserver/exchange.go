@@ -39,13 +39,13 @@ func exchangeOf(ctx context.Context) *exchange {
 }
 
 // witness is the keys of the pipeline. It notes for the exchange what they say.
-type witness struct{ keys Keys }
+type witness struct{ keys api.Keys }
 
 // Admit is api.Keys.
-func (k witness) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
-	state, scopes, err := k.keys.AdmitWithScopes(ctx, token, scope, class)
-	exchangeOf(ctx).note(scopes, err)
-	return state, err
+func (k witness) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
+	admission, err := k.keys.Admit(ctx, token, scope, class)
+	exchangeOf(ctx).note(admission.Scopes, err)
+	return admission, err
 }
 
 // Verify is api.Keys.
@@ -123,13 +123,13 @@ func (s *Server) exchange(ctx context.Context, r *http.Request, common api.Call,
 	answer, badKey := x.outcome()
 	if answer == nil {
 		if admitted := s.admit(x, m); admitted.Err != nil {
-			return refusal(admitted)
+			return refused(admitted)
 		}
 		answer, badKey = x.outcome()
 	}
 	switch {
 	case badKey:
-		return refusal(*answer)
+		return refused(*answer)
 	case m.err != nil:
 		out = reply{status: m.status(r.Header.Get(versionHeader)), body: errorBody(m.id, m.err)}
 	case m.id == nil:
@@ -141,8 +141,8 @@ func (s *Server) exchange(ctx context.Context, r *http.Request, common api.Call,
 	return out
 }
 
-// refusal is an error of the pipeline that is HTTP's to tell.
-func refusal(answer api.Answer) reply {
+// refused is an error of the pipeline that is HTTP's to tell.
+func refused(answer api.Answer) reply {
 	return reply{status: answer.Status, header: answer.Header, body: answer.Body, refused: true}
 }
 
@@ -150,7 +150,7 @@ func refusal(answer api.Answer) reply {
 func quota(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
-		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" {
+		if strings.HasPrefix(name, "Ratelimit-") || name == "Retry-After" || name == "Service-Version-Served" {
 			out[name] = values
 		}
 	}

@@ -32,12 +32,12 @@ type fakeKeys struct {
 
 var plenty = ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}
 
-func (k *fakeKeys) AdmitWithScopes(_ context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
+func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = append(k.asked, "admit "+string(class)+" "+string(scope))
 	if k.err != nil {
-		return ratelimit.State{}, nil, k.err
+		return auth.Admission{}, k.err
 	}
 	for _, s := range k.scopes {
 		if s == scope {
@@ -45,9 +45,9 @@ func (k *fakeKeys) AdmitWithScopes(_ context.Context, _ auth.Token, scope auth.S
 		}
 	}
 	if scope != "" {
-		return ratelimit.State{}, nil, &auth.MissingScopeError{Scope: scope}
+		return auth.Admission{}, &auth.MissingScopeError{Scope: scope}
 	}
-	return plenty, k.scopes, nil
+	return auth.Admission{State: plenty, Scopes: k.scopes}, nil
 }
 
 func (k *fakeKeys) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
@@ -147,7 +147,7 @@ func start(t testing.TB) *service {
 		t.Fatal(err)
 	}
 	s := &service{t: t, key: key, keys: &fakeKeys{scopes: auth.Scopes()}}
-	s.http = mcpserver.New(operations(), mcpserver.Config{Keys: s.keys, Now: time.Now, NewID: next, Log: slog.New(slog.DiscardHandler)})
+	s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: next, Log: slog.New(slog.DiscardHandler)})
 	return s
 }
 

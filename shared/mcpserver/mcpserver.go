@@ -32,7 +32,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/refusal"
 )
 
 // Path is where the server is, below the base URL.
@@ -44,22 +44,6 @@ const frameBytesMax = 1 << 20
 
 // frameTimeout bounds one request: above that of a call, below the function's 10 s (design.md §5).
 const frameTimeout = 9500 * time.Millisecond
-
-// Keys verifies keys, counts quotas and tells what a key may do. Package keys is the one that serves.
-type Keys interface {
-	// AdmitWithScopes is Admit of api.Keys; without an error it also returns the scopes of the key.
-	AdmitWithScopes(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, []auth.Scope, error)
-	// Verify is that of api.Keys.
-	Verify(ctx context.Context, token auth.Token, class ratelimit.Class) (ratelimit.State, error)
-}
-
-// Config is what a Server needs besides its operations.
-type Config struct {
-	Keys  Keys
-	Now   func() time.Time
-	NewID id.Generator // of request ids
-	Log   *slog.Logger
-}
 
 // Server serves operations as tools at Path. It keeps nothing from one request to the next, and is safe for concurrent
 // use.
@@ -73,9 +57,11 @@ type Server struct {
 }
 
 // New returns a server of the operations. It panics when two of them are the same.
-func New(operations []api.Operation, c Config) *Server {
+func New(operations []api.Operation, c api.Config) *Server {
+	operations = offered(operations)
+	c.Keys = witness{c.Keys}
 	s := &Server{
-		api:        api.New(operations, api.Config{Keys: witness{c.Keys}, Now: c.Now, NewID: c.NewID, Log: c.Log}),
+		api:        api.New(operations, c),
 		operations: operations, newID: c.NewID, log: c.Log,
 	}
 	s.tools = sync.OnceValue(func() []tool { return tools(operations) })
@@ -127,7 +113,7 @@ func (s *Server) answer(r *http.Request, requestID string) (out reply) {
 	ctx, cancel := context.WithTimeout(r.Context(), frameTimeout)
 	defer cancel()
 	common := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
-	if _, err := auth.ParseHeader(common.Authorization); err != nil || api.CheckVersion(common.Version) != nil {
+	if _, err := auth.ParseHeader(common.Authorization); err != nil || s.api.CheckVersion(common.Version) != nil {
 		return s.exchange(ctx, r, common, message{}) // the pipeline says which
 	}
 	text, problem := body(r)
@@ -168,5 +154,5 @@ func (s *Server) refuse(requestID string, err error, public *fault.Error) reply 
 		level = slog.LevelError
 	}
 	s.log.Log(context.Background(), level, "request", "requestId", requestID, "status", public.Code.Status(), "error", err.Error())
-	return reply{status: public.Code.Status(), header: http.Header{}, body: api.Envelope(public), refused: true}
+	return reply{status: public.Code.Status(), header: http.Header{}, body: refusal.Envelope(public), refused: true}
 }

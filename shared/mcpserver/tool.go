@@ -18,6 +18,11 @@ import (
 // Name is the name of an operation's tool (spec.md, MCP 3).
 func Name(op api.Operation) string { return "service_" + op.ID }
 
+// offered are the operations that are tools.
+func offered(operations []api.Operation) []api.Operation {
+	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
+}
+
 // named returns the operation of a tool, nil for a name that is no tool's.
 func (s *Server) named(name string) *api.Operation {
 	i := slices.IndexFunc(s.operations, func(op api.Operation) bool { return Name(op) == name })
@@ -49,8 +54,9 @@ type tool struct {
 	tool  *mcp.Tool
 }
 
-// Tools describes the operations as tools, in their order.
+// Tools describes the operations that are tools, in their order.
 func Tools(operations []api.Operation) []*mcp.Tool {
+	operations = offered(operations)
 	out := make([]*mcp.Tool, len(operations))
 	for i, op := range operations {
 		destructive, open := op.Effect == api.Destructive, false

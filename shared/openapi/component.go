@@ -21,6 +21,10 @@ const (
 	hasMoreHeader    = "Service-Has-More"
 	linkHeader       = "Link"
 	tagHeader        = "ETag"
+	seenHeader       = "If-None-Match"
+	notModified      = "NotModified"
+	keyHeader        = "Idempotency-Key"
+	replayedHeader   = "Idempotent-Replayed"
 	retryHeader      = "Retry-After"
 	challengeHeader  = "WWW-Authenticate"
 	envelopeSchema   = "ErrorEnvelope"
@@ -69,6 +73,10 @@ func (b *builder) components() components {
 				Name: versionHeader, In: "header", Schema: &jsonschema.Schema{Type: "string", Enum: []any{api.CurrentVersion}},
 				Description: "pins the dated version of the interface; absent, the version with which the key was issued",
 			}},
+			{seenHeader, parameter{
+				Name: seenHeader, In: "header", Schema: &jsonschema.Schema{Type: "string"},
+				Description: "the ETag of the record as you have it; if it still is the same, the answer is 304 without a body",
+			}},
 		},
 		Headers:   headers(),
 		Responses: b.responses(),
@@ -90,7 +98,8 @@ func headers() (out ordered[header]) {
 	text(hasMoreHeader, "Whether the list goes on after this page.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
 	text(linkHeader, "The address of the next page, when there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
 		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)
-	text(tagHeader, "The entity tag of the content.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
+	text(replayedHeader, "There, and true, when the request was answered before under its Idempotency-Key: this is that answer.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")
+	text(tagHeader, "The entity tag of the record, or of what a publish shows, for If-Match and If-None-Match.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
 	text(retryHeader, "Seconds to wait; a request after that long is admitted.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
 	text(challengeHeader, "The scheme to authenticate with.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
 	return out
@@ -131,6 +140,13 @@ func (b *builder) responses() (out ordered[response]) {
 			r.Headers.set(h, refer("headers", h))
 		}
 		out.set(pascal(string(code)), r)
+	}
+	if b.used["304"] {
+		r := response{Description: "The record is as `If-None-Match` names it. There is no body."}
+		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {
+			r.Headers.set(h, refer("headers", h))
+		}
+		out.set(notModified, r)
 	}
 	return out
 }

@@ -81,7 +81,7 @@ type mediaType struct {
 type response struct {
 	Description string             `json:"description"`
 	Headers     ordered[any]       `json:"headers"`
-	Content     ordered[mediaType] `json:"content"`
+	Content     ordered[mediaType] `json:"content,omitempty"`
 }
 
 type header struct {

@@ -2,7 +2,7 @@ package openapi
 
 import (
 	"fmt"
-	"reflect"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +24,10 @@ func (b *builder) operation(op api.Operation) operation {
 		out.RequestBody = &requestBody{Required: true, Content: jsonContent(mediaType{forClients(body), b.bodyExample(op, body)})}
 	}
 	out.Responses.set("200", success)
+	if conditional(op) {
+		out.Responses.set("304", refer("responses", notModified))
+		b.used["304"] = true
+	}
 	for _, code := range refusals(op) {
 		b.used["refusal."+string(code)] = true
 		out.Responses.set(strconv.Itoa(code.Status()), refer("responses", pascal(string(code))))
@@ -43,6 +47,9 @@ func describe(op api.Operation) string {
 	}
 	return text + fmt.Sprintf("%s. Counts in the quota `%s`.", scope, op.Class)
 }
+
+// conditional tells whether a read can be answered with 304: what has an entity tag.
+func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.Tagged() }
 
 // refusals returns the codes that an operation may answer with, one for each status.
 func refusals(op api.Operation) []fault.Code {
@@ -78,6 +85,9 @@ func parameters(op api.Operation) []any {
 		}
 		out = append(out, p)
 	}
+	if conditional(op) {
+		out = append(out, refer("parameters", seenHeader))
+	}
 	return append(out, refer("parameters", versionHeader))
 }
 
@@ -95,8 +105,11 @@ func (b *builder) success(op api.Operation) response {
 	} else {
 		name = b.record(t)
 	}
-	if t.Implements(reflect.TypeFor[api.Tagged]()) {
+	if op.Tagged() {
 		headers = append(headers, tagHeader)
+	}
+	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == keyHeader }) {
+		headers = append(headers, replayedHeader)
 	}
 	for _, h := range headers {
 		out.Headers.set(h, refer("headers", h))

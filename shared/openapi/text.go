@@ -92,8 +92,16 @@ wait for the seconds of ` + "`Retry-After`" + `.
 ## Retries
 
 A request without an answer may have taken effect. Reads, updates and publishing are safe to send again: the second time
-nothing changes. A delete sent again is ` + "`not_found`" + `. A create sent again creates again, so look before you do.
-429 and 500 are safe to retry.
+nothing changes. A delete sent again is ` + "`not_found`" + `. A create sent again creates again, unless it carries an
+` + "`Idempotency-Key`" + `, a text of your own of up to 255 characters: for 24 hours the same request under the same key is not
+done again but answered as the first time, with ` + "`Idempotent-Replayed: true`" + `, refusals of the record's state included. Another
+request under the same key is refused. Every POST that changes something takes one. 429 and 500 are safe to retry.
+
+## Changes by others
+
+The answer with a single record has an ` + "`ETag`" + `. A GET with ` + "`If-None-Match`" + ` answers 304 while the record is the same. An update or
+a delete with ` + "`If-Match`" + ` is done only if the record still is the one that you read, else it is ` + "`precondition_failed`" + ` and nothing
+is changed: read it again, decide again. Without it the later of two updates wins, property by property.
 
 ## Versions
 
@@ -110,7 +118,7 @@ var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.NotFound:           {"no such record, or one the key cannot reach; the two cases are deliberately indistinguishable", "no such record"},
 	fault.MethodNotAllowed:   {"right path, wrong verb; the Allow response header lists the working verbs", "this path takes GET, HEAD"},
 	fault.Conflict:           {"the state of the record does not allow it; the message says why", "the post is published; only unsent posts can be edited or deleted"},
-	fault.PreconditionFailed: {"If-Match names content that has changed since", "header.If-Match: the content has changed since that preview; preview again"},
+	fault.PreconditionFailed: {"If-Match names a state that has changed since", "header.If-Match: the record has changed since; read it again"},
 	fault.PayloadTooLarge:    {"the body is too large", "body: must have at most 262144 bytes"},
 	fault.RateLimited:        {"too many requests; the Retry-After response header says how long to wait", "too many requests of the class read; try again after the seconds of Retry-After"},
 	fault.Internal:           {"server fault; safe to retry", "internal error; safe to retry"},

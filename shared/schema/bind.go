@@ -152,6 +152,9 @@ func (b *Binder) assignList(f *Field, place string, target reflect.Value, list [
 			b.Problem(at, "must be a string")
 			continue
 		}
+		if f.Enum != nil && !slices.Contains(f.Enum, s) {
+			b.Problem(at, "must be one of %s", strings.Join(f.Enum, ", "))
+		}
 		if n := utf8.RuneCountInString(s); f.Each > 0 && n > f.Each {
 			b.Problem(at, "must have at most %d characters, has %d", f.Each, n)
 		}

@@ -41,6 +41,7 @@ type shapes struct {
 	Flag    *bool             `json:"flag"`
 	Tags    []string          `json:"tags" items:"3" each:"2"`
 	Pair    []string          `json:"pair" items:"2" min:"1"`
+	Colours []colour          `json:"colours" items:"2"`
 	Dims    map[string]string `json:"dims" items:"2" each:"3"`
 	Points  []point           `json:"points" items:"3" min:"1"`
 	Default string            `json:"default" max:"9" default:"usual"`
@@ -135,6 +136,9 @@ func TestBodyProblems(t *testing.T) {
 		{"list is text", `{"tags":"a"}`, `body.tags: must be an array`},
 		{"list is object", `{"tags":{}}`, `body.tags: must be an array`},
 		{"list too short", `{"pair":[]}`, `body.pair: must have 1 to 2 elements, has 0`},
+		{"OK list of a closed list", `{"colours":["red","red"]}`, ``},
+		{"list of a closed list", `{"colours":["red","Red"]}`, `body.colours[1]: must be one of red, green`},
+		{"list of a closed list: null", `{"colours":[null]}`, `body.colours[0]: must be a string`},
 		{"OK map", `{"dims":{"a":"b","":"xyz"}}`, ``},
 		{"map value", `{"dims":{"a":1}}`, `body.dims.a: must be a string`},
 		{"map value too long", `{"dims":{"a":"wxyz"}}`, `body.dims.a: must have at most 3 characters, has 4`},

@@ -3,7 +3,6 @@ package schema
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // Ensure every position that is taken fits into the cursor that is taken, and filters cannot be confused.
@@ -21,22 +20,4 @@ func TestCursorBounds(t *testing.T) {
 			t.Errorf("taken by %q", other)
 		}
 	}
-}
-
-// FuzzCursor: no text makes decode panic; what it takes, it would have spelled the same way.
-func FuzzCursor(f *testing.F) {
-	scope := CursorScope{"list_items", []string{"stage=live"}}
-	for _, text := range []string{"", "a", scope.Encode("here"), scope.Encode("a\x00b"), scope.Encode("here") + "\n", scope.Encode("here") + "=", strings.Repeat("A", 2000)} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if position, ok := scope.decode(text); ok && (scope.Encode(position) != text || position == "" || len(position) > positionBytes || !utf8.ValidString(position)) {
-			t.Errorf("%q is %q", text, position)
-		}
-		if text != "" && utf8.ValidString(text) && len(text) <= positionBytes {
-			if position, ok := scope.decode(scope.Encode(text)); !ok || position != text {
-				t.Errorf("the position %q came back as %q", text, position)
-			}
-		}
-	})
 }

@@ -51,7 +51,7 @@ type Field struct {
 	Kind     Kind
 	Required bool
 	Default  string
-	Enum     []string
+	Enum     []string // closed list that a string, or each string of an array, is from
 	Min, Max *float64 // of the value, or of the length of a string
 	Items    int      // maximum number of elements; 0: not an array
 	Each     int      // maximum length of an element
@@ -179,8 +179,8 @@ func (f *Field) describe(s reflect.StructField) {
 func (f *Field) element(t reflect.Type, name string) {
 	switch t.Kind() {
 	case reflect.String:
-		if _, ok := reflect.Zero(t).Interface().(Enum); ok {
-			panic("schema: an array cannot hold a closed list: " + name)
+		if e, ok := reflect.Zero(t).Interface().(Enum); ok {
+			f.Enum = e.Values()
 		}
 	case reflect.Struct:
 		f.Fields = Fields(t)
@@ -199,7 +199,7 @@ func (f *Field) check(s reflect.StructField) {
 		panic("schema: an id is a string: " + s.Name)
 	case f.In != InBody && (f.Kind == Array || f.Kind == Map):
 		panic("schema: only a body has arrays and objects: " + s.Name)
-	case f.Enum != nil && f.Kind != String:
+	case f.Enum != nil && f.Kind != String && f.Kind != Array:
 		panic("schema: a closed list is of strings: " + s.Name)
 	case f.Min != nil && f.Max != nil && *f.Min > *f.Max:
 		panic("schema: min is above max: " + s.Name)

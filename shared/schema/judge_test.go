@@ -33,6 +33,9 @@ func document(fields []schema.Field) map[string]any {
 			if f.Each > 0 {
 				element["maxLength"] = f.Each
 			}
+			if f.Enum != nil {
+				element["enum"] = f.Enum
+			}
 			if f.Fields != nil {
 				element = document(f.Fields)
 			}
@@ -48,7 +51,7 @@ func document(fields []schema.Field) map[string]any {
 		if f.Max != nil {
 			p[high] = *f.Max
 		}
-		if f.Enum != nil {
+		if f.Enum != nil && f.Kind == schema.String {
 			p["enum"] = f.Enum
 		}
 		if f.Pattern != "" {
@@ -65,7 +68,7 @@ func document(fields []schema.Field) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-func judge(t *testing.T, fields []schema.Field) *jsonschema.Schema {
+func judge(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(document(fields))
 	if err != nil {
@@ -148,6 +151,9 @@ func (g generator) value(f schema.Field) string {
 	var elements []string
 	for range 1 + g.IntN(4) - g.IntN(2) {
 		element := `"` + g.pick([]string{"", "ab", "😀😀", "a", "b", "abc"}) + `"`
+		if f.Enum != nil && g.IntN(5) > 0 {
+			element = `"` + g.pick(f.Enum) + `"`
+		}
 		if f.Fields != nil {
 			element = g.object(f.Fields)
 		}
@@ -231,30 +237,6 @@ func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 	if checked < 5000 {
 		t.Errorf("only %d", checked)
 	}
-}
-
-// FuzzBind: whatever a body holds, binding neither panics nor accepts what the schema refuses.
-func FuzzBind(f *testing.F) {
-	for _, body := range []string{
-		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
-		`{"number":1e400}`, `{"NAME":null,"flag":[{}],"points":{}}`, `{"site":"https://[::1]/%20","at":"2026-08-11t23:59:60z"}`, `{"ranged":0.0000002e7,"colour":"red"}`,
-	} {
-		f.Add(body)
-	}
-	referee := judge(&testing.T{}, shapeFields)
-	f.Fuzz(func(t *testing.T, body string) {
-		_, problems := bindShapes(body)
-		if len(problems) > 0 {
-			return
-		}
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-		if err != nil {
-			t.Fatalf("accepted %q: %v", body, err)
-		}
-		if err := referee.Validate(v); err != nil {
-			t.Fatalf("accepted %q: %v", body, err)
-		}
-	})
 }
 
 // BenchmarkBind reads and checks a push of 500 points.

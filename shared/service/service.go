@@ -3,6 +3,7 @@
 package service
 
 import (
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/requestlog"
 	"growthworkspace/shared/table"
 )
 
@@ -23,10 +26,29 @@ type Operations func(t *table.Client) []api.Operation
 
 // New returns the HTTP handler of the operations.
 func New(t *table.Client, operations []api.Operation, log *slog.Logger) *api.API {
-	return api.New(operations, api.Config{
-		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, BaseURL: gateway.BaseURL,
-	})
+	c := Config(t, log)
+	c.BaseURL = gateway.BaseURL
+	return api.New(operations, c)
 }
+
+// Config returns what operations over a table are served with, over HTTP or as tools.
+func Config(t *table.Client, log *slog.Logger) api.Config {
+	return api.Config{
+		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, Memory: idempotency.NewStore(t), Metrics: metrics,
+	}
+}
+
+// metrics is what the log lines of this process carry: what METRICS says, which the stack sets, and nothing elsewhere.
+var metrics = func() requestlog.Metrics {
+	m, err := requestlog.ParseMetrics(os.Getenv("METRICS"))
+	if err != nil {
+		panic("service: METRICS: " + err.Error())
+	}
+	return m
+}()
+
+// warmConnections are what a read needs: the key's verification and the data are asked for side by side.
+const warmConnections = 2
 
 // Start serves the operations in a Lambda function; it never returns. Its settings are the environment variables that
 // the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for a table that is not DynamoDB's own.
@@ -41,5 +63,7 @@ func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
 		Credentials: aws.CredentialsProviderFunc(environment), Now: now, NewID: id.NewGenerator(now, rand.Reader),
 	})
-	gateway.Start(handler(t, slog.New(slog.NewJSONHandler(os.Stdout, nil))))
+	h := handler(t, slog.New(slog.NewJSONHandler(os.Stdout, nil)))
+	t.Warm(context.Background(), warmConnections)
+	gateway.Start(h)
 }

@@ -75,7 +75,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 		out, err := c.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems:           map[string][]types.WriteRequest{c.name: requests},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
+		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) }) // this loop asks again
 		switch {
 		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // of a whole batch; of a part it is no error
 			countFailed(ctx)
@@ -93,6 +93,9 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			}
 		}
 		pause := 25 * time.Millisecond << min(try, 6)
+		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+callLongest {
+			break // whoever waits is to be told before the time is up
+		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():

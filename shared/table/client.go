@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
@@ -18,29 +15,9 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/meter"
+	"growthworkspace/shared/roots"
 	"growthworkspace/shared/timestamp"
 )
-
-// Deadlines of a store call: the handler has 9 s, so three attempts of one second and their pauses fit (design.md §5).
-const (
-	attemptTimeout = time.Second
-	attemptsMax    = 3
-	backoffMax     = 200 * time.Millisecond
-)
-
-// backoff is how long to wait after the attempt-th attempt, from 1. The SDK's own has no jitter below a second.
-func backoff(attempt int, _ error) (time.Duration, error) {
-	longest := backoffMax >> max(0, attemptsMax-1-attempt)
-	return longest/2 + rand.N(longest/2), nil
-}
-
-// cutOff recognises an answer whose connection broke in its middle. To ask again is right for every call: see writeId.
-func cutOff(err error) aws.Ternary {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return aws.TrueTernary
-	}
-	return aws.UnknownTernary
-}
 
 // Options say where the table is. The client is built from these literal values: package config of the SDK costs a
 // Lambda function start-up time, and only the command line needs it.
@@ -49,7 +26,7 @@ type Options struct {
 	Region      string
 	Endpoint    string // empty: DynamoDB itself
 	Credentials aws.CredentialsProvider
-	Transport   http.RoundTripper // nil: a pooled transport
+	Transport   http.RoundTripper // nil: a pooled transport that trusts package roots
 	Timeout     time.Duration     // of one attempt; zero: one second
 	Now         func() time.Time
 	NewID       id.Generator
@@ -71,19 +48,15 @@ func New(o Options) *Client {
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 64 // merges ask several partitions at once; each would dial anew with the default of 2
+		t.DialTLSContext = roots.NewDialer(roots.Amazon(), nil).DialTLSContext
+		t.ForceAttemptHTTP2 = false // DynamoDB speaks HTTP/1.1
 		o.Transport = t
 	}
 	db := dynamodb.New(dynamodb.Options{
 		Region:      o.Region,
 		Credentials: o.Credentials,
 		HTTPClient:  &http.Client{Transport: o.Transport, Timeout: o.Timeout},
-		Retryer: retry.NewStandard(func(s *retry.StandardOptions) {
-			s.MaxAttempts = attemptsMax
-			s.Backoff = retry.BackoffDelayerFunc(backoff)
-			s.Retryables = append(s.Retryables, retry.RetryableErrorCode{Codes: map[string]struct{}{
-				(*types.TransactionConflictException)(nil).ErrorCode(): {},
-			}}, retry.IsErrorRetryableFunc(cutOff))
-		}),
+		Retryer:     newRetryer(),
 	}, func(d *dynamodb.Options) {
 		if o.Endpoint != "" {
 			d.BaseEndpoint = &o.Endpoint

@@ -78,7 +78,7 @@ func noteGen(company string) *rapid.Generator[note] {
 // queryGen draws each way to ask: base table, index, merge of partitions; either direction; filtered or not.
 func queryGen(company string) *rapid.Generator[table.Query] {
 	return rapid.Custom(func(t *rapid.T) table.Query {
-		q := table.Query{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.IntRange(1, 12).Draw(t, "limit")}
+		q := table.Query{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.IntRange(1, 40).Draw(t, "limit")}
 		switch rapid.IntRange(0, 2).Draw(t, "where") {
 		case 0:
 			q.Partitions, q.Prefix = []string{noteKey(company, "").PK}, "note#"
@@ -127,7 +127,7 @@ func TestListAgainstModel(t *testing.T) {
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
-		notes := fill(t, r, c, company, 40)
+		notes := fill(t, r, c, company, 80)
 		for range 4 {
 			q := queryGen(company).Draw(r, "query")
 			if diff := cmp.Diff(modelOf(q, notes).list(q, q.Filter != nil), ids(pages(t, c, q, func() {}))); diff != "" {
@@ -143,7 +143,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")
-		before := fill(t, r, c, company, 40)
+		before := fill(t, r, c, company, 80)
 		q := queryGen(company).Draw(r, "query")
 		stays, known := map[string]note{}, map[string]note{}
 		for id, n := range before {

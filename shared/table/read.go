@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -53,7 +52,7 @@ type Filter map[string]types.AttributeValue
 // record's id; so a position is the sort key of the last record, and it stays right while records come and go.
 type Query struct {
 	Index      Index
-	Partitions []string // several are read at once and merged, still one round trip
+	Partitions []string // several are read at once and merged, see merged
 	Prefix     string   // of the sort key, in the base table, where a partition holds several kinds of record
 	Descending bool
 	After      string // the position returned with the previous page; empty for the first
@@ -63,27 +62,13 @@ type Query struct {
 
 // List returns one page and the position to go on from, empty at the end: a page is short only there.
 func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
-	pages := make([][]Item, len(q.Partitions))
-	errs := make([]error, len(q.Partitions))
-	var wait sync.WaitGroup
-	for i, partition := range q.Partitions {
-		wait.Go(func() { pages[i], errs[i] = c.page(ctx, q, partition) })
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, "", err
-		}
-	}
-	items := slices.Concat(pages...)
-	if len(pages) > 1 {
-		sort.SliceStable(items, func(i, j int) bool {
-			return (q.sortKey(items[i]) < q.sortKey(items[j])) != q.Descending
-		})
+	items, err := c.merged(ctx, q, q.Limit+1) // one more tells whether the list goes on
+	if err != nil {
+		return nil, "", err
 	}
 	if len(items) > q.Limit {
 		items = items[:q.Limit]
-		next = strings.TrimPrefix(q.sortKey(items[q.Limit-1]), q.Prefix)
+		next = q.position(items[q.Limit-1])
 	}
 	records, err = decodeAll[T](items)
 	return records, next, err
@@ -97,10 +82,12 @@ func (q Query) sortKey(item Item) string {
 	return s.Value
 }
 
-// page reads one record more than the limit from one partition, to know whether the list goes on.
-func (c *Client) page(ctx context.Context, q Query, partition string) ([]Item, error) {
+// position is the place of a record as After takes it.
+func (q Query) position(item Item) string { return strings.TrimPrefix(q.sortKey(item), q.Prefix) }
+
+// page reads up to want records of one partition; fewer mean that it has no more.
+func (c *Client) page(ctx context.Context, q Query, partition string, want int) ([]Item, error) {
 	in := q.request(partition)
-	want := q.Limit + 1
 	var items []Item
 	for {
 		in.Limit = aws.Int32(int32(want - len(items)))

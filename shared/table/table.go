@@ -50,6 +50,10 @@ const (
 	updatedAtAttr = "updatedAt"
 )
 
+// TTL is the attribute that says from when a record is no more, in seconds of Unix time. DynamoDB deletes such records within
+// days, engines on a developer's machine never; who reads one treats it as absent.
+const TTL = "ttl"
+
 // Partition returns the partition of a collection: the company, the area and what narrows it further. It is the only
 // place that spells a partition key, so that each one begins with the company (`dynamodb:LeadingKeys`).
 func Partition(companyID, area string, narrower ...string) string {

@@ -102,6 +102,15 @@ func (c *Client) WriteNew(keys Keys, record any) Write {
 	}}
 }
 
+// WriteUnlessKept writes a record under a key that is free or holds what has expired: the engine deletes it when it finds
+// time to (see TTL). now is in seconds of Unix time.
+func (c *Client) WriteUnlessKept(keys Keys, record any, now int64) Write {
+	w := c.WriteNew(keys, record)
+	w.Put.ConditionExpression = aws.String("attribute_not_exists(pk) OR #ttl <= :now")
+	w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = map[string]string{"#ttl": TTL}, Item{":now": Number(now)}
+	return w
+}
+
 // WriteOver replaces a record whose field still has the given value.
 func (c *Client) WriteOver(keys Keys, record any, field string, value types.AttributeValue) Write {
 	return Write{Put: &types.Put{

@@ -75,11 +75,15 @@ func publish(ctx context.Context, s plan.Store) error {
 	if _, err := s.Publish(ctx, CompanyID, ref(id.Board, boardPublic), anything); err != nil {
 		return fmt.Errorf("publish the board: %w", err)
 	}
-	_, err := s.ModifyItem(ctx, CompanyID, ref(id.Item, 0), func(i *plan.Item) { i.Title = "Offline maps, with your notes on them" })
+	_, err := s.ModifyItem(ctx, CompanyID, ref(id.Item, 0), func(i *plan.Item) error {
+		i.Title = "Offline maps, with your notes on them"
+		return nil
+	})
 	if err == nil {
-		_, err = s.ModifyItem(ctx, CompanyID, ref(id.Item, 5), func(i *plan.Item) {
+		_, err = s.ModifyItem(ctx, CompanyID, ref(id.Item, 5), func(i *plan.Item) error {
 			status := plan.StatusPublished
 			i.Status = &status
+			return nil
 		})
 	}
 	if err != nil {

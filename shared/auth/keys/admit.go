@@ -55,28 +55,24 @@ const leap = 5 * time.Millisecond
 // second one when another caller came between.
 const attemptsMax = 16
 
-// Admit is api.Keys.
-func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, error) {
-	state, _, err := s.AdmitWithScopes(ctx, token, scope, class)
-	return state, err
-}
+// admissionID is the prefix of the marks of admissions.
+const admissionID = "a"
 
-// AdmitWithScopes is Admit that tells what the key may do, when it is admitted: who lists tools must know, and the write
-// that admits has read it. It is exact for any number of concurrent callers: the arithmetic is in the write and its
-// condition.
-func (s *Store) AdmitWithScopes(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (ratelimit.State, []auth.Scope, error) {
+// Admit is api.Keys. It is exact for any number of concurrent callers: the arithmetic is in the write and its condition.
+func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
 	slot := remembered{token.Hash, class}
 	known := s.recall(slot)
 	for attempt := range attemptsMax {
 		now := s.now()
 		latest, admits := known.quota.Latest(now)
 		if !admits || known.tat > latest {
-			return ratelimit.State{}, nil, &ratelimit.ExceededError{Class: class, State: known.quota.At(known.tat, now)}
+			return auth.Admission{}, &ratelimit.ExceededError{Class: class, State: known.quota.At(known.tat, now)}
 		}
-		out, err := s.table.UpdateItem(ctx, admission(token, scope, class, known, now, attempt))
+		mark := s.table.NewID(admissionID)
+		out, err := s.table.UpdateItem(ctx, admission(token, scope, class, known, now, attempt, mark))
 		var failed *types.ConditionalCheckFailedException
 		if err != nil && !errors.As(err, &failed) {
-			return ratelimit.State{}, nil, fmt.Errorf("admit: %w", err)
+			return auth.Admission{}, fmt.Errorf("admit: %w", err)
 		}
 		attributes := table.Item(nil)
 		if failed != nil {
@@ -86,18 +82,18 @@ func (s *Store) AdmitWithScopes(ctx context.Context, token auth.Token, scope aut
 		}
 		key, err := s.verified(token, attributes, now)
 		if err != nil {
-			return ratelimit.State{}, nil, err
+			return auth.Admission{}, err
 		}
 		known.quota, known.tat = key.bucket(class)
 		if scope != "" && !slices.Contains(key.Scopes, string(scope)) {
-			return known.quota.At(known.tat, now), nil, &auth.MissingScopeError{Scope: scope}
+			return auth.Admission{State: known.quota.At(known.tat, now)}, &auth.MissingScopeError{Scope: scope}
 		}
 		s.remember(slot, known)
-		if failed == nil {
-			return known.quota.At(known.tat, now), key.scopes(), nil
+		if failed == nil || key.Admission == mark { // the latter when the answer was lost, and the client asked again
+			return auth.Admission{State: known.quota.At(known.tat, now), Scopes: key.scopes(), APIVersion: value(key.APIVersion)}, nil
 		}
 	}
-	return ratelimit.State{}, nil, errors.New("admit: the bucket moved at every attempt")
+	return auth.Admission{}, errors.New("admit: the bucket moved at every attempt")
 }
 
 func (k storedKey) scopes() []auth.Scope {
@@ -114,17 +110,20 @@ func (k storedKey) scopes() []auth.Scope {
 // A bucket that refills about as fast as it is used goes back and forth between the two while the calls are on their way.
 // After four wrong guesses the arrival time therefore begins a little in the future, which holds for both, and costs the
 // caller that little: more with each guess, and never more than the bucket has.
-func admission(token auth.Token, scope auth.Scope, class ratelimit.Class, known bucket, now time.Time, attempt int) *dynamodb.UpdateItemInput {
+//
+// The mark makes a repetition fail whose first answer was lost, so that a request takes one token whatever becomes of
+// answers; Admit recognises it.
+func admission(token auth.Token, scope auth.Scope, class ratelimit.Class, known bucket, now time.Time, attempt int, mark string) *dynamodb.UpdateItemInput {
 	interval := int64(known.quota.Interval())
 	latest, _ := known.quota.Latest(now)
 	begin := now.UnixNano()
 	if attempt >= 4 {
 		begin = min(latest, max(begin, known.tat)+max(interval, int64(leap))<<(attempt-4))
 	}
-	names := map[string]string{"#hash": "hash", "#revoked": "revokedAt", "#expires": "expiresAt", "#suspended": "suspendedAt", "#tat": tatAttribute(class), "#quota": quotaAttribute(class), "#used": "lastUsedAt"}
-	values := table.Item{":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(begin)}
+	names := map[string]string{"#hash": "hash", "#revoked": "revokedAt", "#expires": "expiresAt", "#suspended": "suspendedAt", "#tat": tatAttribute(class), "#quota": quotaAttribute(class), "#used": "lastUsedAt", "#mark": "admission"}
+	values := table.Item{":mark": table.String(mark), ":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(begin)}
 
-	set, condition := "", "#hash = :hash AND attribute_not_exists(#revoked) AND (attribute_not_exists(#expires) OR #expires > :at) AND attribute_not_exists(#suspended)"
+	set, condition := "", "#hash = :hash AND attribute_not_exists(#revoked) AND (attribute_not_exists(#expires) OR #expires > :at) AND attribute_not_exists(#suspended) AND (attribute_not_exists(#mark) OR #mark <> :mark)"
 	if scope != "" {
 		names["#scopes"], values[":scope"] = "scopes", table.String(string(scope))
 		condition += " AND contains(#scopes, :scope)"
@@ -138,11 +137,11 @@ func admission(token auth.Token, scope auth.Scope, class ratelimit.Class, known 
 	}
 	if known.tat <= begin {
 		values[":next"] = table.Number(begin + interval)
-		set = "SET #tat = :next, #used = :at"
+		set = "SET #tat = :next, #used = :at, #mark = :mark"
 		condition += " AND (attribute_not_exists(#tat) OR #tat <= :now)"
 	} else {
 		values[":interval"], values[":latest"] = table.Number(interval), table.Number(latest)
-		set = "SET #tat = #tat + :interval, #used = :at"
+		set = "SET #tat = #tat + :interval, #used = :at, #mark = :mark"
 		condition += " AND #tat > :now AND #tat <= :latest"
 	}
 	return &dynamodb.UpdateItemInput{

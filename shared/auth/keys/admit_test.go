@@ -59,7 +59,8 @@ func TestAdmitRefuses(t *testing.T) {
 
 func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (ratelimit.State, error) {
 	t.Helper()
-	return f.Keys.Admit(t.Context(), parse(t, secret), scope, ratelimit.Read)
+	admission, err := f.Keys.Admit(t.Context(), parse(t, secret), scope, ratelimit.Read)
+	return admission.State, err
 }
 
 // Ensure a wrong secret with the right ids learns nothing: not from what was remembered of the right one, and neither

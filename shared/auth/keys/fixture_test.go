@@ -81,7 +81,8 @@ func parse(t *testing.T, secret string) auth.Token {
 func (f *fixture) another() *keys.Store { return keys.NewStore(f.Table, f.Clock.Now) }
 
 func (f *fixture) admit(s *keys.Store, class ratelimit.Class) (ratelimit.State, error) {
-	return s.Admit(context.Background(), f.token, auth.PlanRead, class)
+	admission, err := s.Admit(context.Background(), f.token, auth.PlanRead, class)
+	return admission.State, err
 }
 
 // refused returns the state that a refusal for the quota tells, and fails on any other outcome.

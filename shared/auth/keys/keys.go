@@ -19,11 +19,18 @@ type Key struct {
 	Prefix     *string  `json:"prefix" doc:"the start of the key, to tell keys apart; it opens nothing"`
 	Scopes     []string `json:"scopes" doc:"what the key may do"`
 	APIVersion *string  `json:"apiVersion" doc:"the version served when a request names none"`
-	CreatedAt  *string  `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"`
-	ExpiresAt  *string  `json:"expiresAt" doc:"the key is refused from then on; null: never"`
-	RevokedAt  *string  `json:"revokedAt"`
+	CreatedAt  *string  `json:"createdAt" format:"date-time"`
+	LastUsedAt *string  `json:"lastUsedAt" format:"date-time" doc:"when a request last came with the key"`
+	ExpiresAt  *string  `json:"expiresAt" format:"date-time" doc:"the key is refused from then on; null: never"`
+	RevokedAt  *string  `json:"revokedAt" format:"date-time" doc:"when the key was revoked; null: it was not"`
 	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that a rotation issued"`
+}
+
+// IssuedKey is a new key: its record, and the key itself, which is nowhere else and never again.
+type IssuedKey struct {
+	Key
+
+	Secret string `json:"secret" doc:"the key; shown this once"`
 }
 
 // storedKey is the record as the table holds it.
@@ -33,6 +40,7 @@ type storedKey struct {
 	Rev         int64    `store:"rev"`  // moves with what a key may do, not with its use
 	Hash        string   `store:"hash"` // SHA-256 of the whole key, in hex
 	SuspendedAt *string  `store:"suspendedAt"`
+	Admission   string   `store:"admission"` // the mark of the last one
 	ReadTat     int64    `store:"tatRead"`
 	WriteTat    int64    `store:"tatWrite"`
 	PublishTat  int64    `store:"tatPublish"`

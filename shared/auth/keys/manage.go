@@ -3,7 +3,6 @@ package keys
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,19 +25,30 @@ type Grant struct {
 	Scopes     []auth.Scope
 	APIVersion string
 	ExpiresAt  time.Time // zero: never
+	By         string    // the id of the key that grants it; empty: the operator, who may grant everything
 }
 
 // Issue makes a key and returns its record and the key itself, which is nowhere else and never again.
 // Random is where its secret bits come from, crypto/rand except in tests.
+//
+// fault.Unauthorised, with the scopes, when the key that grants lacks some of those it grants; auth.ErrUnauthorised when
+// it has been revoked, in whatever moment before the new key is there.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
-	key, secret, err := s.newKey(companyID, g, random)
+	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+		grantor, err := s.grantor(ctx, companyID, g.By)
+		if err != nil {
+			return fresh, "", nil, err
+		}
+		if err := grantor.holds(g.Scopes); err != nil {
+			return fresh, "", nil, err
+		}
+		fresh, secret, err = s.newKey(companyID, g, random)
+		return fresh, secret, grantor.unrevoked(s.table), err
+	})
 	if err != nil {
-		return Key{}, "", err
-	}
-	if err := s.add(ctx, key); err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
 	}
-	return key.Key, secret, nil
+	return issued.Key, issued.Secret, nil
 }
 
 func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, string, error) {
@@ -100,37 +110,62 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 	})
 }
 
-// Rotate issues a key with the same name and scopes and lets the old one live on for overlap; both work until then.
+// Get returns one key. fault.ErrNotFound when the company has no such key.
+func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
+	stored, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+	return stored.Key, err
+}
+
+// Rotate is RotateBy for the operator.
+func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
+	return s.RotateBy(ctx, companyID, "", keyID, overlap, random)
+}
+
+// RotateBy issues a key with the same name and scopes and lets the old one live on for overlap; both work until then.
+// by is the key that asks for it, which is judged as in Issue: who rotates a key gets one that may do what the old one may.
 // fault.ErrNotFound for a key that does not exist, is revoked or has expired; fault.Conflict for one that has been
 // rotated before. Of two rotations at the same time one wins; what the other reads then is judged again.
-func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
-	for range attemptsMax {
-		old, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
+	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+		var old storedKey
+		var rotator grantor
+		err = table.Both(
+			func() (err error) {
+				old, err = table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+				return err
+			},
+			func() (err error) { rotator, err = s.grantor(ctx, companyID, by); return err },
+		)
 		if err != nil {
-			return Key{}, "", err
+			return fresh, "", nil, err
 		}
-		fresh, secret, err := s.replacement(old, random)
-		if err != nil {
-			return Key{}, "", err
+		if fresh, secret, err = s.replacement(old, random); err != nil {
+			return fresh, "", nil, err
 		}
-		ends := timestamp.Format(s.now().Add(overlap))
-		if old.ExpiresAt != nil {
-			ends = min(ends, *old.ExpiresAt)
+		if err := rotator.holds(old.scopes()); err != nil {
+			return fresh, "", nil, err
 		}
-		err = s.add(ctx, fresh, s.table.WriteUpdate(keyKey(companyID, keyID),
-			"SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
-				":by": table.String(fresh.ID), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
-			}))
-		var canceled *table.CanceledError
-		if errors.As(err, &canceled) {
-			continue // the old key was changed in between
+		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
+		if by != keyID { // otherwise the condition of that write says it
+			others = append(others, rotator.unrevoked(s.table)...)
 		}
-		if err != nil {
-			return Key{}, "", fmt.Errorf("rotate a key: %w", err)
-		}
-		return fresh.Key, secret, nil
+		return fresh, secret, others, nil
+	})
+	if err != nil {
+		return Key{}, "", fmt.Errorf("rotate a key: %w", err)
 	}
-	return Key{}, "", fmt.Errorf("rotate a key: %w", table.ErrContended)
+	return issued.Key, issued.Secret, nil
+}
+
+// supersede ends a key after overlap, never later than it would have ended, if it is still as it was read.
+func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
+	ends := timestamp.Format(s.now().Add(overlap))
+	if old.ExpiresAt != nil {
+		ends = min(ends, *old.ExpiresAt)
+	}
+	return s.table.WriteUpdate(keyKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
+		":by": table.String(by), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
+	})
 }
 
 // replacement is the key that is to follow old, if old may still be rotated.
@@ -141,10 +176,7 @@ func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string,
 	case old.ReplacedBy != nil:
 		return storedKey{}, "", fault.New(fault.Conflict, "the key has been rotated: %s replaces it", *old.ReplacedBy)
 	}
-	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion)}
-	for _, scope := range old.Scopes {
-		grant.Scopes = append(grant.Scopes, auth.Scope(scope))
-	}
+	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion), Scopes: old.scopes()}
 	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
 	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = old.ReadQuota, old.WriteQuota, old.PubQuota, old.PushQuota
 	return fresh, secret, err

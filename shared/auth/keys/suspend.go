@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -71,27 +72,33 @@ func (s *Store) each(ctx context.Context, companyID string, change func(*storedK
 	return len(keys), nil
 }
 
-// add writes a new key, beside other writes, as suspended as the company is in that very moment.
-func (s *Store) add(ctx context.Context, key storedKey, others ...table.Write) error {
-	mark := suspensionKey(key.CompanyID)
+// add writes the key that prepare makes, beside other writes, as suspended as the company is in that very moment. prepare
+// reads beside it; when a condition fails, because something was changed in between, both begin again.
+func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
+	mark := suspensionKey(companyID)
 	for range attemptsMax {
-		at, err := s.SuspendedAt(ctx, key.CompanyID)
+		var at *string
+		var fresh storedKey
+		var secret string
+		var others []table.Write
+		err := table.Both(
+			func() (err error) { at, err = s.SuspendedAt(ctx, companyID); return err },
+			func() (err error) { fresh, secret, others, err = prepare(); return err },
+		)
 		if err != nil {
-			return err
+			return IssuedKey{}, err
 		}
-		key.SuspendedAt = at
+		fresh.SuspendedAt = at
 		guard := s.table.CheckAbsent(mark)
 		if at != nil {
 			guard = s.table.CheckExists(mark)
 		}
-		err = s.table.Transact(ctx, append([]table.Write{guard, s.table.WriteNew(keysOf(key), key)}, others...)...)
+		issued := IssuedKey{fresh.Key, secret}
+		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteNew(keysOf(fresh), fresh)}, others...)...)
 		var canceled *table.CanceledError
-		if errors.As(err, &canceled) {
-			if _, moved := canceled.Failed(0); moved {
-				continue // the company was suspended or resumed in between
-			}
+		if !errors.As(err, &canceled) {
+			return issued, err
 		}
-		return err
 	}
-	return table.ErrContended
+	return IssuedKey{}, table.ErrContended
 }

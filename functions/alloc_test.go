@@ -1,0 +1,61 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+)
+
+// hotPaths are requests that a company sends all day, over a table that costs nothing: it answers from memory.
+func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
+	t.Helper()
+	s := start(t, &apitest.Replay{})
+	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
+	for n := range 365 {
+		load(t, s, "metric-point", line(t, map[string]any{
+			"metricKey": "growth.visits", "grain": "day", "ts": day.AddDate(0, 0, n), "value": 1000.5 + float64(n*n), "source": "import", "ingestedAt": day.AddDate(0, 0, n+1),
+		}))
+	}
+	for n := range 210 {
+		load(t, s, "feedback", line(t, map[string]any{
+			"id": fmt.Sprintf("fbk_%026d", n), "source": "app_store", "kind": "review", "externalId": fmt.Sprint("app_store-", n), "authorName": "trailrunner_42",
+			"title": "Who can see my locations?", "body": strings.Repeat("A sentence of some forty characters here", 10), "rating": 2, "appVersion": "4.1.0", "territory": "PT", "locale": "pt-PT",
+			"postedAt": day.AddDate(0, 0, n), "fetchedAt": day.AddDate(0, 0, n), "flags": []string{"legal", "safety"}, "priority": n % 5, "sentiment": "negative",
+			"replyBody": strings.Repeat("An answer to it of forty characters, too", 4), "replyStatus": "needs_review", "createdAt": day, "updatedAt": day,
+		}))
+	}
+	key, company := s.Key(t), "/v1/companies/"+s.CompanyID
+	requests := map[string]*http.Request{}
+	for name, path := range map[string]string{
+		"an item": "/plan/items/itm_1", "a board's items": "/plan/boards/brd_1/items", "365 points": "/metrics/points?metricKey=growth.visits", "200 feedback": "/feedback?limit=200",
+	} {
+		r := httptest.NewRequest(http.MethodGet, company+path, nil)
+		r.Header.Set("Authorization", "Bearer "+key)
+		requests[name] = r
+		if w := serve(s, r); w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	return s, requests
+}
+
+func line(t *testing.T, record map[string]any) json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.Handler.ServeHTTP(w, r)
+	return w
+}

@@ -1,0 +1,217 @@
+package broadcast_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+)
+
+const (
+	stranger  = "clm_of1another" // a claim that no post here has
+	whyFailed = "the account is locked"
+)
+
+func isConflict(err error) bool { return codeOf(err) == fault.Conflict }
+
+func codeOf(err error) fault.Code {
+	var refused *fault.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}
+
+// must returns what a move gave, which must not fail.
+func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
+	t.Helper()
+	return func(d broadcast.Dispatch, err error) broadcast.Dispatch {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+}
+
+// Ensure every move of the dispatcher is allowed or refused as decisions.md §3 says, from every state, with the claim
+// that holds the post, with another and with none, and that a refused move changes nothing.
+func TestDispatchMoves(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := broadcast.NewStore(s.Table)
+	const id, no = "pst_1", "conflict"
+	load1 := func(status any, scheduledFor any) {
+		load(t, s, "post", record{"id": id, "platform": "x", "body": "B", "status": status, "scheduledFor": scheduledFor})
+	}
+	claim := func() string { return *must(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID }
+	publish := func(claimID string) string {
+		must(t)(store.ReportPublished(t.Context(), s.CompanyID, id, claimID, broadcast.Outcome{}))
+		return claimID
+	}
+	fail := func(claimID string) string {
+		must(t)(store.ReportFailed(t.Context(), s.CompanyID, id, claimID, whyFailed))
+		return claimID
+	}
+	retry := func(claimID string) string {
+		must(t)(store.RetryPost(t.Context(), s.CompanyID, id, claimID))
+		return claimID
+	}
+	for _, tc := range []struct {
+		name string
+		make func() (claimID string) // makes the state, and says which claim the moves are tried with
+		// What claim, published, failed and retry lead to.
+		claim, published, failed, retry string
+	}{
+		{"no status", func() string { load1(nil, earlier); return "" }, no, no, no, no},
+		{"draft", func() string { load1("draft", earlier); return "" }, no, no, no, no},
+		{"scheduled, due", func() string { load1("scheduled", earlier); return stranger }, "publishing", no, no, no},
+		{"scheduled, due now", func() string { load1("scheduled", s.Table.Now()); return stranger }, "publishing", no, no, no},
+		{"scheduled, due later", func() string { load1("scheduled", later); return "" }, no, no, no, no},
+		{"scheduled, no time", func() string { load1("scheduled", nil); return "" }, no, no, no, no},
+		{"publishing", func() string { load1("scheduled", earlier); return claim() }, no, "published", "failed", "scheduled"},
+		{"publishing, another's", func() string { load1("scheduled", earlier); claim(); return stranger }, no, no, no, no},
+		{"publishing, no claim named", func() string { load1("scheduled", earlier); claim(); return "" }, no, no, no, no},
+		{"publishing, imported", func() string { load1("publishing", earlier); return "" }, no, "published", "failed", "scheduled"},
+		{"published, imported", func() string { load1("published", earlier); return "" }, no, no, no, no},
+		{"failed, imported", func() string { load1("failed", earlier); return "" }, "publishing", no, no, no},
+		{"publishing, imported, claim named", func() string { load1("publishing", earlier); return stranger }, no, no, no, no},
+		{"publishing, no time", func() string { load1("failed", nil); return claim() }, no, "published", "failed", no},
+		{"published", func() string { load1("scheduled", earlier); return publish(claim()) }, no, "published", no, no},
+		{"published, another's", func() string { load1("scheduled", earlier); publish(claim()); return stranger }, no, no, no, no},
+		{"failed", func() string { load1("scheduled", earlier); return fail(claim()) }, "publishing", no, "failed", no},
+		{"failed, another's", func() string { load1("scheduled", earlier); fail(claim()); return stranger }, "publishing", no, no, no},
+		{"failed, put off", func() string { load1("failed", later); return stranger }, no, no, no, no},
+		{"scheduled again", func() string { load1("scheduled", earlier); return retry(claim()) }, "publishing", no, no, "scheduled"},
+		{"claimed again by another", func() string { load1("scheduled", earlier); first := retry(claim()); claim(); return first }, no, no, no, no},
+	} {
+		for move, want := range map[string]string{"claim": tc.claim, "published": tc.published, "failed": tc.failed, "retry": tc.retry} {
+			t.Run(tc.name+" "+move, func(t *testing.T) {
+				claimID := tc.make()
+				before, err := store.GetPost(t.Context(), s.CompanyID, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Clock.Advance(time.Second)
+				var got broadcast.Dispatch
+				switch move {
+				case "claim":
+					got, err = store.ClaimPost(t.Context(), s.CompanyID, id)
+				case "published":
+					got, err = store.ReportPublished(t.Context(), s.CompanyID, id, claimID, broadcast.Outcome{})
+				case "failed":
+					got, err = store.ReportFailed(t.Context(), s.CompanyID, id, claimID, whyFailed)
+				case "retry":
+					got, err = store.RetryPost(t.Context(), s.CompanyID, id, claimID)
+				}
+				after, readErr := store.GetPost(t.Context(), s.CompanyID, id)
+				if readErr != nil {
+					t.Fatal(readErr)
+				}
+				untouched := fmt.Sprint(deref(before.UpdatedAt), part(before.Status)) == fmt.Sprint(deref(after.UpdatedAt), part(after.Status))
+				if want == no {
+					if !isConflict(err) || !untouched {
+						t.Errorf("%v; %s became %s", err, part(before.Status), part(after.Status))
+					}
+					return
+				}
+				if err != nil || part(got.Status) != want || part(after.Status) != want {
+					t.Errorf("%v; %s became %s, answered %s", err, part(before.Status), part(after.Status), part(got.Status))
+				}
+				if repeated := part(before.Status) == want; repeated != untouched {
+					t.Errorf("a repeated report: %t; nothing was written: %t", repeated, untouched)
+				}
+				if hasReason := got.FailureReason != nil; hasReason != (want == "failed") {
+					t.Errorf("%s with the reason %v", want, got.FailureReason)
+				}
+			})
+		}
+	}
+}
+
+func part(status *broadcast.PostStatus) string { return deref((*string)(status)) }
+
+func deref(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}
+
+// Ensure what is due is listed, the earliest first, over all platforms, and nothing else is.
+func TestDuePosts(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := broadcast.NewStore(s.Table)
+	at := func(d time.Duration) string { return apitest.Epoch.Add(d).Format("2006-01-02T15:04:05.000Z") }
+	load(t, s, "post",
+		record{"id": "pst_now", "platform": "x", "status": "scheduled", "scheduledFor": at(0)},
+		record{"id": "pst_old", "platform": "push", "status": "scheduled", "scheduledFor": at(-48 * time.Hour)},
+		record{"id": "pst_odd", "platform": nil, "status": "scheduled", "scheduledFor": at(-time.Hour)},
+		record{"id": "pst_mid", "platform": "x", "status": "scheduled", "scheduledFor": at(-24 * time.Hour), "createdAt": at(-time.Minute)},
+		record{"id": "pst_soon", "platform": "x", "status": "scheduled", "scheduledFor": at(time.Millisecond)},
+		record{"id": "pst_made", "platform": "reddit", "status": "scheduled", "createdAt": at(-36 * time.Hour)},
+		record{"id": "pst_never", "platform": "x", "status": "scheduled"},
+		record{"id": "pst_draft", "platform": "x", "status": "draft", "scheduledFor": at(-time.Hour)},
+		record{"id": "pst_gone", "platform": "x", "status": "published", "scheduledFor": at(-time.Hour)},
+		record{"id": "pst_bad", "platform": "x", "status": "failed", "scheduledFor": at(-time.Hour)},
+	)
+	want := []string{"pst_old", "pst_mid", "pst_odd", "pst_now"}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var got []string
+		for after, pages := "", 1; ; pages++ {
+			page, next, err := store.DuePosts(t.Context(), s.CompanyID, after, limit)
+			if err != nil || len(page) > limit || next != "" && len(page) < limit {
+				t.Fatalf("limit %d: %d posts, next %q, %v", limit, len(page), next, err)
+			}
+			for _, p := range page {
+				got = append(got, p.ID)
+			}
+			if after = next; next == "" {
+				if pages != (len(want)+limit-1)/limit {
+					t.Errorf("limit %d: %d pages", limit, pages)
+				}
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v", limit, got)
+		}
+	}
+	s.Clock.Advance(time.Millisecond)
+	if page, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(page) != 5 || page[4].ID != "pst_soon" {
+		t.Error(page, err)
+	}
+	other := start(t)
+	if page, next, err := broadcast.NewStore(other.Table).DuePosts(t.Context(), other.CompanyID, "", 10); err != nil || page == nil || len(page) != 0 || next != "" {
+		t.Error(page, next, err)
+	}
+}
+
+// Ensure an id that no post has, and one of another company's, are not found, by every move.
+func TestDispatchNoSuchPost(t *testing.T) {
+	t.Parallel()
+	s, other := start(t), start(t)
+	load(t, other, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+	load(t, s, "content-idea", record{"id": "ida_1"})
+	store := broadcast.NewStore(s.Table)
+	for _, id := range []string{"pst_1", "pst_none", "ida_1", "", "pst_1#x", "idea#ida_1"} {
+		_, claimed := store.ClaimPost(t.Context(), s.CompanyID, id)
+		_, published := store.ReportPublished(t.Context(), s.CompanyID, id, "", broadcast.Outcome{})
+		_, failed := store.ReportFailed(t.Context(), s.CompanyID, id, "", "r")
+		_, retried := store.RetryPost(t.Context(), s.CompanyID, id, "")
+		for _, err := range []error{claimed, published, failed, retried} {
+			if !errors.Is(err, fault.ErrNotFound) {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	}
+	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
+		t.Error(due, err)
+	}
+}

@@ -1,0 +1,78 @@
+package broadcast_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+)
+
+// loser lets updates of records through and loses the answers of the next few.
+type loser struct{ left, lost atomic.Int64 }
+
+func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
+	update := strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem")
+	out, err := apitest.Transport.RoundTrip(r)
+	if err != nil || !update || l.left.Add(-1) < 0 {
+		return out, err
+	}
+	l.lost.Add(1)
+	_, err = io.Copy(io.Discard, out.Body)
+	return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+}
+
+// Ensure a move whose answer is lost was made once, is recognised, and gives its claim to who made it.
+func TestMovesSurviveLostAnswers(t *testing.T) {
+	t.Parallel()
+	losing := &loser{}
+	s := apitest.NewOver(t, broadcast.Operations, losing)
+	store := broadcast.NewStore(s.Table)
+	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+	claim := func() string {
+		losing.left.Store(1)
+		return *must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
+	}
+	first := claim()
+	losing.left.Store(1)
+	must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", first))
+	second := claim()
+	losing.left.Store(1)
+	must(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", second, whyFailed))
+	third := claim()
+	losing.left.Store(1)
+	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
+	if first == second || second == third || losing.lost.Load() != 6 {
+		t.Errorf("claims %s, %s, %s; %d answers were lost", first, second, third, losing.lost.Load())
+	}
+	if p, err := store.GetPost(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublished {
+		t.Error(p, err)
+	}
+}
+
+// Ensure a claim that nobody heard of keeps everyone from sending, and is found by the operator, who ends it.
+func TestClaimThatNobodyHeardOf(t *testing.T) {
+	t.Parallel()
+	losing := &loser{}
+	s := apitest.NewOver(t, broadcast.Operations, losing)
+	store := broadcast.NewStore(s.Table)
+	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+	losing.left.Store(100)
+	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil || isConflict(err) {
+		t.Fatal(err)
+	}
+	losing.left.Store(0)
+	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
+		t.Error(err)
+	}
+	stuck, err := store.StuckPosts(t.Context(), s.CompanyID, s.Table.Now())
+	if err != nil || len(stuck) != 1 || stuck[0].ClaimID == nil {
+		t.Fatal(stuck, err)
+	}
+	must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
+	must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
+}

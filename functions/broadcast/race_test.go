@@ -1,0 +1,125 @@
+package broadcast_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+)
+
+// Ensure of many dispatchers that claim the same post exactly one gets it, round after round, and that only its report
+// counts (two dispatchers never send one post twice).
+func TestClaimRace(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := broadcast.NewStore(s.Table)
+	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
+	for round := range 5 {
+		claims := make([]string, 24)
+		var wait sync.WaitGroup
+		for n := range claims {
+			wait.Go(func() {
+				d, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1")
+				switch {
+				case err == nil:
+					claims[n] = *d.ClaimID
+				case !isConflict(err):
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		won := slices.DeleteFunc(claims, func(claimID string) bool { return claimID == "" })
+		if len(won) != 1 {
+			t.Fatalf("round %d: %d dispatchers have the post", round, len(won))
+		}
+		must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
+	}
+}
+
+// Ensure dispatchers that list, claim and report side by side send every post exactly once.
+func TestDispatchersSideBySide(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := broadcast.NewStore(s.Table)
+	const posts = 40
+	var records []record
+	for n := range posts {
+		records = append(records, record{"id": fmt.Sprintf("pst_%02d", n), "platform": []string{"x", "push"}[n%2], "status": "scheduled", "scheduledFor": earlier})
+	}
+	load(t, s, "post", records...)
+	var mu sync.Mutex
+	sent := map[string]int{}
+	dispatch := func() bool {
+		due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range due {
+			d, err := store.ClaimPost(t.Context(), s.CompanyID, p.ID)
+			if isConflict(err) {
+				continue
+			}
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			mu.Lock()
+			sent[d.ID]++
+			mu.Unlock()
+			must(t)(store.ReportPublished(t.Context(), s.CompanyID, d.ID, *d.ClaimID, broadcast.Outcome{}))
+		}
+		return len(due) > 0
+	}
+	var wait sync.WaitGroup
+	for range 6 {
+		wait.Go(func() {
+			for dispatch() {
+			}
+		})
+	}
+	wait.Wait()
+	for id, n := range sent {
+		if n != 1 {
+			t.Errorf("%s was sent %d times", id, n)
+		}
+	}
+	if len(sent) != posts {
+		t.Errorf("%d of %d posts were sent", len(sent), posts)
+	}
+}
+
+// Ensure a claim is of the post as it is when it is claimed: an edit that puts it off, takes it back or deletes it between
+// the claim's look and its write wins.
+func TestEditWinsOverClaim(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		op   string
+		args record
+		want fault.Code
+		body string
+	}{
+		{"update_broadcast_post", record{"scheduledFor": later}, fault.Conflict, ""},
+		{"update_broadcast_post", record{"status": "draft"}, fault.Conflict, ""},
+		{"delete_broadcast_post", record{}, fault.NotFound, ""},
+		{"update_broadcast_post", record{"body": "Reworded"}, "", "Reworded"},
+	} {
+		between := &interloper{action: "UpdateItem", postID: "pst_1"}
+		s := apitest.NewOver(t, broadcast.Operations, between)
+		key := s.Key(t)
+		load(t, s, "post", record{"id": "pst_1", "platform": "x", "body": "B", "status": "scheduled", "scheduledFor": earlier})
+		edited := false
+		between.run = func() {
+			tc.args["postId"] = "pst_1"
+			edited = s.Call(t, key, tc.op, tc.args).Status == 200
+		}
+		got, err := broadcast.NewStore(s.Table).ClaimPost(t.Context(), s.CompanyID, "pst_1")
+		if !edited || codeOf(err) != tc.want || err == nil && deref(got.Body) != tc.body {
+			t.Errorf("%s %v: edited %t, %v, body %s", tc.op, tc.args, edited, err, deref(got.Body))
+		}
+	}
+}

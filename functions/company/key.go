@@ -1,0 +1,96 @@
+package company
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+type listKeysInput struct {
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
+	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
+}
+
+func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInput) (api.List[keys.Key], error) {
+	all, err := s.keys.List(ctx, caller.CompanyID)
+	if err != nil {
+		return api.List[keys.Key]{}, err
+	}
+	for i := range all {
+		all[i] = s.inUse(all[i], caller)
+	}
+	return api.NewList(table.Page(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
+}
+
+// inUse notes the present use of the caller's own key. Its record is read beside the write that notes it, so what was read
+// may be from before.
+func (s service) inUse(k keys.Key, caller api.Caller) keys.Key {
+	if k.ID == caller.KeyID {
+		k.LastUsedAt = new(s.store.now())
+	}
+	return k
+}
+
+type getCurrentKeyInput struct{}
+
+func (s service) getCurrentKey(ctx context.Context, caller api.Caller, _ getCurrentKeyInput) (keys.Key, error) {
+	key, err := s.keys.Get(ctx, caller.CompanyID, caller.KeyID)
+	return s.inUse(key, caller), err
+}
+
+type createKeyInput struct {
+	api.Idempotent
+
+	Name      string       `json:"name" min:"1" max:"200" doc:"what the key is for"`
+	Scopes    []auth.Scope `json:"scopes" min:"1" items:"50" required:"true" doc:"what the key may do; none that the key in use lacks"`
+	ExpiresAt *string      `json:"expiresAt" format:"date-time" doc:"when the key ends; never without it"`
+}
+
+func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyInput) (keys.IssuedKey, error) {
+	grant := keys.Grant{Name: in.Name, APIVersion: api.CurrentVersion, By: caller.KeyID}
+	for _, scope := range in.Scopes {
+		if !slices.Contains(grant.Scopes, scope) {
+			grant.Scopes = append(grant.Scopes, scope)
+		}
+	}
+	if in.ExpiresAt != nil {
+		// Compared as they are stored, with milliseconds: what is cut off must not end a key at its beginning.
+		if timestamp.Normalise(*in.ExpiresAt) <= s.store.now() {
+			return keys.IssuedKey{}, fault.Invalid("body.expiresAt", "must be in the future")
+		}
+		grant.ExpiresAt, _ = timestamp.Parse(*in.ExpiresAt)
+	}
+	key, secret, err := s.keys.Issue(ctx, caller.CompanyID, grant, s.random)
+	return keys.IssuedKey{Key: key, Secret: secret}, err
+}
+
+type rotateKeyInput struct {
+	api.Idempotent
+
+	KeyID          string `path:"keyId"`
+	OverlapSeconds int64  `json:"overlapSeconds" default:"86400" min:"0" max:"2592000" doc:"how long the old key works on, at most until it would have ended"`
+}
+
+func (s service) rotateKey(ctx context.Context, caller api.Caller, in rotateKeyInput) (keys.IssuedKey, error) {
+	overlap := time.Duration(in.OverlapSeconds) * time.Second
+	key, secret, err := s.keys.RotateBy(ctx, caller.CompanyID, caller.KeyID, in.KeyID, overlap, s.random)
+	return keys.IssuedKey{Key: key, Secret: secret}, err
+}
+
+type revokeKeyInput struct {
+	KeyID string `path:"keyId"`
+}
+
+func (s service) revokeKey(ctx context.Context, caller api.Caller, in revokeKeyInput) (api.Deleted, error) {
+	if _, err := s.keys.Revoke(ctx, caller.CompanyID, in.KeyID); err != nil {
+		return api.Deleted{}, err
+	}
+	return api.Deleted{ID: in.KeyID, Deleted: true}, nil
+}

@@ -1,0 +1,350 @@
+package company_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/service"
+)
+
+const keysPath = "/v1/companies/{companyId}/keys"
+
+// made is what a create or a rotation answers.
+type made struct{ ID, Secret string }
+
+func create(t *testing.T, s *apitest.Service, key, body string) made {
+	t.Helper()
+	return issued(t, s.Send(t, key, "POST", keysPath, body))
+}
+
+func rotate(t *testing.T, s *apitest.Service, key, keyID, body string) made {
+	t.Helper()
+	return issued(t, s.Send(t, key, "POST", keysPath+"/"+keyID+"/rotate", body))
+}
+
+func issued(t *testing.T, r apitest.Response) (out made) {
+	t.Helper()
+	if r.Decode(t, &out); r.Status != http.StatusOK || out.ID == "" || !strings.HasPrefix(out.Secret, "sk_live_") {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	return out
+}
+
+// works tells what a request with a key is answered.
+func works(t *testing.T, s *apitest.Service, key string, want int) {
+	t.Helper()
+	if r := s.Send(t, key, "GET", keysPath+"/current", ""); r.Status != want {
+		t.Errorf("%d instead of %d: %s", r.Status, want, r.Body)
+	}
+}
+
+// refused requires a status and the messages of a refusal.
+func refused(t *testing.T, r apitest.Response, status int, want ...string) {
+	t.Helper()
+	_, messages := r.Messages(t)
+	if diff := cmp.Diff(want, messages); r.Status != status || diff != "" {
+		t.Errorf("%d instead of %d\n%s", r.Status, status, diff)
+	}
+}
+
+func listed(t *testing.T, s *apitest.Service, key string) map[string]map[string]any {
+	t.Helper()
+	out := map[string]map[string]any{}
+	for _, k := range s.Send(t, key, "GET", keysPath+"?limit=200", "").Items(t) {
+		out[k["id"].(string)] = k
+	}
+	return out
+}
+
+// Ensure a key is what decisions.md §6 says, secret once and nowhere else, and works as it was granted.
+func TestCreateKey(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	r := s.Send(t, admin, "POST", keysPath, `{"name":"ci","scopes":["plan:read","company:read","plan:read"],"expiresAt":"2026-08-12T11:30:00.5+02:00"}`)
+	key := issued(t, r)
+	record := map[string]any{
+		"id": key.ID, "companyId": s.CompanyID, "name": "ci", "kind": "secret", "prefix": key.Secret[:20], "scopes": []any{"plan:read", "company:read"},
+		"apiVersion": api.CurrentVersion, "createdAt": "2026-08-11T09:30:00.000Z", "lastUsedAt": nil, "expiresAt": "2026-08-12T09:30:00.500Z", "revokedAt": nil, "replacedBy": nil,
+	}
+	answer := r.JSON(t)
+	delete(answer, "secret")
+	if diff := cmp.Diff(record, answer); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(record, listed(t, s, admin)[key.ID]); diff != "" {
+		t.Error(diff)
+	}
+	s.Clock.Advance(time.Minute)
+	record["lastUsedAt"] = "2026-08-11T09:31:00.000Z"
+	if diff := cmp.Diff(record, s.Send(t, key.Secret, "GET", keysPath+"/current", "").JSON(t)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(record, listed(t, s, admin)[key.ID]); diff != "" {
+		t.Error(diff)
+	}
+	if r := s.Send(t, key.Secret, "GET", "/v1/companies/{companyId}", ""); r.Status != 200 {
+		t.Errorf("a scope that it holds: %d", r.Status)
+	}
+	refused(t, s.Send(t, key.Secret, "GET", keysPath, ""), 401, "the key lacks the scope keys:read")
+	s.Clock.Advance(24*time.Hour - time.Minute)
+	works(t, s, key.Secret, 200)
+	s.Clock.Advance(500 * time.Millisecond)
+	works(t, s, key.Secret, 401)
+	if never := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`); listed(t, s, admin)[never.ID]["expiresAt"] != nil {
+		t.Error("it ends by itself")
+	}
+}
+
+// Ensure what a new key may be is checked, every fault named, and nothing is made of a request that has one.
+func TestCreateKeyRefuses(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	scopes := strings.Join(auth.Scope("").Values(), ", ")
+	for body, want := range map[string][]string{
+		`{}`:                      {"body.name: is required", "body.scopes: is required"},
+		`{"name":"","scopes":[]}`: {"body.name: must not be shorter than 1, has 0", "body.scopes: must have 1 to 50 elements, has 0"},
+		`{"name":"x","scopes":["keys:read","all"]}`:                                           {"body.scopes[1]: must be one of " + scopes},
+		`{"name":"x","scopes":["keys:read"],"expiresAt":"tomorrow"}`:                          {"body.expiresAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z"},
+		`{"name":"x","scopes":["keys:read"],"expiresAt":"2026-08-11T09:30:00Z"}`:              {"body.expiresAt: must be in the future"},
+		`{"name":"x","scopes":["keys:read"],"expiresAt":"2026-08-11T09:30:00.0009Z"}`:         {"body.expiresAt: must be in the future"},
+		`{"name":"x","scopes":["keys:read"],"secret":"s","kind":"publishable"}`:               {"body.secret: unknown property", "body.kind: unknown property"},
+		`{"name":"` + strings.Repeat("é", 201) + `","scopes":["keys:read"],"expiresAt":null}`: {"body.name: must have at most 200 characters, has 201", "body.expiresAt: must not be null; leave it out"},
+	} {
+		refused(t, s.Send(t, admin, "POST", keysPath, body), 400, want...)
+	}
+	if all := listed(t, s, admin); len(all) != 1 {
+		t.Errorf("%d keys", len(all))
+	}
+}
+
+// Ensure a key grants only scopes that it holds itself, neither by making a key nor by rotating one (decisions.md §6).
+func TestKeyGrantsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin, clerk := s.Key(t), s.Key(t, auth.KeysWrite, auth.PlanRead)
+	strong := create(t, s, admin, `{"name":"strong","scopes":["plan:read","plan:publish","feedback:write"]}`)
+	weak := create(t, s, clerk, `{"name":"weak","scopes":["plan:read"]}`)
+	r := s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["plan:publish","plan:read","keys:read","plan:publish"]}`)
+	refused(t, r, 401, "the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope keys:read, so it cannot grant it")
+	if code, _ := r.Messages(t); code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Header.Get("RateLimit-Limit") != "120" {
+		t.Errorf("%s %v", code, r.Header)
+	}
+	refused(t, s.Send(t, clerk, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
+		"the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope feedback:write, so it cannot grant it")
+	works(t, s, rotate(t, s, clerk, weak.ID, `{}`).Secret, 200)
+	all := listed(t, s, admin)
+	if len(all) != 5 || all[strong.ID]["replacedBy"] != nil || all[strong.ID]["expiresAt"] != nil {
+		t.Errorf("%v", all)
+	}
+	if r := s.Send(t, clerk, "DELETE", keysPath+"/"+strong.ID, ""); r.Status != 200 { // which grants nothing
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
+
+// Ensure both keys of a rotation work until the overlap ends, a day by default, and a key can rotate itself.
+func TestRotateKey(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	old := create(t, s, admin, `{"name":"ci","scopes":["keys:write","keys:read"]}`)
+	fresh := rotate(t, s, old.Secret, old.ID, `{}`)
+	all := listed(t, s, admin)
+	if all[old.ID]["replacedBy"] != fresh.ID || all[old.ID]["expiresAt"] != "2026-08-12T09:30:00.000Z" || all[fresh.ID]["name"] != "ci" || all[fresh.ID]["expiresAt"] != nil ||
+		fmt.Sprint(all[fresh.ID]["scopes"]) != "[keys:write keys:read]" || fresh.Secret == old.Secret {
+		t.Errorf("%v\n%v", all[old.ID], all[fresh.ID])
+	}
+	refused(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 409, "the key has been rotated: "+fresh.ID+" replaces it")
+	s.Clock.Advance(24*time.Hour - time.Millisecond)
+	works(t, s, old.Secret, 200)
+	s.Clock.Advance(time.Millisecond)
+	works(t, s, old.Secret, 401)
+	works(t, s, fresh.Secret, 200)
+	refused(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 404, "no such record")
+	last := rotate(t, s, fresh.Secret, fresh.ID, `{"overlapSeconds":0}`)
+	works(t, s, fresh.Secret, 401)
+	works(t, s, last.Secret, 200)
+	for _, seconds := range []string{"-1", "2592001", "1.5", `"60"`} {
+		refused(t, s.Send(t, admin, "POST", keysPath+"/"+last.ID+"/rotate", `{"overlapSeconds":`+seconds+`}`), 400, wholeOrRange(seconds))
+	}
+	works(t, s, rotate(t, s, admin, last.ID, `{"overlapSeconds":2592000}`).Secret, 200)
+}
+
+func wholeOrRange(seconds string) string {
+	if seconds == "1.5" || seconds == `"60"` {
+		return "body.overlapSeconds: must be a whole number, between 0 and 2592000"
+	}
+	return "body.overlapSeconds: must be between 0 and 2592000"
+}
+
+// Ensure a revoked key is refused from that instant, also when it revokes itself, once; and keeps its record.
+func TestRevokeKey(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	key := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
+	works(t, s, key.Secret, 200)
+	r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "")
+	if diff := cmp.Diff(map[string]any{"id": key.ID, "deleted": true}, r.JSON(t)); diff != "" {
+		t.Error(diff)
+	}
+	works(t, s, key.Secret, 401)
+	if got := listed(t, s, admin)[key.ID]["revokedAt"]; got != "2026-08-11T09:30:00.000Z" {
+		t.Errorf("revoked at %v", got)
+	}
+	for _, method := range []string{"DELETE", "POST"} {
+		target, body := keysPath+"/"+key.ID, ""
+		if method == "POST" {
+			target, body = target+"/rotate", "{}"
+		}
+		refused(t, s.Send(t, admin, method, target, body), 404, "no such record")
+	}
+	self := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
+	if r := s.Send(t, self.Secret, "DELETE", keysPath+"/"+self.ID, ""); r.Status != 200 {
+		t.Errorf("itself: %d %s", r.Status, r.Body)
+	}
+	works(t, s, self.Secret, 401)
+}
+
+// Ensure a key of another company is one that does not exist.
+func TestKeysOfOtherCompany(t *testing.T) {
+	t.Parallel()
+	s, other := start(t), start(t)
+	admin, theirs := s.Key(t), create(t, other, other.Key(t), `{"name":"x","scopes":["keys:read"]}`)
+	for _, request := range [][3]string{
+		{"DELETE", keysPath + "/" + theirs.ID, ""}, {"POST", keysPath + "/" + theirs.ID + "/rotate", "{}"},
+		{"DELETE", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/" + theirs.ID, ""},
+		{"GET", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID), ""},
+		{"GET", strings.ReplaceAll(keysPath, "{companyId}", other.CompanyID) + "/current", ""},
+	} {
+		refused(t, s.Send(t, admin, request[0], request[1], request[2]), 404, "no such record")
+	}
+	works(t, other, theirs.Secret, 200)
+	if all := listed(t, s, admin); len(all) != 1 || all[theirs.ID] != nil {
+		t.Errorf("%v", all)
+	}
+	if r := s.Send(t, admin, "DELETE", keysPath+"/current", ""); r.Status != 405 || r.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("%d %v", r.Status, r.Header)
+	}
+}
+
+// Ensure the pages of keys join, the oldest first.
+func TestListKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	var want []string
+	for n := range 7 {
+		s.Clock.Advance(time.Millisecond)
+		want = append(want, create(t, s, admin, fmt.Sprintf(`{"name":"%d","scopes":["keys:read"]}`, n)).ID)
+	}
+	var got []string
+	args := map[string]any{"limit": 3}
+	for range 3 {
+		r := s.Call(t, admin, "list_keys", args)
+		for _, k := range r.Items(t) {
+			got = append(got, k["id"].(string))
+		}
+		args["cursor"], _ = r.Next(t)
+	}
+	if args["cursor"] != "" || len(got) != 8 || !slices.Equal(got[1:], want) {
+		t.Errorf("%v, want %v after the first; then %v", got, want, args)
+	}
+	for _, limit := range []string{"0", "201", "x"} {
+		if r := s.Send(t, admin, "GET", keysPath+"?limit="+limit, ""); r.Status != 400 {
+			t.Errorf("limit %s: %d", limit, r.Status)
+		}
+	}
+}
+
+// seam is a transport that does something once, just before the next transaction is sent.
+type seam struct{ do func() }
+
+func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
+	if do := s.do; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		s.do = nil
+		do()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure a key that is revoked while it makes another makes none: who stole it must not keep a key when it is taken away.
+func TestRevokedWhileGranting(t *testing.T) {
+	t.Parallel()
+	between := &seam{}
+	s := apitest.NewOver(t, company.Operations, between)
+	admin := s.Key(t)
+	old := create(t, s, admin, `{"name":"x","scopes":["keys:read"]}`)
+	for _, request := range [][2]string{{keysPath, `{"name":"x","scopes":["keys:read"]}`}, {keysPath + "/" + old.ID + "/rotate", `{}`}} {
+		stolen := create(t, s, admin, `{"name":"stolen","scopes":["keys:read","keys:write"]}`)
+		before := len(listed(t, s, admin))
+		between.do = func() {
+			if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, stolen.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		refused(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
+		if all := listed(t, s, admin); between.do != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
+			t.Errorf("%s: %v", request[0], all)
+		}
+	}
+	self := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
+	between.do = func() {
+		if _, err := s.Keys.Revoke(t.Context(), s.CompanyID, self.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := s.Send(t, self.Secret, "POST", keysPath+"/"+self.ID+"/rotate", `{}`); r.Status != 401 && r.Status != 404 {
+		t.Errorf("itself: %d %s", r.Status, r.Body)
+	}
+	if listed(t, s, admin)[self.ID]["replacedBy"] != nil {
+		t.Error("a revoked key was rotated")
+	}
+}
+
+// Ensure no secret is ever in the log, in a record, or in an answer but the one that issues it.
+func TestSecretsAreShownOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := start(t)
+	s.Handler = service.New(s.Table, company.Operations(s.Table), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	admin := s.Key(t)
+	key := create(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
+	fresh := rotate(t, s, key.Secret, key.ID, `{}`)
+	secrets := []string{admin, key.Secret, fresh.Secret}
+	var answers strings.Builder
+	for _, secret := range secrets {
+		for _, request := range [][3]string{
+			{"GET", keysPath, ""}, {"GET", keysPath + "/current", ""}, {"GET", keysPath + "?key=" + secret, ""}, {"GET", keysPath + "?limit=" + secret, ""},
+			{"POST", keysPath, `{"name":"x","scopes":["` + auth.SecretPrefix + `"]}`}, {"POST", keysPath + "/" + key.ID + "/rotate", `{}`}, {"DELETE", keysPath + "/" + fresh.ID, ""},
+		} {
+			answers.WriteString(s.Send(t, secret, request[0], request[1], request[2]).Body)
+		}
+	}
+	records, err := json.Marshal(listed(t, s, admin))
+	if err != nil || log.Len() == 0 {
+		t.Fatal(err)
+	}
+	for _, secret := range secrets {
+		hidden := secret[len(secret)-33:] // what is not the visible locator
+		for what, text := range map[string]string{"log": log.String(), "answers": answers.String(), "records": string(records)} {
+			if strings.Contains(text, hidden) {
+				t.Errorf("a key is in the %s", what)
+			}
+		}
+	}
+}

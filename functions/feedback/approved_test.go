@@ -1,0 +1,222 @@
+package feedback_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/fault"
+)
+
+const stranger = "clm_of1another" // a claim that no reply here has
+
+func codeOf(err error) fault.Code {
+	var refused *fault.Error
+	if errors.As(err, &refused) {
+		return refused.Code
+	}
+	return ""
+}
+
+// must returns what a move gave, which must not fail.
+func must(t *testing.T) func(feedback.Posting, error) feedback.Posting {
+	t.Helper()
+	return func(p feedback.Posting, err error) feedback.Posting {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+}
+
+func statusOf(f feedback.Feedback) feedback.ReplyStatus {
+	if f.ReplyStatus == nil {
+		return ""
+	}
+	return *f.ReplyStatus
+}
+
+// Ensure every move of the posting step is allowed or refused as decisions.md §3 says, from every state, with the claim
+// that holds the reply, with another and with none, and that a refused move changes nothing.
+func TestPostingMoves(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	const id, no = "fbk_0001", feedback.ReplyStatus("refused")
+	is := func(status feedback.ReplyStatus, text string, claimID string) func() string {
+		return func() string { put(t, s, replied(status, text)); return claimID }
+	}
+	claimed := func() string {
+		put(t, s, replied("approved", "Thanks"))
+		return *must(t)(store.ClaimReply(t.Context(), s.CompanyID, id)).ClaimID
+	}
+	posted := func() string {
+		claimID := claimed()
+		must(t)(store.ReportPosted(t.Context(), s.CompanyID, id, claimID))
+		return claimID
+	}
+	failed := func() string {
+		claimID := claimed()
+		must(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID))
+		return claimID
+	}
+	as := func(claimID string, made func() string) func() string {
+		return func() string { made(); return claimID }
+	}
+	for _, tc := range []struct {
+		name                  string
+		make                  func() (claimID string) // makes the state, and says which claim the moves are tried with
+		claim, posted, failed feedback.ReplyStatus    // what each move leads to
+	}{
+		{"null", is("", "Thanks", ""), no, no, no},
+		{"none", is("none", "Thanks", ""), no, no, no},
+		{"draft", is("draft", "Thanks", ""), no, no, no},
+		{"needs_review", is("needs_review", "Thanks", ""), no, no, no},
+		{"skipped", is("skipped", "Thanks", ""), no, no, no},
+		{"approved", is("approved", "Thanks", stranger), "posting", no, no},
+		{"approved, no text", is("approved", "", ""), no, no, no},
+		{"posting", claimed, no, "posted", "failed"},
+		{"posting, another's", as(stranger, claimed), no, no, no},
+		{"posting, no claim named", as("", claimed), no, no, no},
+		{"posting, imported", is("posting", "Thanks", ""), no, "posted", "failed"},
+		{"posting, imported, claim named", is("posting", "Thanks", stranger), no, no, no},
+		{"posted", posted, no, "posted", no},
+		{"posted, another's", as(stranger, posted), no, no, no},
+		{"posted, imported", is("posted", "Thanks", ""), no, no, no},
+		{"failed", failed, no, no, "failed"},
+		{"failed, another's", as(stranger, failed), no, no, no},
+		{"failed, imported", is("failed", "Thanks", ""), no, no, no},
+	} {
+		for move, want := range map[string]feedback.ReplyStatus{"claim": tc.claim, "posted": tc.posted, "failed": tc.failed} {
+			t.Run(tc.name+" "+move, func(t *testing.T) {
+				claimID := tc.make()
+				before, err := store.Get(t.Context(), s.CompanyID, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Clock.Advance(time.Second)
+				var got feedback.Posting
+				switch move {
+				case "claim":
+					got, err = store.ClaimReply(t.Context(), s.CompanyID, id)
+				case "posted":
+					got, err = store.ReportPosted(t.Context(), s.CompanyID, id, claimID)
+				case "failed":
+					got, err = store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID)
+				}
+				after, readErr := store.Get(t.Context(), s.CompanyID, id)
+				if readErr != nil {
+					t.Fatal(readErr)
+				}
+				untouched := *before.UpdatedAt == *after.UpdatedAt && statusOf(before) == statusOf(after)
+				if want == no {
+					if codeOf(err) != fault.Conflict || !untouched {
+						t.Errorf("%v; %q became %q", err, statusOf(before), statusOf(after))
+					}
+					return
+				}
+				if err != nil || statusOf(got.Feedback) != want || statusOf(after) != want || *after.ReplyBody != "Thanks" {
+					t.Errorf("%v; %q became %q, answered %q", err, statusOf(before), statusOf(after), statusOf(got.Feedback))
+				}
+				if repeated := statusOf(before) == want; repeated != untouched {
+					t.Errorf("a repeated report: %t; nothing was written: %t", repeated, untouched)
+				}
+			})
+		}
+	}
+}
+
+// Ensure what is approved and has a text is listed, in the order of every list, and nothing else is.
+func TestApprovedReplies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	var want []string
+	for n, status := range []feedback.ReplyStatus{"approved", "", "draft", "approved", "posting", "approved", "failed", "approved", "posted"} {
+		f := replied(status, []string{"Thanks", ""}[n/7])
+		f.ID, f.Priority = fmt.Sprintf("fbk_%04d", n), new(float64(-n))
+		put(t, s, f)
+		if status == "approved" && *f.ReplyBody != "" {
+			want = append(want, f.ID)
+		}
+	}
+	slices.Reverse(want)
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var got []string
+		for after, pages := "", 1; ; pages++ {
+			page, next, err := store.ApprovedReplies(t.Context(), s.CompanyID, after, limit)
+			if err != nil || len(page) > limit || next != "" && len(page) < limit {
+				t.Fatalf("limit %d: %d replies, next %q, %v", limit, len(page), next, err)
+			}
+			for _, f := range page {
+				got = append(got, f.ID)
+			}
+			if after = next; next == "" {
+				if pages != (len(want)+limit-1)/limit {
+					t.Errorf("limit %d: %d pages", limit, pages)
+				}
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v", limit, got)
+		}
+	}
+}
+
+// Ensure replies whose posting step died are found, the oldest claim first, and those without a claim before them.
+func TestStuckReplies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	for n := range 4 {
+		f := replied("approved", "Thanks")
+		f.ID = fmt.Sprintf("fbk_%d", n)
+		if n == 3 {
+			f.ReplyStatus = new(feedback.ReplyStatusPosting)
+		}
+		put(t, s, f)
+	}
+	for _, id := range []string{"fbk_1", "fbk_0", "fbk_2"} {
+		must(t)(store.ClaimReply(t.Context(), s.CompanyID, id))
+		s.Clock.Advance(time.Minute)
+	}
+	found, err := store.StuckReplies(t.Context(), s.CompanyID, "2026-08-11T09:31:00.000Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range found {
+		got = append(got, p.ID)
+	}
+	if !slices.Equal(got, []string{"fbk_3", "fbk_1", "fbk_0"}) {
+		t.Error(got)
+	}
+}
+
+// Ensure an id that no feedback has, and one of another company's, are not found, by every move; and that an import ends
+// a claim.
+func TestPostingNoSuchReply(t *testing.T) {
+	t.Parallel()
+	s, other := start(t), start(t, replied("approved", "Thanks"))
+	store := feedback.NewStore(s.Table)
+	for _, id := range []string{"fbk_0001", "", "pst_1", "fbk_1#x"} {
+		_, claimed := store.ClaimReply(t.Context(), s.CompanyID, id)
+		_, posted := store.ReportPosted(t.Context(), s.CompanyID, id, "")
+		_, failed := store.ReportReplyFailed(t.Context(), s.CompanyID, id, "")
+		for _, err := range []error{claimed, posted, failed} {
+			if !errors.Is(err, fault.ErrNotFound) {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	}
+	claimID := *must(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001")).ClaimID
+	put(t, other, replied("posting", "Thanks"))
+	if _, err := store.ReportPosted(t.Context(), other.CompanyID, "fbk_0001", claimID); codeOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,138 @@
+package feedback_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+)
+
+// Ensure of many posting steps that claim the same reply exactly one gets it.
+func TestClaimReplyRace(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	for range 5 {
+		put(t, s, replied("approved", "Thanks"))
+		var won atomic.Int64
+		var wait sync.WaitGroup
+		for range 24 {
+			wait.Go(func() {
+				_, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")
+				if err == nil {
+					won.Add(1)
+				} else if codeOf(err) != fault.Conflict {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if won.Load() != 1 {
+			t.Errorf("%d posting steps have the reply", won.Load())
+		}
+	}
+}
+
+// meddler runs a function once before the next update of a record leaves, or loses the answers of the next few.
+type meddler struct {
+	mu   sync.Mutex
+	run  func()
+	lose int
+}
+
+func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		return apitest.Transport.RoundTrip(r)
+	}
+	m.mu.Lock()
+	run, lose := m.run, m.lose > 0
+	m.run = nil
+	if lose {
+		m.lose--
+	}
+	m.mu.Unlock()
+	if run != nil {
+		run()
+	}
+	out, err := apitest.Transport.RoundTrip(r)
+	if err != nil || !lose {
+		return out, err
+	}
+	_, err = io.Copy(io.Discard, out.Body)
+	return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+}
+
+// Ensure an approval is of a text: a change between the claim's look and its write keeps the reply from being posted, and
+// a claim keeps it from being changed (decisions.md §3).
+func TestClaimReplyAndEdit(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		edit string
+		want fault.Code
+		text string
+	}{
+		{`{"replyBody":"Reworded"}`, fault.Conflict, ""},
+		{`{"replyStatus":"skipped"}`, fault.Conflict, ""},
+		{`{"replyBody":"Reworded","replyStatus":"approved"}`, "", "Reworded"},
+	} {
+		between := &meddler{}
+		s := apitest.NewOver(t, feedback.Operations, between)
+		key := s.Key(t)
+		put(t, s, replied("approved", "Thanks"))
+		edited := 0
+		between.run = func() { edited = s.Send(t, key, "PATCH", replyPath, tc.edit).Status }
+		got, err := feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001")
+		if edited != http.StatusOK || codeOf(err) != tc.want || err == nil && *got.ReplyBody != tc.text {
+			t.Errorf("%s: edited %d, %v, %v", tc.edit, edited, err, got.ReplyBody)
+		}
+	}
+	between := &meddler{}
+	s := apitest.NewOver(t, feedback.Operations, between)
+	key := s.Key(t)
+	put(t, s, replied("approved", "Thanks"))
+	between.run = func() {
+		must(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
+	}
+	if r := s.Send(t, key, "PATCH", replyPath, `{"replyBody":"Reworded"}`); r.Status != http.StatusConflict {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
+
+// Ensure a move whose answer is lost was made once and is recognised, and that a claim nobody heard of keeps everyone
+// from posting until the operator ends it.
+func TestPostingSurvivesLostAnswers(t *testing.T) {
+	t.Parallel()
+	losing := &meddler{}
+	s := apitest.NewOver(t, feedback.Operations, losing)
+	store := feedback.NewStore(s.Table)
+	put(t, s, replied("approved", "Thanks"))
+	losing.lose = 1
+	claimID := *must(t)(store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001")).ClaimID
+	losing.lose = 1
+	must(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
+	if losing.lose != 0 {
+		t.Error("no answer was lost")
+	}
+
+	put(t, s, replied("approved", "Thanks"))
+	losing.lose = 100
+	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); err == nil || codeOf(err) != "" {
+		t.Fatal(err)
+	}
+	losing.lose = 0
+	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); codeOf(err) != fault.Conflict {
+		t.Error(err)
+	}
+	stuck, err := store.StuckReplies(t.Context(), s.CompanyID, s.Table.Now())
+	if err != nil || len(stuck) != 1 {
+		t.Fatal(stuck, err)
+	}
+	must(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
+}

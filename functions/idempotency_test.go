@@ -1,0 +1,206 @@
+package functions_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/schema"
+)
+
+func takes(op api.Operation, header string) bool {
+	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
+}
+
+// with returns the arguments of a call that succeeds on the fixture, and others.
+func with(op api.Operation, more map[string]any) map[string]any {
+	out := maps.Clone(arguments[op.ID])
+	maps.Copy(out, more)
+	return out
+}
+
+// Ensure every operation that a repetition would do again takes an Idempotency-Key, and no other does; and that what
+// changes or removes a record takes an If-Match (decisions.md §12).
+func TestContractsOfWrites(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		if got, want := takes(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
+			t.Errorf("%s takes an Idempotency-Key: %v, want %v", op.ID, got, want)
+		}
+		want := op.Method == http.MethodPatch || op.Method == http.MethodDelete || op.ID == "publish_plan_board"
+		if got := takes(op, "If-Match"); got != want {
+			t.Errorf("%s takes an If-Match: %v, want %v", op.ID, got, want)
+		}
+	}
+}
+
+func idempotent() (out []api.Operation) {
+	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !takes(op, "Idempotency-Key") })
+}
+
+// Ensure a request that is sent again under its Idempotency-Key is answered as the first time and done once, over HTTP and as
+// a tool; that another request under that key is refused; and that a key of another operation or caller is another key.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	for _, op := range idempotent() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			key := s.Key(t)
+			args := with(op, map[string]any{"Idempotency-Key": "once"})
+			first := s.Call(t, key, op.ID, args)
+			if first.Status != http.StatusOK || first.Header.Get("Idempotent-Replayed") != "" {
+				t.Fatalf("%d %s", first.Status, first.Body)
+			}
+			s.Clock.Advance(23 * time.Hour)
+			again := s.Call(t, key, op.ID, args)
+			if again.Status != http.StatusOK || again.Body != first.Body || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
+				t.Errorf("%d %s\nafter %s", again.Status, again.Body, first.Body)
+			}
+			other := with(op, map[string]any{"Idempotency-Key": "once"})
+			other[changeable[op.ID]] = changed[op.ID]
+			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
+				t.Errorf("another request: %d %s", r.Status, r.Body)
+			} else if _, messages := r.Messages(t); messages[0] != "header.Idempotency-Key: was sent before with another request; use a new one" {
+				t.Error(messages)
+			}
+			if op.NotTool {
+				return
+			}
+			asTool := with(op, map[string]any{"idempotencyKey": "once"})
+			if r := callTool(t, s, key, op.ID, asTool); r.IsError || string(r.StructuredContent) != first.Body {
+				t.Errorf("as a tool: %s", r.http.Body)
+			}
+		})
+	}
+}
+
+// changeable is an argument of each operation that makes another request of it, and changed another value.
+var (
+	changeable = map[string]string{
+		"create_plan_item": "title", "publish_plan_board": "If-Match", "create_broadcast_post": "body", "create_context_content_type": "name",
+		"push_metric_points": "points", "create_key": "name", "rotate_key": "overlapSeconds",
+	}
+	changed = map[string]any{
+		"create_plan_item": "Yet another", "publish_plan_board": "*", "create_broadcast_post": "Hi there", "create_context_content_type": "Saga",
+		"push_metric_points": []any{map[string]any{"metricKey": "growth.signups", "ts": "2026-08-02", "value": 7}}, "create_key": "Other", "rotate_key": 7,
+	}
+)
+
+// Ensure of many requests under one key, all at once, exactly one is done, and all get its answer.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	for _, op := range idempotent() {
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			key := s.Key(t)
+			const n = 8
+			var answers [n]apitest.Response
+			var wait sync.WaitGroup
+			for i := range n {
+				wait.Go(func() { answers[i] = s.Call(t, key, op.ID, with(op, map[string]any{"Idempotency-Key": "once"})) })
+			}
+			wait.Wait()
+			fresh := 0
+			for _, r := range answers {
+				if r.Status != http.StatusOK || r.Body != answers[0].Body {
+					t.Errorf("%d %s\nbeside %s", r.Status, r.Body, answers[0].Body)
+				}
+				if r.Header.Get("Idempotent-Replayed") == "" {
+					fresh++
+				}
+			}
+			if fresh != 1 {
+				t.Errorf("%d were done", fresh)
+			}
+		})
+	}
+}
+
+// Ensure a refusal that depends on a record's state is replayed too, although the state has changed since; and that what
+// was wrong with the request itself, or with the caller, is not remembered.
+func TestReplayOfRefusals(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	create := func(slug, once string) apitest.Response {
+		return s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": slug, "Idempotency-Key": once})
+	}
+	first := create("taken", "a")
+	if first.Status != http.StatusOK {
+		t.Fatal(first.Body)
+	}
+	refused := create("taken", "b")
+	if r := s.Call(t, key, "delete_plan_item", map[string]any{"itemId": first.JSON(t)["id"]}); r.Status != http.StatusOK {
+		t.Fatal(r.Body)
+	}
+	if again := create("taken", "b"); refused.Status != http.StatusConflict || again.Status != http.StatusConflict || again.Body != refused.Body || again.Header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("%d %s, then %d %s", refused.Status, refused.Body, again.Status, again.Body)
+	}
+	if r := create("Not A Slug", "c"); r.Status != http.StatusBadRequest {
+		t.Error(r.Body)
+	}
+	if r := create("taken", "c"); r.Status != http.StatusOK || r.Header.Get("Idempotent-Replayed") != "" {
+		t.Errorf("after a mistake: %d %s", r.Status, r.Body)
+	}
+	if r := s.Call(t, s.Key(t), "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": "taken", "Idempotency-Key": "a"}); r.Status != http.StatusConflict {
+		t.Errorf("the key of another caller: %d %s", r.Status, r.Body)
+	}
+	for _, bad := range []string{"", fmt.Sprintf("%0256d", 1)} {
+		if r := create("free", bad); r.Status != http.StatusBadRequest {
+			t.Errorf("%q: %d %s", bad, r.Status, r.Body)
+		}
+	}
+}
+
+// Ensure remembering costs no round trip where the change itself is one transaction, and one more where it is not.
+func TestRoundTripsOfIdempotency(t *testing.T) {
+	t.Parallel()
+	waves := &apitest.Waves{}
+	s := start(t, waves)
+	key := s.Key(t)
+	title := 0
+	// call makes a call that does something new, and returns its round trips.
+	call := func(op api.Operation, more map[string]any) int {
+		args := with(op, more)
+		switch title++; op.ID {
+		case "create_plan_item":
+			args["title"] = fmt.Sprintf("Number %d", title) // else a free slug is to be found
+		case "publish_plan_board":
+			s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", title), "status": "published"})
+		case "rotate_key":
+			fresh, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "another"}, rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args["keyId"] = fresh.ID
+		}
+		s.Clock.Advance(2 * time.Minute) // the buckets are full, and a publish is long ago
+		waves.Reset()
+		if r := s.Call(t, key, op.ID, args); r.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+		}
+		return waves.Count()
+	}
+	for _, op := range idempotent() {
+		call(op, nil) // the first publish of a board has nothing to compare with
+		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
+		t.Logf("%s: %d round trips, %d with a key", op.ID, without, with)
+		if op.ID == "push_metric_points" {
+			without++
+		}
+		if with > without {
+			t.Errorf("%s: %d round trips, %d with a key", op.ID, without, with)
+		}
+	}
+}

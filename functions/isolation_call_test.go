@@ -1,0 +1,307 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/api"
+	codes "growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+)
+
+// attempt is one call that somebody makes.
+type attempt struct {
+	actor   *tenant
+	company string // as named in the path or among the arguments; empty: not named, which only a tool may do
+	op      api.Operation
+	args    map[string]any // flat, by their names as arguments
+	key     string
+	asTool  bool
+}
+
+func (a attempt) String() string {
+	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
+}
+
+// drawAttempt makes up a call: of any operation, mostly sound, with ids, cursors, entity tags and sort keys of anybody.
+func drawAttempt(r *rapid.T, w *world, operations []api.Operation, actor *tenant, d dump) attempt {
+	a := attempt{actor: actor, company: actor.id, key: actor.full, args: map[string]any{}}
+	ids := make([]string, len(operations))
+	for i := range operations {
+		ids[i] = operations[i].ID
+	}
+	name := rapid.SampledFrom(ids).Draw(r, "operation")
+	a.op = operations[slices.Index(ids, name)]
+	a.asTool = rapid.Bool().Draw(r, "as a tool")
+	switch rapid.IntRange(0, 15).Draw(r, "kind") {
+	case 0:
+		a.company = w.anybody(r, "named").id
+	case 1:
+		a.company = w.anybody(r, "named").id + rapid.SampledFrom([]string{"#plan", "/", "%23", " ", "/../" + actor.id}).Draw(r, "spoiled")
+	case 2:
+		a.key = actor.reader
+	case 3, 4, 5:
+		if a.asTool {
+			a.company = ""
+		}
+	}
+	draw := drawer{r, w, a, d}
+	for _, f := range a.op.Input {
+		if f.Required || rapid.IntRange(0, 2).Draw(r, f.Name+" is there") == 0 || f.Name == "cursor" && rapid.IntRange(0, 3).Draw(r, "goes on") > 0 {
+			a.args[f.Argument()] = draw.argument(f)
+		}
+	}
+	if f := a.op.Input; len(f) > 0 && rapid.IntRange(0, 11).Draw(r, "spoil") == 0 {
+		name := f[rapid.IntRange(0, len(f)-1).Draw(r, "spoiled")].Argument()
+		a.args[name] = rapid.SampledFrom([]any{nil, "nope nope", 5, true, []any{}, []any{nil}, map[string]any{"a": 1}}).Draw(r, "by")
+	}
+	return a
+}
+
+// drawer draws the arguments of one call.
+type drawer struct {
+	r *rapid.T
+	w *world
+	a attempt
+	d dump
+}
+
+func (d drawer) among(label string, values ...string) string {
+	return rapid.SampledFrom(values).Draw(d.r, label)
+}
+
+func (d drawer) anybody() *tenant { return d.w.anybody(d.r, "whose") }
+
+func (w *world) anybody(r *rapid.T, label string) *tenant {
+	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
+}
+
+// id is the id of a record, of a type when there is one, of anybody; or what would be a way out of a partition.
+func (d drawer) id(f schema.Field) string {
+	whose, alone := d.a.actor, false
+	switch rapid.IntRange(0, 7).Draw(d.r, "id") {
+	case 0, 1, 2:
+		whose, alone = d.anybody(), true
+	case 3:
+		other := d.anybody().id
+		return d.among("way out", other, other+"#plan", "itm_1#"+other, "../"+other, other+"/", "%2e%2e", "itm_1%23", "x", "itm_")
+	}
+	ids := d.d.ids[whose.id]
+	known, _ := arguments[d.a.op.ID][f.Name].(string)
+	prefix, _, _ := strings.Cut(known, "_")
+	if f.Name == "keyId" {
+		prefix = "key"
+	}
+	for _, fits := range []func(string) bool{
+		func(one string) bool { return strings.HasPrefix(one, prefix+"_") },
+		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // those of the fixture everybody has
+	} {
+		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !fits(one) }); len(some) > 0 {
+			ids = some
+		}
+	}
+	return d.among(f.Name, ids...)
+}
+
+func (d drawer) argument(f schema.Field) any {
+	switch {
+	case f.In == schema.InPath:
+		return d.id(f)
+	case f.Name == "cursor":
+		return d.cursor()
+	case f.In == schema.InHeader:
+		values := []string{"one", "two", "*", `"stale"`}
+		for _, one := range d.w.tenants {
+			values = append(values, one.tags...)
+		}
+		return d.among(f.Name, values...)
+	case f.Name == "limit":
+		return rapid.IntRange(0, 4).Draw(d.r, "limit")
+	}
+	return d.value(f)
+}
+
+// cursor is one that some list named, or one that is forged: the digest in it is no secret.
+func (d drawer) cursor() string {
+	values := []string{"AAAA"}
+	for _, one := range d.w.tenants {
+		values = append(values, one.cursors...)
+	}
+	if rapid.Bool().Draw(d.r, "of a list") {
+		return d.among("cursor", values...)
+	}
+	position := d.among("position", d.d.sorts...)
+	switch rapid.IntRange(0, 3).Draw(d.r, "position") {
+	case 0:
+		_, position, _ = strings.Cut(position, "#")
+	case 1:
+		position = d.anybody().id + "#" + position
+	case 2:
+		position = d.among("edge", "0", "~", "#", "\x00", "\U0010FFFF")
+	}
+	scope := schema.CursorScope{Operation: d.a.op.ID}
+	for _, f := range d.a.op.Input {
+		value, sent := d.a.args[f.Name]
+		if !sent && f.Default != "" {
+			value, sent = f.Default, true
+		}
+		if sent && (f.In == schema.InPath || f.In == schema.InQuery && f.Name != "limit" && f.Name != "cursor") {
+			scope.Filters = append(scope.Filters, fmt.Sprintf("%s=%v", f.Name, value))
+		}
+	}
+	return scope.Encode(position)
+}
+
+// value is one that a field takes, mostly.
+func (d drawer) value(f schema.Field) any {
+	switch f.Kind {
+	case schema.Integer:
+		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(d.r, f.Name)
+	case schema.Number:
+		return float64(rapid.IntRange(0, 1000).Draw(d.r, f.Name)) / 8
+	case schema.Boolean:
+		return rapid.Bool().Draw(d.r, f.Name)
+	case schema.Map:
+		return map[string]any{"country": d.among(f.Name, "de", "fr")}
+	case schema.Array:
+		list := []any{}
+		for range rapid.IntRange(1, 3).Draw(d.r, f.Name) {
+			if f.Fields == nil {
+				list = append(list, d.text(f))
+				continue
+			}
+			o := map[string]any{}
+			for _, inner := range f.Fields {
+				if inner.Required || rapid.Bool().Draw(d.r, inner.Name) {
+					o[inner.Name] = d.value(inner)
+				}
+			}
+			list = append(list, o)
+		}
+		return list
+	}
+	switch {
+	case f.Enum != nil:
+		return d.among(f.Name, f.Enum...)
+	case samples[f.Format+f.Pattern] != nil:
+		return d.among(f.Name, samples[f.Format+f.Pattern]...)
+	}
+	return d.text(f)
+}
+
+// text is a word, or the id of anybody's record: nothing stops a caller from writing one down. Only the id of another
+// company is nowhere in what is sent as text, so that it can be looked for in what comes back.
+func (d drawer) text(f schema.Field) string {
+	if rapid.Bool().Draw(d.r, "an id") {
+		records := slices.DeleteFunc(slices.Clone(d.d.ids[d.anybody().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
+		return d.among(f.Name, records...)
+	}
+	return d.among(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
+}
+
+// outcome is what came of a call.
+type outcome struct {
+	status int
+	value  string // the JSON value, also of a failure
+	whole  string // all that came back, headers too
+	next   string
+	tag    string
+}
+
+// make sends a call, over HTTP or as a tool.
+func (w *world) make(a attempt) outcome {
+	w.settle()
+	if a.asTool {
+		return w.makeAsTool(a)
+	}
+	path, query, body, header := a.op.Path, url.Values{}, map[string]any{}, http.Header{}
+	path = strings.ReplaceAll(path, "{companyId}", url.PathEscape(a.company))
+	for _, f := range a.op.Input {
+		value, sent := a.args[f.Argument()]
+		switch {
+		case !sent && f.In != schema.InPath:
+		case f.In == schema.InPath:
+			path = strings.ReplaceAll(path, "{"+f.Name+"}", url.PathEscape(fmt.Sprint(value)))
+		case f.In == schema.InQuery:
+			query.Set(f.Name, fmt.Sprint(value))
+		case f.In == schema.InHeader:
+			header.Set(f.Name, fmt.Sprint(value))
+		default:
+			body[f.Name] = value
+		}
+	}
+	text := ""
+	if hasBody(a.op) {
+		header.Set("Content-Type", "application/json")
+		text = generated{args: body}.text()
+	}
+	r := w.request(a.op.Method, path+"?"+query.Encode(), text, a.key, header)
+	got := w.service.Do(r)
+	out := outcome{status: got.Status, value: got.Body, whole: got.Body + spellHeader(got.Header), tag: got.Header.Get("ETag")}
+	if link, _, more := strings.Cut(strings.TrimPrefix(got.Header.Get("Link"), "<"), ">"); more {
+		u, err := url.Parse(link)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out.next = u.Query().Get("cursor")
+	}
+	return out
+}
+
+func (w *world) request(method, target, body, key string, header http.Header) *http.Request {
+	r := httptest.NewRequestWithContext(w.t.Context(), method, "http://api.test/", strings.NewReader(body))
+	u, err := url.Parse("http://api.test" + strings.TrimSuffix(target, "?"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.URL, r.Header = u, header
+	r.Header.Set("Authorization", "Bearer "+key)
+	return r
+}
+
+func (w *world) makeAsTool(a attempt) outcome {
+	args := maps.Clone(a.args)
+	if a.company != "" {
+		args["companyId"] = a.company
+	}
+	frame := generated{args: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "service_" + a.op.ID, "arguments": args}}}
+	got := w.service.Do(w.request(http.MethodPost, "/mcp", frame.text(), a.key, http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}))
+	var response struct {
+		Error  *struct{ Message string }
+		Result called
+	}
+	if err := json.Unmarshal([]byte(got.Body), &response); err != nil {
+		w.t.Fatalf("%v: %d %s", a, got.Status, got.Body)
+	}
+	out := outcome{status: got.Status, value: string(response.Result.StructuredContent), whole: got.Body + spellHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
+	switch {
+	case response.Error != nil: // no tool: some operations are none
+		out.status, out.value = http.StatusNotFound, response.Error.Message
+	case response.Result.IsError:
+		out.value = response.Result.Content[0].Text
+		var envelope struct{ Errors []struct{ Code string } }
+		if err := json.Unmarshal([]byte(out.value), &envelope); err != nil || len(envelope.Errors) == 0 {
+			w.t.Fatalf("%v: %s", a, out.value)
+		}
+		out.status = codes.Code(envelope.Errors[0].Code).Status()
+	case got.Status != http.StatusOK:
+		out.value = got.Body
+	}
+	return out
+}
+
+func spellHeader(h http.Header) string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		fmt.Fprintf(&out, "\n%s: %q", name, h[name])
+	}
+	return out.String()
+}

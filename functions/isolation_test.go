@@ -1,0 +1,237 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+)
+
+// ordinaryChecks is how many worlds an ordinary run explores; -rapid.checks says otherwise.
+const ordinaryChecks = 8
+
+// TestIsolation: whatever companies do, over HTTP and as tools, with the ids, cursors, entity tags and sort keys of each
+// other, no answer to one holds anything of another, and no row of another changes by a byte (spec.md, Authentication 2
+// and Errors; design.md §3, authority is an argument). The model is the table itself: a company's rows are what its own
+// calls made of them.
+func TestIsolation(t *testing.T) {
+	set := false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
+	if checks := flag.Lookup("rapid.checks"); !set {
+		before := checks.Value.String()
+		if err := checks.Value.Set(fmt.Sprint(ordinaryChecks)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = checks.Value.Set(before) }) // what it held can be set
+	}
+	seen := map[string]int{}
+	rapid.Check(t, func(r *rapid.T) {
+		if wrong := explore(t, r, nil, func(api.Operation) bool { return true }, seen); wrong != "" {
+			r.Fatal(wrong)
+		}
+	})
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		t.Logf("%s: %d", what, seen[what])
+	}
+	if seen["calls"] > 0 && seen["status 200"] < seen["calls"]/5 {
+		t.Errorf("most calls are refused: the test proves little")
+	}
+}
+
+// Ensure the test finds a leak: of each kind of call to the table, one kind at a time reaches into the partition of
+// another company.
+func TestIsolationFindsLeaks(t *testing.T) {
+	t.Parallel()
+	reads := func(op api.Operation) bool { return op.Effect == api.Read }
+	creates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "create_") }
+	updates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "update_") }
+	for call, among := range map[string]func(api.Operation) bool{"GetItem": reads, "Query": reads, "UpdateItem": updates, "PutItem": creates, "TransactWriteItems": creates} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			for seed := range 20 { // the same seeds each time: the test either finds the leak or does not
+				planted := &leak{call: call}
+				wrong := rapid.Custom(func(r *rapid.T) string { return explore(t, r, planted, among, map[string]int{}) }).Example(seed)
+				if wrong != "" {
+					t.Logf("found with seed %d, %d calls to the table leaked: %.300s", seed, planted.times, wrong)
+					return
+				}
+			}
+			t.Error("the leak was not found")
+		})
+	}
+}
+
+// explore lets the companies of a new world make some calls and returns what is wrong, empty when nothing is. First one
+// company alone is busy, then all are.
+func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) bool, seen map[string]int) string {
+	t.Helper()
+	w := newWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
+	defer w.close()
+	exported := w.export(w.tenants[1].id)
+	if planted != nil {
+		planted.set(w.tenants[0].id, w.tenants[1].id)
+	}
+	operations := slices.DeleteFunc(functions.Operations(w.service.Table), func(op api.Operation) bool { return !among(op) })
+	before, wrong := w.look()
+	if wrong != "" {
+		return wrong
+	}
+	alone, all := rapid.IntRange(5, 20).Draw(r, "calls alone"), rapid.IntRange(0, 20).Draw(r, "calls of all")
+	for n := range alone + all {
+		actor := w.tenants[0]
+		if n >= alone {
+			actor = w.anybody(r, "actor")
+		}
+		a := drawAttempt(r, w, operations, actor, before)
+		got := w.make(a)
+		after, wrong := w.look()
+		if wrong == "" {
+			wrong = w.judge(a, got, before, after)
+		}
+		if wrong == "" {
+			after, wrong = w.compareWithMissing(a, got, before, after)
+		}
+		if wrong == "" && n == alone-1 && w.export(w.tenants[1].id) != exported {
+			wrong = "the export of another company has changed"
+		}
+		if wrong != "" {
+			return fmt.Sprintf("%s\n%v\n%d %.2000s", wrong, a, got.status, got.whole)
+		}
+		count(seen, w, a, got)
+		before = w.learn(a, got, after)
+	}
+	return ""
+}
+
+// judge tells what an answer and the table show of another company than the caller's.
+func (w *world) judge(a attempt, got outcome, before, after dump) string {
+	for _, other := range w.tenants {
+		if other == a.actor {
+			continue
+		}
+		if !maps.Equal(before.rows[other.id], after.rows[other.id]) {
+			return fmt.Sprintf("rows of %s have changed", other.marker)
+		}
+		if strings.Contains(got.whole, other.marker) || strings.Contains(got.whole, other.id) {
+			return fmt.Sprintf("the answer shows %s", other.marker)
+		}
+	}
+	if a.company != "" && a.company != a.actor.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest {
+		return "another company was named, and the answer is not not_found"
+	}
+	if got.status != http.StatusOK {
+		return ""
+	}
+	var value any
+	if err := json.Unmarshal([]byte(got.value), &value); err != nil {
+		return "the answer is no JSON: " + err.Error()
+	}
+	return foreign(value, a, after)
+}
+
+// foreign looks for a record of somebody else, or of nobody, in an answer.
+func foreign(value any, a attempt, after dump) string {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			if wrong := foreign(element, a, after); wrong != "" {
+				return wrong
+			}
+		}
+	case map[string]any:
+		if company, named := v["companyId"]; named && company != a.actor.id {
+			return fmt.Sprintf("a record of %v", company)
+		}
+		one, isText := v["id"].(string)
+		if _, found := slices.BinarySearch(after.ids[a.actor.id], one); isText && v["deleted"] != true && !found {
+			return fmt.Sprintf("the record %s, which is none of the caller's", one)
+		}
+		if items, ok := v["items"]; ok {
+			return foreign(items, a, after)
+		}
+	}
+	return ""
+}
+
+// compareWithMissing makes a call that names records of others only once more, with ids that are nobody's: spec.md
+// wants the two to be indistinguishable. It returns what the table holds then.
+func (w *world) compareWithMissing(a attempt, got outcome, before, after dump) (dump, string) {
+	again, others := a, false
+	again.args = maps.Clone(a.args)
+	for _, f := range pathFields(a.op) {
+		one, _ := a.args[f.Name].(string)
+		if _, own := slices.BinarySearch(before.ids[a.actor.id], one); own || !known(before, one) {
+			continue
+		}
+		prefix, _, _ := strings.Cut(one, "_")
+		again.args[f.Name], others = prefix+"_zzzzzz", true
+	}
+	if !others || a.args["idempotencyKey"] != nil || a.args["cursor"] != nil {
+		return after, "" // both are bound to the ids: with others they are refused, and rightly
+	}
+	if got.status < http.StatusBadRequest {
+		return after, "the record of another was found"
+	}
+	missing := w.make(again)
+	if missing.status != got.status || missing.value != got.value {
+		return after, fmt.Sprintf("for a record that is nobody's the answer is another: %d %s", missing.status, missing.value)
+	}
+	return w.look()
+}
+
+func known(d dump, one string) bool {
+	for _, ids := range d.ids {
+		if _, found := slices.BinarySearch(ids, one); found {
+			return true
+		}
+	}
+	return false
+}
+
+// learn keeps what an answer gave for later calls. A company whose key has gone gets another, which changes the table.
+func (w *world) learn(a attempt, got outcome, after dump) dump {
+	w.t.Helper()
+	if got.next != "" {
+		a.actor.cursors = append(a.actor.cursors, got.next)
+	}
+	if got.tag != "" {
+		a.actor.tags = append(a.actor.tags, got.tag)
+	}
+	if got.status == http.StatusUnauthorized && a.key == a.actor.full {
+		w.renew(a.actor)
+		after, _ = w.look() // its own call is to blame for nothing
+	}
+	return after
+}
+
+// count notes what a test did, to show what it proves.
+func count(seen map[string]int, w *world, a attempt, got outcome) {
+	seen["calls"]++
+	seen[fmt.Sprintf("status %d", got.status)]++
+	if a.asTool {
+		seen["as a tool"]++
+	}
+	for _, f := range pathFields(a.op) {
+		one := fmt.Sprint(a.args[f.Name])
+		for i := range w.tenants {
+			if strings.HasSuffix(one, tags[i]) && markers[i] != a.actor.marker {
+				seen["named a record of another"]++
+			}
+		}
+	}
+	if cursor, sent := a.args["cursor"]; sent && got.status == http.StatusOK {
+		seen["cursors taken"]++
+		if !slices.Contains(a.actor.cursors, fmt.Sprint(cursor)) {
+			seen["cursors of others, or forged, taken"]++
+		}
+	}
+}

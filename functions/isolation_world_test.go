@@ -1,0 +1,325 @@
+package functions_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	mathrand "math/rand"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// tenant is one company of a world.
+type tenant struct {
+	id      string
+	marker  string // in every text of its records that has room for it, and in nothing that anybody sends
+	full    string // keys
+	reader  string
+	cursors []string // that its lists named, and its entity tags
+	tags    []string
+}
+
+// world is a whole service over a table of its own, with a few companies. Each has the fixture twice: under the ids that
+// all of them have, as imports may bring about, and under ids that it alone has.
+type world struct {
+	t       *testing.T
+	service *apitest.Service
+	leak    *leak
+	tenants []*tenant
+}
+
+// markers mark the companies of a world, in their order; tags end the ids that one company alone has.
+var (
+	markers = []string{"qzamber", "qzbirch", "qzcedar"}
+	tags    = []string{"a9", "b9", "c9"}
+)
+
+// newWorld returns a world of so many companies. With a leak, calls to the table are spoiled once it is set.
+func newWorld(t *testing.T, companies int, spoiled *leak) *world {
+	t.Helper()
+	s := apitest.New(t, functions.Operations)
+	var transport http.RoundTripper
+	if spoiled != nil {
+		transport = spoiled
+	}
+	o := apitest.Options(t, s.Clock.Now, transport)
+	o.Name = s.Table.NewID("test")
+	// The same ids in every run with the same seed, so that a failure can be made small.
+	source, mu := mathrand.New(mathrand.NewSource(1)), sync.Mutex{}
+	generate := id.NewGenerator(s.Clock.Now, source)
+	o.NewID = func(prefix string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		return generate(prefix)
+	}
+	w := &world{t: t, service: s, leak: spoiled}
+	s.Table = table.New(o)
+	if err := s.Table.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
+	s.Handler = functions.Handler(s.Table, slog.New(slog.DiscardHandler))
+	fixtures := markedFixtures(t)
+	for i := range companies {
+		one := &tenant{id: s.Table.NewID(id.Company), marker: markers[i]}
+		for _, kind := range functions.Transfers(s.Table) {
+			if err := kind.Write(t.Context(), one.id, fixtures[i][kind.Name]); err != nil {
+				t.Fatalf("%s: %v", kind.Name, err)
+			}
+		}
+		w.renew(one)
+		w.tenants = append(w.tenants, one)
+	}
+	return w
+}
+
+func (w *world) close() {
+	if err := w.service.Table.Drop(w.t.Context()); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// renew issues a company's keys.
+func (w *world) renew(one *tenant) {
+	w.t.Helper()
+	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
+	for secret, scopes := range map[*string][]auth.Scope{&one.full: auth.Scopes(), &one.reader: readOnly} {
+		var err error
+		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: api.CurrentVersion}, rand.Reader)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// dump is all that a table holds, by company.
+type dump struct {
+	rows  map[string]map[string]string // by company and by key; JSON, so that equal means byte for byte
+	ids   map[string][]string          // of records, by company, sorted
+	sorts []string                     // every sort key, sorted
+}
+
+// look reads the whole table. wrong names a row that is nobody's, or that is in two companies at once: then the table
+// alone shows that they are not apart.
+func (w *world) look() (d dump, wrong string) {
+	d = dump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
+	for _, one := range w.tenants {
+		d.rows[one.id] = map[string]string{}
+	}
+	in := &dynamodb.ScanInput{ConsistentRead: aws.Bool(true)}
+	for {
+		out, err := w.service.Table.Scan(w.t.Context(), in)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, item := range out.Items {
+			pk, sk := attribute(item, "pk"), attribute(item, "sk")
+			company, _, _ := strings.Cut(pk, "#")
+			text, err := json.Marshal(item)
+			if err != nil || d.rows[company] == nil {
+				return d, fmt.Sprintf("the row %s %s is nobody's: %v", pk, sk, err)
+			}
+			d.rows[company][pk+" "+sk] = string(text)
+			if one := attribute(item, "id"); one != "" {
+				d.ids[company] = append(d.ids[company], one)
+			}
+			if named := attribute(item, "companyId"); named != "" && named != company {
+				return d, fmt.Sprintf("the row %s %s says that it is of %s", pk, sk, named)
+			}
+			for name := range item {
+				if index := attribute(item, name); strings.HasSuffix(name, "pk") && !strings.HasPrefix(index, company+"#") {
+					return d, fmt.Sprintf("the row %s %s is in the index partition %s", pk, sk, index)
+				} else if strings.HasSuffix(name, "sk") {
+					d.sorts = append(d.sorts, index)
+				}
+			}
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			break
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+	for _, list := range d.ids {
+		slices.Sort(list)
+	}
+	slices.Sort(d.sorts)
+	return d, ""
+}
+
+func attribute(item map[string]types.AttributeValue, name string) string {
+	if s, ok := item[name].(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// export is what `workspace export` writes of a company.
+func (w *world) export(companyID string) string {
+	w.t.Helper()
+	var out bytes.Buffer
+	for _, kind := range functions.Transfers(w.service.Table) {
+		if err := kind.Export(w.t.Context(), companyID, func(record any) error {
+			return json.NewEncoder(&out).Encode(map[string]any{"type": kind.Name, "record": record})
+		}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// markedFixtures are the records of each company by their type, read once.
+func markedFixtures(t *testing.T) []map[string][]any {
+	t.Helper()
+	fixtureOnce.Do(func() {
+		for i, marker := range markers {
+			fixtureRecords = append(fixtureRecords, markedFixture(t, marker, tags[i]))
+		}
+	})
+	return fixtureRecords
+}
+
+var (
+	fixtureOnce    sync.Once
+	fixtureRecords []map[string][]any
+)
+
+var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
+
+// markedFixture reads the fixture twice: with a marker in its texts, and with other ids besides.
+func markedFixture(t *testing.T, marker, tag string) map[string][]any {
+	t.Helper()
+	text, err := os.ReadFile("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]any{}
+	for _, kind := range functions.Transfers(nil) {
+		for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+			for _, own := range []string{"", tag} {
+				var line struct {
+					Type   string
+					Record map[string]any
+				}
+				if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+					t.Fatal(err)
+				}
+				if line.Type != kind.Name || own != "" && (line.Type == "company" || line.Type == "brand-kit") {
+					continue
+				}
+				record := func() (any, []string) {
+					text, err := json.Marshal(line.Record)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return kind.Check(text)
+				}
+				mark(line.Record, func(old string, set func(string)) {
+					if fixtureID.MatchString(old) {
+						set(old + own)
+						return
+					}
+					// The companies share the keys of metrics but for their own.
+					for _, text := range []string{old + " " + marker + own, old + "-" + marker + own, old + marker + own, old} {
+						set(text)
+						if _, problems := record(); len(problems) == 0 && (own != "" || old != "growth.signups") {
+							return
+						}
+					}
+				})
+				checked, problems := record()
+				if len(problems) > 0 {
+					t.Fatalf("%v: %v", line.Record, problems)
+				}
+				out[kind.Name] = append(out[kind.Name], checked)
+			}
+		}
+	}
+	return out
+}
+
+// mark visits the texts in a JSON value, in a fixed order.
+func mark(value any, visit func(old string, set func(string))) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[name].(string); ok {
+				visit(text, func(s string) { v[name] = s })
+			}
+			mark(v[name], visit)
+		}
+	case []any:
+		for i := range v {
+			if text, ok := v[i].(string); ok {
+				visit(text, func(s string) { v[i] = s })
+			}
+			mark(v[i], visit)
+		}
+	}
+}
+
+// leak is a planted fault: a transport that takes calls of one kind to another company's partition. Keys are spared,
+// because a key that is not found opens nothing.
+type leak struct {
+	call string // such as GetItem
+
+	mu       sync.Mutex
+	from, to string
+	times    int
+}
+
+// set makes the leak begin.
+func (l *leak) set(from, to string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.from, l.to = from, to
+}
+
+// RoundTrip is http.RoundTripper.
+func (l *leak) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	l.mu.Lock()
+	from, to := l.from, l.to
+	l.mu.Unlock()
+	if call != l.call || from == "" {
+		return apitest.Transport.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
+		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // of the same length
+		l.mu.Lock()
+		l.times++
+		l.mu.Unlock()
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return apitest.Transport.RoundTrip(r)
+}
+
+// settle lets the quotas refill.
+func (w *world) settle() { w.service.Clock.Advance(time.Minute) }

@@ -1,0 +1,434 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+)
+
+// push sends points, each as JSON.
+func push(t *testing.T, s *apitest.Service, key string, points ...string) apitest.Response {
+	t.Helper()
+	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`)
+}
+
+// pushed pushes points that must be accepted, and returns the keys that this created.
+func pushed(t *testing.T, s *apitest.Service, key string, points ...string) []string {
+	t.Helper()
+	r := push(t, s, key, points...)
+	var result metrics.PushResult
+	if r.Decode(t, &result); r.Status != 200 || int(result.Accepted) != len(points) || result.CreatedKeys == nil {
+		t.Fatalf("%d %.500s", r.Status, r.Body)
+	}
+	return result.CreatedKeys
+}
+
+func onDay(key, day string, value float64) string {
+	return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%v}`, key, day, value)
+}
+
+// points lists a metric's points as days with values.
+func points(t *testing.T, s *apitest.Service, query string) []string {
+	t.Helper()
+	var out []string
+	for _, item := range s.Send(t, s.Key(t), "GET", pointsPath+"?limit=1000&metricKey="+query, "").Items(t) {
+		out = append(out, dayAndValue(item))
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", what, diff)
+	}
+}
+
+// Ensure a point is stored with all that was sent, normalised, and reads as spec.md has it.
+func TestPushOnePoint(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "revenue.mrr", ""))
+	key := s.Key(t, auth.MetricsWrite, auth.MetricsRead)
+	created := pushed(t, s, key, `{"metricKey":"revenue.mrr","ts":"2026-08-11T01:30:00+02:00","value":1e2,"grain":"day",`+
+		`"dims":{"plan":"pro","country":"a <b> & \u2028"},"currency":"EUR","baseValue":-0.5,"source":"billing"}`)
+	same(t, "created", created, []string{})
+	r := s.Send(t, key, "GET", pointsPath+"?metricKey=revenue.mrr", "")
+	item := r.Items(t)[0]
+	p := metrics.Point{MetricKey: "revenue.mrr", TS: new("2026-08-10T00:00:00.000Z"), Dims: json.RawMessage(`{"country":"a <b> & \u2028","plan":"pro"}`)}
+	if err := p.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "point", item, map[string]any{
+		"seriesId": p.SeriesID, "pointKey": "day:2026-08-10", "companyId": s.CompanyID, "metricKey": "revenue.mrr", "grain": "day",
+		"ts": "2026-08-10T00:00:00.000Z", "dims": map[string]any{"plan": "pro", "country": "a <b> & \u2028"}, "value": 100.0, "currency": "EUR",
+		"baseValue": -0.5, "source": "billing", "ingestedAt": "2026-08-11T09:30:00.000Z",
+	})
+	if code, messages := push(t, s, s.Key(t, auth.MetricsRead), onDay("a", "2026-08-10", 1)).Messages(t); code != "unauthorised" || !strings.Contains(messages[0], "metrics:write") {
+		t.Errorf("with metrics:read alone: %s %v", code, messages)
+	}
+	if limit := push(t, s, key, onDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
+		t.Errorf("the quota is %s", limit)
+	}
+}
+
+// Ensure a point goes to the start of its bucket: UTC, ISO weeks; the same identity overwrites in place, and of one batch
+// the last wins (decisions.md §5).
+func TestPushBuckets(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	point := func(ts, grain string, value int, more string) string {
+		return fmt.Sprintf(`{"metricKey":"custom.a","ts":%q,"grain":%q,"value":%d%s}`, ts, grain, value, more)
+	}
+	batch := []string{
+		point("2026-01-01", "week", 1, ""),                      // the Thursday of a week that begins in the year before
+		point("2026-01-04T23:59:59.999Z", "week", 2, ""),        // its Sunday
+		point("2026-01-05T00:30:00+01:00", "week", 3, ""),       // its Sunday, too, in UTC
+		point("2026-01-05", "week", 4, ""),                      // the next Monday
+		point("2024-02-29T12:00:00Z", "month", 5, ""),           //
+		point("2024-02-01", "month", 6, `,"dims":{}`),           // no dimensions are the same series
+		point("2026-01-05", "day", 7, `,"dims":{"a":"1"}`),      //
+		point("2026-01-05", "day", 8, `,"dims":{"a":"2"}`),      //
+		point("2026-01-05T08:00:00Z", "day", 9, `,"dims":{}`),   //
+		`{"metricKey":"custom.a","ts":"2026-01-05","value":10}`, // a day without saying so
+	}
+	same(t, "created", pushed(t, s, key, batch...), []string{"custom.a"})
+	for range 2 {
+		same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 4"})
+		same(t, "months", points(t, s, "custom.a&grain=month"), []string{"2024-02-01 6"})
+		days := points(t, s, "custom.a")
+		slices.Sort(days)
+		same(t, "days", days, []string{"2026-01-05 10", "2026-01-05 7", "2026-01-05 8"})
+		same(t, "created again", pushed(t, s, key, batch...), []string{})
+	}
+	same(t, "overwritten", pushed(t, s, key, point("2026-01-05", "week", 40, "")), []string{})
+	same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
+}
+
+// Ensure an unknown key never blocks: bare ones are stored as custom, each with one definition that needs review, and stay
+// in that series until somebody defines them.
+func TestPushUnknownKeys(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "web.visits", `,"needsReview":false`))
+	key := s.Key(t)
+	same(t, "created", pushed(t, s, key,
+		onDay("web.visits", "2026-01-01", 1), onDay("signups", "2026-01-01", 2), onDay("custom.signups", "2026-01-02", 3),
+		onDay("custom.x", "2026-01-01", 4), onDay("custom", "2026-01-01", 5),
+	), []string{"custom.signups", "custom.x", "custom.custom"})
+	same(t, "created again", pushed(t, s, key, onDay("signups", "2026-01-03", 6)), []string{})
+	same(t, "the series", points(t, s, "custom.signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
+	same(t, "the bare key", points(t, s, "signups"), []string(nil))
+	same(t, "a known key", points(t, s, "web.visits"), []string{"2026-01-01 1"})
+
+	review := s.Send(t, key, "GET", definitionsPath+"?needsReview=true", "").Items(t)
+	if len(review) != 3 {
+		t.Errorf("%d definitions to review", len(review))
+	}
+	for _, d := range review {
+		if d["createdAt"] != "2026-08-11T09:30:00.000Z" || d["updatedAt"] != d["createdAt"] || d["companyId"] != s.CompanyID || !strings.HasPrefix(d["id"].(string), "mdf_") || d["kind"] != nil {
+			t.Errorf("%v", d)
+		}
+	}
+	longest := strings.Repeat("k", 120)
+	same(t, "longest key", pushed(t, s, key, onDay(longest, "2026-01-01", 1)), []string{"custom." + longest})
+	same(t, "its points", points(t, s, "custom."+longest), []string{"2026-01-01 1"})
+	if _, messages := push(t, s, key, onDay(longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 120 characters, has 121" {
+		t.Error(messages)
+	}
+	load(t, s, s.CompanyID, "metric-definition", definition(3, "signups", ``))
+	same(t, "a key that is defined since", pushed(t, s, key, onDay("signups", "2026-01-04", 7)), []string{})
+	same(t, "its points", points(t, s, "signups"), []string{"2026-01-04 7"})
+}
+
+// Ensure all points are checked before one is stored, and every one that is wrong is named.
+func TestPushRefusesAll(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "margin", `,"kind":"derived"`), definition(2, "custom.ratio", `,"kind":"derived"`), definition(3, "a", `,"kind":"split"`))
+	key := s.Key(t)
+	good := onDay("a", "2026-01-01", 1)
+	for _, c := range []struct {
+		name   string
+		points []string
+		want   []string
+	}{
+		{"fields", []string{
+			good, `{"metricKey":"A b","ts":"2026-02-30","value":"1"}`, `5`,
+			`{"metricKey":"a","ts":"2026-01-01T00:00:00","value":1e999,"grain":"year","currency":"eur","dims":{"a":1},"tags":[]}`,
+			`{"dims":{"k":null}}`, `{"metricKey":"a","ts":null,"value":null}`,
+		}, []string{
+			"body.points[1].metricKey: must match ^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$", "body.points[1].ts: must be a day, for example 2026-08-11", "body.points[1].value: must be a number",
+			"body.points[2]: must be an object", "body.points[3].tags: unknown property", "body.points[3].ts: must be a day, for example 2026-08-11", "body.points[3].value: must be a number",
+			"body.points[3].grain: must be one of day, week, month", "body.points[3].dims.a: must be a string", "body.points[3].currency: must match ^[A-Z]{3}$",
+			"body.points[4].metricKey: is required", "body.points[4].ts: is required", "body.points[4].value: is required", "body.points[4].dims.k: must be a string",
+			"body.points[5].ts: must not be null", "body.points[5].value: must not be null",
+		}},
+		{"dims", []string{`{"metricKey":"a","ts":"2026-01-01","value":1,"dims":{"1":"","2":"","3":"","4":"","5":"","6":"","7":"","8":"","9":"","10":"","11":""}}`,
+			`{"metricKey":"a","ts":"2026-01-01","value":1,"dims":{"a":"` + strings.Repeat("é", 201) + `"}}`},
+			[]string{"body.points[0].dims: must have at most 10 keys, has 11", "body.points[1].dims.a: must have at most 200 characters, has 201"}},
+		{"derived", []string{good, onDay("margin", "2026-01-01", 1), onDay("ratio", "2026-01-01", 1), onDay("custom.ratio", "2026-01-01", 1), onDay("new", "2026-01-01", 1)},
+			[]string{"body.points[1].metricKey: is of a derived metric, whose values follow from other metrics", "body.points[2].metricKey: is of a derived metric, whose values follow from other metrics",
+				"body.points[3].metricKey: is of a derived metric, whose values follow from other metrics"}},
+		{"none", nil, []string{"body.points: must have 1 to 500 elements, has 0"}},
+		{"too many", slices.Repeat([]string{good}, 501), []string{"body.points: must have 1 to 500 elements, has 501"}},
+	} {
+		r := push(t, s, key, c.points...)
+		if code, messages := r.Messages(t); r.Status != 400 || code != "bad_request" {
+			t.Errorf("%s: %d %.300s", c.name, r.Status, r.Body)
+		} else {
+			same(t, c.name, messages, c.want)
+		}
+	}
+	if got := dump(t, s, s.CompanyID, "metric-point"); len(got) != 0 {
+		t.Errorf("stored: %v", got)
+	}
+	if got := dump(t, s, s.CompanyID, "metric-definition"); len(got) != 3 {
+		t.Errorf("defined: %v", got)
+	}
+	same(t, "split", pushed(t, s, key, good), []string{})
+}
+
+// together is a transport that lets no call of a kind go before as many of it as there are to be have come: calls that wait
+// for each other never would, and the handler's deadline ends them.
+type together struct {
+	mu      sync.Mutex
+	calls   map[string]int
+	want    map[string]int
+	arrived map[string]chan struct{}
+}
+
+func (w *together) expect(want map[string]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls, w.want, w.arrived = map[string]int{}, want, map[string]chan struct{}{}
+	for name := range want {
+		w.arrived[name] = make(chan struct{})
+	}
+}
+
+func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	w.mu.Lock()
+	w.calls[name]++
+	arrived := w.arrived[name]
+	if w.calls[name] == w.want[name] {
+		close(arrived)
+	}
+	w.mu.Unlock()
+	if arrived != nil {
+		select {
+		case <-arrived:
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure 500 points take two round trips, whatever their shape, and few calls: one for the key, one for each hundred
+// definitions that may exist, all at once; then one for each 25 series and periods, all at once.
+func TestPushCalls(t *testing.T) {
+	t.Parallel()
+	calls := &together{}
+	s := apitest.NewOver(t, metrics.Operations, calls)
+	calls.expect(nil)
+	key := s.Key(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "known", ""))
+	day := mustDay(t, "2025-01-01")
+	batch := func(n int, point func(i int) string) (out []string) {
+		for i := range n {
+			out = append(out, point(i))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name          string
+		points        []string
+		reads, writes int
+		created       int
+	}{
+		{"500 days of a series", batch(500, func(i int) string { return onDay("known", day.AddDate(0, 0, i).Format("2006-01-02"), 1) }), 1, 1, 0},
+		{"25 days of 20 new metrics", batch(500, func(i int) string {
+			return onDay(fmt.Sprintf("m%d", i%20), day.AddDate(0, 0, i/20).Format("2006-01-02"), 1)
+		}), 1, 1, 20},
+		{"a day of 500 series", batch(500, func(i int) string {
+			return fmt.Sprintf(`{"metricKey":"known","ts":"2026-01-01","value":1,"dims":{"n":"%d"}}`, i)
+		}), 1, 20, 0},
+		{"a day of 500 new metrics", batch(500, func(i int) string { return onDay(fmt.Sprintf("n%d", i), "2026-01-01", 1) }), 10, 20, 500},
+	} {
+		want := map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": c.writes}
+		calls.expect(want)
+		created := pushed(t, s, key, c.points...)
+		want["UpdateItem"] = 1 // the key
+		same(t, c.name, calls.calls, want)
+		if len(created) != c.created {
+			t.Errorf("%s: %d keys created, want %d", c.name, len(created), c.created)
+		}
+	}
+	calls.expect(nil)
+	pushed(t, s, key, onDay("known", "2026-01-01", 1))
+	same(t, "one point", calls.calls, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
+}
+
+// Ensure pushes to the same records at the same time lose nothing, and of a new key that all of them bring one definition is
+// made and one of them told of it.
+func TestPushConcurrently(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	const callers, days = 8, 24
+	created := make([][]string, callers)
+	var wait sync.WaitGroup
+	for n := range callers {
+		wait.Go(func() {
+			var mine []string // every eighth day of two series in the same two records, the first of which all write
+			for i := n; i < days; i += callers {
+				mine = append(mine, onDay("a", fmt.Sprintf("2026-01-%02d", i+2), float64(i)), onDay("b", fmt.Sprintf("2026-01-%02d", i+2), float64(i)))
+			}
+			mine = append(mine, onDay("a", "2026-01-01", float64(100+n)))
+			created[n] = pushed(t, s, key, mine...)
+		})
+	}
+	wait.Wait()
+	all := slices.Concat(created...)
+	slices.Sort(all)
+	same(t, "created", all, []string{"custom.a", "custom.b"})
+	a, b := points(t, s, "custom.a"), points(t, s, "custom.b")
+	if len(a) != days+1 || len(b) != days || !strings.HasPrefix(a[0], "2026-01-01 10") || a[days] != fmt.Sprintf("2026-01-%02d %d", days+1, days-1) {
+		t.Errorf("%v\n%v", a, b)
+	}
+}
+
+// stumble is a transport that spoils writes of one kind, from the skip-th on, n of them.
+type stumble struct {
+	mu      sync.Mutex
+	call    string
+	skip, n int
+	lose    bool // the write is made and its answer lost; otherwise it is refused
+}
+
+func (s *stumble) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	hit := strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+s.call) && s.call != ""
+	if hit && s.skip > 0 {
+		s.skip--
+		hit = false
+	}
+	hit = hit && s.n > 0
+	if hit {
+		s.n--
+	}
+	lose := s.lose
+	s.mu.Unlock()
+	if !hit {
+		return apitest.Transport.RoundTrip(r)
+	}
+	if lose {
+		out, err := apitest.Transport.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		defer out.Body.Close()
+		if _, err := io.Copy(io.Discard, out.Body); err != nil {
+			return nil, err
+		}
+		return nil, io.ErrUnexpectedEOF
+	}
+	return &http.Response{StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`))}, nil
+}
+
+func (s *stumble) set(call string, skip, n int, lose bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.call, s.skip, s.n, s.lose = call, skip, n, lose
+}
+
+// Ensure a lost answer of the table is made good without a word: the keys that the push created are told all the same.
+func TestPushAfterLostAnswer(t *testing.T) {
+	t.Parallel()
+	faults := &stumble{}
+	s := apitest.NewOver(t, metrics.Operations, faults)
+	key := s.Key(t)
+	faults.set("TransactWriteItems", 0, 1, true)
+	same(t, "created", pushed(t, s, key, onDay("a", "2026-01-01", 1), onDay("b", "2026-01-01", 2)), []string{"custom.a", "custom.b"})
+	same(t, "a", points(t, s, "custom.a"), []string{"2026-01-01 1"})
+	same(t, "b", points(t, s, "custom.b"), []string{"2026-01-01 2"})
+}
+
+// Ensure a push that fails is `internal`, safe to send again: up to 25 series and periods nothing of it is stored; of more,
+// what is stored is whole, and sending it again completes it without a second of anything.
+func TestPushAfterFailure(t *testing.T) {
+	t.Parallel()
+	faults := &stumble{}
+	s := apitest.NewOver(t, metrics.Operations, faults)
+	key := s.Key(t)
+	many := func(n int, prefix string) (out []string) {
+		for i := range n {
+			out = append(out, onDay(fmt.Sprintf("%s%d", prefix, i), "2026-01-01", float64(i)))
+		}
+		return out
+	}
+	for _, records := range []int{25, 60} { // 60: transactions of 25, 25 and 10, of which one fails
+		prefix := fmt.Sprintf("of%d_", records)
+		faults.set("TransactWriteItems", 0, 1, false)
+		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		faults.set("", 0, 0, false)
+		stored := func() (points, definitions []string) {
+			of := func(lines []string) []string {
+				return slices.DeleteFunc(lines, func(line string) bool { return !strings.Contains(line, "custom."+prefix) })
+			}
+			return of(dump(t, s, s.CompanyID, "metric-point")), of(dump(t, s, s.CompanyID, "metric-definition"))
+		}
+		some, defined := stored()
+		if len(some) != len(defined) || records == 25 && len(some) > 0 || len(some) >= records {
+			t.Errorf("%d records: %d points and %d definitions after the failure", records, len(some), len(defined))
+		}
+		if created := pushed(t, s, key, many(records, prefix)...); len(created) != records-len(defined) {
+			t.Errorf("%d records: %d created, %d were there", records, len(created), len(defined))
+		}
+		if all, definitions := stored(); len(all) != records || len(definitions) != records {
+			t.Errorf("%d records: %d points and %d definitions in the end", records, len(all), len(definitions))
+		}
+	}
+}
+
+// Ensure what was pushed is exported, and imports as it was: an import takes whatever a push does.
+func TestPushedPointsTransfer(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	label := strings.Repeat("\x01", 200)
+	dims := map[string]string{}
+	for i := range 10 {
+		dims[fmt.Sprint(i)+label[1:]] = label
+	}
+	text, err := json.Marshal(map[string]any{"metricKey": "a", "ts": "2026-01-01", "value": -1e-300, "dims": dims, "source": label, "currency": "EUR"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pushed(t, s, s.Key(t), string(text), onDay("b", "0001-01-01", 1), onDay("b", "9999-12-31", 2))
+	lines := dump(t, s, s.CompanyID, "metric-point")
+	other := s.Table.NewID("co")
+	load(t, s, other, "metric-point", lines...)
+	for i, line := range dump(t, s, other, "metric-point") {
+		same(t, "line", strings.ReplaceAll(line, other, s.CompanyID), lines[i])
+	}
+	if len(lines) != 3 {
+		t.Errorf("%d lines", len(lines))
+	}
+}

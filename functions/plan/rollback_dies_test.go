@@ -1,0 +1,113 @@
+package plan_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+)
+
+// twoVersions returns a company whose board showed an item in version 1 and another in version 2.
+func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second any) {
+	t.Helper()
+	s, key = start(t)
+	first = create(t, s, key, map[string]any{"title": "First", "status": "published"})["id"]
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": first, "status": "draft"})
+	second = create(t, s, key, map[string]any{"title": "Second", "status": "published"})["id"]
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	return s, key, first, second
+}
+
+// Ensure a rollback that dies after any of its table calls leaves the old state or the new one, whole, in snapshot,
+// versions, board and items, and that the next publish and rollback succeed whatever it left behind.
+func TestRollbackDies(t *testing.T) {
+	t.Parallel()
+	for calls, finished := int64(0), false; !finished; calls++ {
+		if calls > 40 {
+			t.Fatal("a rollback takes no end of calls")
+		}
+		s, key, first, second := twoVersions(t)
+		breaking := &crash{next: http.DefaultTransport}
+		breaking.left.Store(calls)
+		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+
+		state := func() string {
+			versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(titles(t, s, 0), " of ", len(versions), " on ", call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"],
+				": ", call(t, s, key, "get_plan_item", map[string]any{"itemId": first})["publishedVersion"],
+				" ", call(t, s, key, "get_plan_item", map[string]any{"itemId": second})["publishedVersion"])
+		}
+		got := state()
+		done := got == "[First] of 3 on 3: 3 2"
+		if !done && got != "[Second] of 2 on 2: 1 2" || err == nil && !done {
+			t.Errorf("died after %d calls (%v): %s", calls, err, got)
+		}
+		finished = err == nil
+
+		// What the dead one prepared must not count: not for a publish, nor for a rollback after it.
+		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		want := "[Second] of 2 on 2: 1 2"
+		if done {
+			want = "[Second] of 4 on 4: 3 4"
+		}
+		if got := state(); got != want {
+			t.Errorf("after %d calls, published: %s, want %s", calls, got, want)
+		}
+		if _, err := plan.NewStore(s.Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+			t.Error(err)
+		}
+		want = "[First] of 3 on 3: 3 2"
+		if done {
+			want = "[First] of 5 on 5: 5 4"
+		}
+		if got := state(); got != want {
+			t.Errorf("after %d calls, rolled back: %s, want %s", calls, got, want)
+		}
+	}
+}
+
+// Ensure a rollback that an edit and a publish overtake, before any of its table calls, ends with a board whose
+// live items are those of its live version, and whose versions are one for each change.
+func TestRollbackIsOvertaken(t *testing.T) {
+	t.Parallel()
+	for at, reached := int64(1), true; reached; at++ {
+		s, key, first, second := twoVersions(t)
+		third := create(t, s, key, map[string]any{"title": "Third"})["id"]
+		overtaking := &intruder{intrude: func() {
+			call(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
+			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+				t.Error(err)
+			}
+		}}
+		overtaking.at.Store(at)
+		slow := plan.NewStore(apitest.NewOver(t, plan.Operations, overtaking).Table)
+		if _, err := slow.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+			t.Errorf("before call %d: %v", at, err)
+		}
+		if reached = overtaking.calls.Load() >= at; !reached {
+			return
+		}
+		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
+		shown := titles(t, s, 0)
+		if board != 4.0 || !slices.Equal(shown, []string{"First"}) { // the publish is version 3, the rollback comes after it
+			t.Errorf("before call %d: version %v shows %v", at, board, shown)
+		}
+		for title, id := range map[string]any{"First": first, "Second": second, "Third": third} {
+			got := call(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]
+			if (got == board) != slices.Contains(shown, title) {
+				t.Errorf("before call %d: %s reads %v on version %v, which shows %v", at, title, got, board, shown)
+			}
+		}
+		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
+		if err != nil || len(versions) != 4 || !versions[0].Live {
+			t.Errorf("before call %d: %+v %v", at, versions, err)
+		}
+	}
+}

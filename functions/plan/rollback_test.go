@@ -1,0 +1,251 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+)
+
+func always(string) error { return nil }
+
+// titles are what visitors see in a version, the live one when it is 0.
+func titles(t *testing.T, s *apitest.Service, version float64) []string {
+	t.Helper()
+	wanted := &version
+	if version == 0 {
+		wanted = nil
+	}
+	shown, err := plan.NewStore(s.Table).Snapshot(t.Context(), s.CompanyID, "brd_1", wanted)
+	if err != nil {
+		t.Fatalf("version %v: %v", version, err)
+	}
+	out := []string{}
+	for _, i := range shown.Items {
+		out = append(out, i.Title)
+	}
+	return out
+}
+
+// Ensure every version is kept as it went live, and a rollback is a publish of its content under the next version, after
+// which every field of board, items and preview is as decisions.md §4 says.
+func TestRollback(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	store := plan.NewStore(s.Table)
+	board := map[string]any{"boardId": "brd_1"}
+	publish := func() {
+		t.Helper()
+		s.Clock.Advance(time.Hour)
+		call(t, s, key, "publish_plan_board", board)
+	}
+	item := func(i map[string]any) map[string]any {
+		t.Helper()
+		return call(t, s, key, "get_plan_item", map[string]any{"itemId": i["id"]})
+	}
+	change := func(i map[string]any, name string, value any) {
+		t.Helper()
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": i["id"], name: value})
+	}
+	a := create(t, s, key, map[string]any{"title": "A", "status": "published", "sortOrder": 1, "categoryIds": []string{}, "summary": "<b>&"})
+	b := create(t, s, key, map[string]any{"title": "B", "status": "published", "sortOrder": 2})
+	c := create(t, s, key, map[string]any{"title": "C", "status": "published", "sortOrder": 3})
+	publish() // 1: A B C
+	change(a, "title", "A2")
+	change(b, "status", "archived")
+	call(t, s, key, "delete_plan_item", map[string]any{"itemId": c["id"]})
+	d := create(t, s, key, map[string]any{"title": "D", "status": "published", "sortOrder": 4})
+	publish() // 2: A2 D
+
+	s.Clock.Advance(time.Hour)
+	done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1) // 3: A B C
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !done.Changed || done.PublishedVersion != 3 || done.PublishedAt != "2026-08-11T12:30:00.000Z" || done.ItemCount != 3 || done.UnchangedCount != 0 ||
+		len(done.Added) != 2 || len(done.Updated) != 1 || len(done.Removed) != 1 || *done.Added[0].PublishedVersion != 3 || *done.Removed[0].PublishedVersion != 2 {
+		t.Errorf("%+v", done)
+	}
+	for version, want := range map[float64][]string{0: {"A", "B", "C"}, 1: {"A", "B", "C"}, 2: {"A2", "D"}, 3: {"A", "B", "C"}} {
+		if got := titles(t, s, version); !slices.Equal(got, want) {
+			t.Errorf("version %v: %v", version, got)
+		}
+	}
+	if got := call(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
+		t.Error(got)
+	}
+	// The items are as they are edited; their versions tell what is live.
+	if i := item(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
+		t.Error(i)
+	}
+	if i := item(b); i["status"] != "archived" || i["publishedVersion"] != 3.0 {
+		t.Error(i)
+	}
+	if i := item(d); i["status"] != "published" || i["publishedVersion"] != 2.0 {
+		t.Error(i)
+	}
+	p := call(t, s, key, "preview_plan_publish", board)
+	if p["hasChanges"] != true || p["nextVersion"] != 4.0 || len(p["added"].([]any)) != 1 || len(p["updated"].([]any)) != 1 || len(p["removed"].([]any)) != 2 {
+		t.Error(p)
+	}
+
+	// The same again changes nothing.
+	if again, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil || again.Changed || again.PublishedVersion != 3 || again.PublishedAt != done.PublishedAt {
+		t.Errorf("%+v %v", again, err)
+	}
+	publish() // 4: A2 D
+	if i := item(d); i["publishedVersion"] != 4.0 {
+		t.Error(i)
+	}
+	if i := item(b); i["publishedVersion"] != 3.0 {
+		t.Error(i)
+	}
+	if got := titles(t, s, 0); !slices.Equal(got, []string{"A2", "D"}) {
+		t.Error(got)
+	}
+
+	versions, err := store.Versions(t.Context(), s.CompanyID, "brd_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []plan.Version{
+		{Version: 4, PublishedAt: "2026-08-11T13:30:00.000Z", ItemCount: 2, Live: true},
+		{Version: 3, PublishedAt: "2026-08-11T12:30:00.000Z", ItemCount: 3, Restores: new(1.0)},
+		{Version: 2, PublishedAt: "2026-08-11T11:30:00.000Z", ItemCount: 2},
+		{Version: 1, PublishedAt: "2026-08-11T10:30:00.000Z", ItemCount: 3},
+	}
+	if !reflect.DeepEqual(versions, want) {
+		t.Errorf("%+v", versions)
+	}
+}
+
+// Ensure a rollback is recognised as the content of the items once they are as they were: nothing is left to publish.
+func TestRollbackMeetsItems(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	a := create(t, s, key, map[string]any{"title": "A", "status": "published", "categoryIds": []string{"c"}, "sortOrder": 7, "targetLabel": "Q3"})
+	for _, title := range []string{"A", "A2"} {
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": title})
+		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	}
+	if _, err := plan.NewStore(s.Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil {
+		t.Fatal(err)
+	}
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": "A"})
+	if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["currentVersion"] != 3.0 {
+		t.Error(p)
+	}
+}
+
+// Ensure what cannot be read or rolled back to is said, and nothing else is read under another name.
+func TestNoSuchVersion(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	other, _ := start(t)
+	store := plan.NewStore(s.Table)
+	expect := func(boardID string, version float64, message string) {
+		t.Helper()
+		_, shown := store.Snapshot(t.Context(), s.CompanyID, boardID, &version)
+		_, rolled := store.Rollback(t.Context(), s.CompanyID, boardID, version)
+		for _, err := range []error{shown, rolled} {
+			var refused *fault.Error
+			if !errors.As(err, &refused) || refused.Code != fault.NotFound || !strings.Contains(err.Error(), message) {
+				t.Errorf("%s %v: %v", boardID, version, err)
+			}
+		}
+	}
+	expect("brd_1", 1, "was never published")
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	if got := titles(t, s, 0); len(got) != 0 {
+		t.Error(got)
+	}
+	for _, version := range []float64{0, -1, 0.5, 2, 1e12} {
+		expect("brd_1", version, "no version")
+	}
+	for _, boardID := range []string{"brd_2", "", "itm_1", "brd_1#x"} {
+		expect(boardID, 1, "no such record")
+		if _, err := store.Versions(t.Context(), s.CompanyID, boardID); !errors.Is(err, fault.ErrNotFound) {
+			t.Errorf("%q: %v", boardID, err)
+		}
+	}
+	if _, err := store.Snapshot(t.Context(), other.CompanyID, "brd_1", nil); err == nil {
+		t.Error("another company's board is shown")
+	}
+	load(t, s, "board", `{"id":"brd_3","publishedVersion":5,"publishedAt":"2026-01-01T00:00:00Z"}`)
+	if _, err := store.Snapshot(t.Context(), s.CompanyID, "brd_3", nil); err == nil || !strings.Contains(err.Error(), "without its snapshot") {
+		t.Error(err)
+	}
+	expect("brd_3", 4, "no version")
+}
+
+// Ensure an imported board has the version that it brings, counts on from it, and shows nothing of what stood under the
+// same numbers before.
+func TestVersionsAfterImport(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	store := plan.NewStore(s.Table)
+	a := create(t, s, key, map[string]any{"title": "A1", "status": "published"})
+	for _, title := range []string{"A1", "A2", "A3", "A4"} {
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": title})
+		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	}
+	load(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_x","slug":"x","title":"X"}]}`)
+	expect := func(want ...string) {
+		t.Helper()
+		versions, err := store.Versions(t.Context(), s.CompanyID, "brd_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range versions {
+			got = append(got, fmt.Sprintf("%v %v %t", v.Version, titles(t, s, v.Version), v.Live))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	}
+	expect("2 [X] true", "1 [A1] false")
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	expect("3 [A4] true", "2 [X] false", "1 [A1] false")
+	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 2); err != nil || done.PublishedVersion != 4 {
+		t.Errorf("%+v %v", done, err)
+	}
+	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
+}
+
+// Ensure a rollback of a snapshot of several records, and of more items than a transaction takes, is whole.
+func TestRollbackSizes(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	store := plan.NewStore(s.Table)
+	const many = 450
+	var records []string
+	for n := range many {
+		records = append(records, fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T%d","summary":%q,"status":"published"}`, n, n, n, strings.Repeat("ab", 900)))
+	}
+	write(t, s, "item", records...)
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	for n := range records {
+		records[n] = strings.Replace(records[n], `"published"`, `"draft"`, 1)
+	}
+	write(t, s, "item", records...)
+	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil || done.ItemCount != many || len(done.Added) != many {
+		t.Errorf("%v items, %d added: %v", done.ItemCount, len(done.Added), err)
+	}
+	if got := titles(t, s, 0); len(got) != many {
+		t.Errorf("%d items are shown", len(got))
+	}
+	for _, i := range allItems(t, s, key) {
+		if i["publishedVersion"] != 3.0 {
+			t.Fatalf("%v is live and reads version %v", i["id"], i["publishedVersion"])
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package functions_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+)
+
+// readers tells by which operation the record is read that an operation changes.
+var readers = map[string]string{
+	"update_company": "get_company", "update_plan_item": "get_plan_item", "delete_plan_item": "get_plan_item", "update_feedback_reply": "get_feedback",
+	"update_broadcast_post": "get_broadcast_post", "delete_broadcast_post": "get_broadcast_post", "update_context_brand_kit": "get_context_brand_kit",
+}
+
+// Ensure every answer with a single record has an entity tag, which names that very state: If-None-Match with it is 304 until
+// the record changes (decisions.md §12).
+func TestEntityTags(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, op := range functions.Operations(nil) {
+		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // whose use changes it
+			continue
+		}
+		request := requestOf(t, s, op, key)
+		got := request.send(t, s)
+		tag := got.Header.Get("ETag")
+		if got.Status != http.StatusOK || !strings.HasPrefix(tag, `"`) || !op.Tagged() {
+			t.Errorf("%s: %d, ETag %q", op.ID, got.Status, tag)
+			continue
+		}
+		for value, want := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200, "": 200} {
+			r := s.Send(t, key, op.Method, request.path, "", "If-None-Match", value)
+			if r.Status != want || (r.Body == "") != (want == 304) || r.Header.Get("ETag") != tag || r.Header.Get("RateLimit-Limit") == "" || r.Header.Get("Service-Request-Id") == "" {
+				t.Errorf("%s: If-None-Match %s: %d %s %v", op.ID, value, r.Status, r.Body, r.Header)
+			}
+		}
+		if r := s.Send(t, key, http.MethodHead, request.path, "", "If-None-Match", tag); r.Status != 304 {
+			t.Errorf("%s: HEAD: %d", op.ID, r.Status)
+		}
+		if r := s.Send(t, "", op.Method, request.path, "", "If-None-Match", tag); r.Status != 401 {
+			t.Errorf("%s without a key: %d", op.ID, r.Status)
+		}
+	}
+}
+
+// Ensure an update and a delete with If-Match are done when the record is as the caller has read it and not otherwise; and
+// that the tag of an update's answer is that of the next read.
+func TestPreconditions(t *testing.T) {
+	t.Parallel()
+	for changer, reader := range readers {
+		t.Run(changer, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			key := s.Key(t)
+			read := func() (string, string) {
+				own := map[string]any{}
+				for name, value := range arguments[changer] {
+					if strings.HasSuffix(name, "Id") {
+						own[name] = value
+					}
+				}
+				r := s.Call(t, key, reader, own)
+				if r.Status != http.StatusOK {
+					t.Fatal(r.Body)
+				}
+				return r.Header.Get("ETag"), r.Body
+			}
+			change := func(ifMatch string) (int, string) {
+				args := map[string]any{"If-Match": ifMatch}
+				for name, value := range arguments[changer] {
+					args[name] = value
+				}
+				r := s.Call(t, key, changer, args)
+				if r.Status == http.StatusPreconditionFailed {
+					if code, messages := r.Messages(t); code != "precondition_failed" || !strings.HasPrefix(messages[0], "header.If-Match: ") {
+						t.Errorf("%s %v", code, messages)
+					}
+				}
+				return r.Status, r.Header.Get("ETag")
+			}
+			tag, before := read()
+			for _, wrong := range []string{`"x"`, "W/" + tag, strings.Trim(tag, `"`), ""} {
+				if status, _ := change(wrong); status != http.StatusPreconditionFailed {
+					t.Errorf("If-Match %s: %d", wrong, status)
+				}
+			}
+			if _, after := read(); after != before {
+				t.Errorf("a refused change changed something: %s, then %s", before, after)
+			}
+			status, next := change(`"x", ` + tag)
+			if status != http.StatusOK {
+				t.Fatalf("the right tag: %d", status)
+			}
+			if strings.HasPrefix(changer, "delete_") {
+				return
+			}
+			if tag2, _ := read(); tag2 != next || tag2 == tag {
+				t.Errorf("the update's tag is %s, that of the read %s, before it was %s", next, tag2, tag)
+			}
+			if status, _ := change(tag); status != http.StatusPreconditionFailed {
+				t.Errorf("a stale tag: %d", status)
+			}
+			if status, _ := change("*"); status != http.StatusOK {
+				t.Errorf("any state: %d", status)
+			}
+		})
+	}
+}
+
+// Ensure If-Match never creates: nobody can have read a brand kit that does not exist.
+func TestPreconditionOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	other := start(t, nil)
+	other.CompanyID = s.Table.NewID("co")
+	key := other.Key(t)
+	for _, value := range []string{"*", `"x"`} {
+		r := other.Call(t, key, "update_context_brand_kit", map[string]any{"artStyle": "Flat", "If-Match": value})
+		if r.Status != http.StatusPreconditionFailed {
+			t.Errorf("%s: %d %s", value, r.Status, r.Body)
+		}
+	}
+	if r := other.Call(t, key, "get_context_brand_kit", nil); r.Status != http.StatusNotFound {
+		t.Errorf("it was created: %s", r.Body)
+	}
+	if r := other.Call(t, key, "update_broadcast_post", map[string]any{"postId": "pst_none", "body": "x", "If-Match": "*"}); r.Status != http.StatusNotFound {
+		t.Errorf("an unknown post: %d", r.Status)
+	}
+}
+
+// Ensure publishing a board changes the tag of what is live on it: the item reads another publishedVersion.
+func TestPublishChangesTags(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	item := s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "Live", "status": "published"})
+	itemID := item.JSON(t)["id"]
+	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
+		t.Fatal(r.Body)
+	}
+	stale := s.Call(t, key, "update_plan_item", map[string]any{"itemId": itemID, "title": "Live!", "If-Match": item.Header.Get("ETag")})
+	if stale.Status != http.StatusPreconditionFailed {
+		t.Errorf("%d %s", stale.Status, stale.Body)
+	}
+	fresh := s.Call(t, key, "get_plan_item", map[string]any{"itemId": itemID})
+	if r := s.Call(t, key, "delete_plan_item", map[string]any{"itemId": itemID, "If-Match": fresh.Header.Get("ETag")}); r.Status != http.StatusOK {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}

@@ -1,0 +1,135 @@
+package infra
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/refusal"
+)
+
+const (
+	APIID         = "Api"
+	GatewayLogsID = "GatewayLogs"
+	AccountID     = "GatewayAccount"
+	AccountRoleID = "GatewayLogsRoleOfAccount"
+
+	// StageName stands before the path on the gateway's own domain: https://<id>.execute-api.<region>.amazonaws.com/prod/v1/…
+	// On a domain of one's own, mapped without a base path, it disappears. Links follow either (gateway.BaseURL).
+	StageName = "prod"
+	// CompressionBytesMin is the size from which answers are compressed for those who accept it.
+	CompressionBytesMin = 1024
+	// BinaryTypes has every body delivered byte for byte, so that what is no UTF-8 is refused instead of repaired.
+	BinaryTypes = "*/*"
+)
+
+// AccessLog is the line that the gateway logs for each request. It has the path without its query, and no header.
+func AccessLog() string {
+	line := Object{
+		{"requestId", "$context.requestId"}, {"time", "$context.requestTime"}, {"ip", "$context.identity.sourceIp"},
+		{"method", "$context.httpMethod"}, {"path", "$context.path"}, {"status", "$context.status"},
+		{"bytes", "$context.responseLength"}, {"latency", "$context.responseLatency"},
+		{"integrationStatus", "$context.integrationStatus"}, {"integrationLatency", "$context.integrationLatency"},
+		{"refusal", "$context.error.responseType"}, {"error", "$context.integrationErrorMessage"},
+	}
+	text := "{"
+	for i, f := range line {
+		if i > 0 {
+			text += ","
+		}
+		text += strconv.Quote(f.Name) + ":" + strconv.Quote(f.Value.(string))
+	}
+	return text + "}"
+}
+
+// GatewayResponse is what the gateway answers by itself, in the envelope and with the headers of the service
+// (decisions.md §11).
+type GatewayResponse struct {
+	Type    string // API Gateway's name of the refusal
+	Code    fault.Code
+	Message string
+}
+
+// throttledSeconds is how long a caller waits whom the gateway has throttled: its bucket refills every second.
+const throttledSeconds = 1
+
+// gatewayResponses are all of the types that API Gateway has, so that none is left in words of its own.
+func gatewayResponses() []GatewayResponse {
+	const failed = "internal error; safe to retry"
+	return []GatewayResponse{
+		{"DEFAULT_4XX", fault.BadRequest, "the request was refused before it reached the service"},
+		{"DEFAULT_5XX", fault.Internal, failed},
+		{"ACCESS_DENIED", fault.Forbidden, "the request may not reach the service"},
+		{"API_CONFIGURATION_ERROR", fault.Internal, failed},
+		{"AUTHORIZER_CONFIGURATION_ERROR", fault.Internal, failed},
+		{"AUTHORIZER_FAILURE", fault.Internal, failed},
+		{"BAD_REQUEST_BODY", fault.BadRequest, "body: could not be read"},
+		{"BAD_REQUEST_PARAMETERS", fault.BadRequest, "query: could not be read"},
+		{"EXPIRED_TOKEN", fault.Unauthorised, "the key is missing or not valid"},
+		{"INTEGRATION_FAILURE", fault.Internal, failed},
+		{"INTEGRATION_TIMEOUT", fault.Internal, failed},
+		{"INVALID_API_KEY", fault.Unauthorised, "the key is missing or not valid"},
+		{"INVALID_SIGNATURE", fault.Unauthorised, "the key is missing or not valid"},
+		{"MISSING_AUTHENTICATION_TOKEN", fault.NotFound, "no such path"}, // what the gateway says where it has no route
+		{"QUOTA_EXCEEDED", fault.RateLimited, "too many requests to the service as a whole"},
+		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: must have at most 10 MB"},
+		{"RESOURCE_NOT_FOUND", fault.NotFound, "no such path"},
+		{"THROTTLED", fault.RateLimited, "too many requests to the service as a whole"},
+		{"UNAUTHORIZED", fault.Unauthorised, "the key is missing or not valid"},
+		{"UNSUPPORTED_MEDIA_TYPE", fault.BadRequest, "body: must be application/json"},
+		{"WAF_FILTERED", fault.Forbidden, "the request may not reach the service"},
+	}
+}
+
+// ID is the logical id.
+func (r GatewayResponse) ID() string {
+	out, upper := "Refusal", true
+	for _, c := range r.Type {
+		switch {
+		case c == '_':
+			upper = true
+		case upper || c < 'A':
+			out, upper = out+string(c), false
+		default:
+			out += string(c - 'A' + 'a')
+		}
+	}
+	return out
+}
+
+// Status is the status, which belongs to the code.
+func (r GatewayResponse) Status() string { return strconv.Itoa(r.Code.Status()) }
+
+// Body is the envelope.
+func (r GatewayResponse) Body() string {
+	return string(refusal.Envelope(fault.New(r.Code, "%s", r.Message)))
+}
+
+// Headers are the headers by their names, in the gateway's notation: a value in single quotes stands for itself.
+func (r GatewayResponse) Headers() map[string]string {
+	out := map[string]string{
+		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
+		"Service-Request-Id": "context.requestId", "Service-Version": "'" + api.CurrentVersion + "'",
+	}
+	switch r.Code {
+	case fault.RateLimited:
+		out["Retry-After"] = "'" + strconv.Itoa(throttledSeconds) + "'"
+	case fault.Unauthorised:
+		out["WWW-Authenticate"] = "'Bearer'"
+	}
+	return out
+}
+
+func (r GatewayResponse) headers() Object {
+	var out Object
+	all := r.Headers()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, Field{name, all[name]})
+	}
+	return out
+}
+
+// BaseURL is where the service is, as the stack's outputs say it: an expression of a template.
+const BaseURL = "https://${" + APIID + "}.execute-api.${AWS::Region}.${AWS::URLSuffix}/" + StageName

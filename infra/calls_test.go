@@ -1,0 +1,147 @@
+package infra_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/shared/apitest"
+)
+
+// recorder is a transport that keeps what the functions ask of the table, as IAM sees it.
+type recorder struct {
+	mu    sync.Mutex
+	calls []access
+	errs  []error
+}
+
+// RoundTrip is http.RoundTripper.
+func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	_, action, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
+	calls, err := accesses(action, body)
+	r.mu.Lock()
+	r.calls = append(r.calls, calls...)
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", action, err))
+	}
+	r.mu.Unlock()
+	return apitest.Transport.RoundTrip(request)
+}
+
+// take returns what was recorded since the last time, with the names of the stack, for whose table the test's stands.
+func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, err := range r.errs {
+		t.Error(err)
+	}
+	for _, a := range r.calls {
+		rest, ok := strings.CutPrefix(a.resource, tableName)
+		if !ok {
+			t.Errorf("%s on %s, which is not the table", a.action, a.resource)
+		}
+		calls = append(calls, access{"dynamodb:" + a.action, tableARN + rest, a.leading})
+	}
+	r.calls, r.errs = nil, nil
+	return calls
+}
+
+// part is a request to the table, or a part of one: what of it IAM looks at.
+type part struct {
+	TableName, IndexName      string
+	Key, Item                 map[string]any
+	KeyConditionExpression    string
+	ExpressionAttributeNames  map[string]string
+	ExpressionAttributeValues map[string]map[string]any
+	TransactItems             []map[string]part            // Put, Update, Delete or ConditionCheck
+	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
+}
+
+// accesses are what IAM decides about for one request: of a transaction as many as it has parts.
+func accesses(action string, body []byte) (out []access, err error) {
+	var request part
+	if action == "BatchGetItem" {
+		return batchGet(body)
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	switch action {
+	case "GetItem", "UpdateItem", "DeleteItem", "PutItem":
+		out = append(out, request.access(action))
+	case "Query":
+		return request.query()
+	case "TransactWriteItems":
+		actions := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+		for _, item := range request.TransactItems {
+			for kind, p := range item {
+				out = append(out, p.access(actions[kind]))
+			}
+		}
+	case "BatchWriteItem":
+		for name, items := range request.RequestItems {
+			batch := access{action: action, resource: name}
+			for _, item := range items {
+				for _, p := range item {
+					batch.leading = append(batch.leading, p.access(action).leading...)
+				}
+			}
+			out = append(out, batch)
+		}
+	default:
+		return nil, fmt.Errorf("this recorder does not know it: %s", body)
+	}
+	return out, nil
+}
+
+func (p part) access(action string) access {
+	key := p.Key
+	if key == nil {
+		key = p.Item
+	}
+	attribute, _ := key["pk"].(map[string]any)
+	text, _ := attribute["S"].(string)
+	return access{action, p.TableName, []string{text}}
+}
+
+// batchGet reads a request whose items are in another form than those of writes.
+func batchGet(body []byte) (out []access, err error) {
+	var request struct {
+		RequestItems map[string]struct{ Keys []map[string]any }
+	}
+	err = json.Unmarshal(body, &request)
+	for name, of := range request.RequestItems {
+		batch := access{action: "BatchGetItem", resource: name}
+		for _, key := range of.Keys {
+			batch.leading = append(batch.leading, part{Key: key}.access("").leading...)
+		}
+		out = append(out, batch)
+	}
+	return out, err
+}
+
+// query is a query of the table or of an index, whose partition is the value that its key must equal.
+func (p part) query() ([]access, error) {
+	resource, attribute := p.TableName, "pk"
+	if p.IndexName != "" {
+		resource, attribute = resource+"/index/"+p.IndexName, p.IndexName+"pk"
+	}
+	name, rest, _ := strings.Cut(p.KeyConditionExpression, " = ")
+	placeholder, _, _ := strings.Cut(rest, " ")
+	text, ok := p.ExpressionAttributeValues[placeholder]["S"].(string)
+	if name != attribute && p.ExpressionAttributeNames[name] != attribute || !ok {
+		return nil, fmt.Errorf("the partition is not in sight: %s", p.KeyConditionExpression)
+	}
+	return []access{{"Query", resource, []string{text}}}, nil
+}

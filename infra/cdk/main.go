@@ -1,0 +1,34 @@
+// Command cdk is the CDK app: it makes the stack of package infra, for the CDK's own command line.
+//
+//	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
+//
+// Context: stack names the stack (default growth-workspace), dist is the folder of the built functions (default dist in
+// the repository's root). Everything else is a parameter of the stack, the same as in template.yaml:
+// --parameters AlarmEmail=…
+//
+// The stack is made of the first-level constructs, one for each resource of the model, so that it has the resources and
+// the logical ids of template.yaml and no more: a test compares the two.
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"growthworkspace/infra"
+)
+
+func main() {
+	defer jsii.Close()
+	app := awscdk.NewApp(nil)
+	newStack(app, contextOr(app, "stack", "growth-workspace"), contextOr(app, "dist", "../../dist"), infra.New())
+	check(app)
+	app.Synth(nil)
+}
+
+// contextOr returns what the command line says of the context, or a default.
+func contextOr(app awscdk.App, name, otherwise string) string {
+	if text, ok := app.Node().TryGetContext(&name).(string); ok && text != "" {
+		return text
+	}
+	return otherwise
+}

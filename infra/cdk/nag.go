@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+
+	"growthworkspace/infra"
+)
+
+// check has cdk-nag hold the stack to the AwsSolutions rules: a finding fails the synthesis.
+func check(app awscdk.App) {
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
+}
+
+// explain says of each rule that the stack does not follow why it does not.
+func (s stack) explain() {
+	s.excuse(infra.APIID, "AwsSolutions-APIG2", "The functions validate every request, strictly and against the published schema; a second validator in the gateway would answer in other words.")
+	stage := infra.APIID + infra.StageName + "Stage"
+	s.excuse(stage, "AwsSolutions-APIG3", "A firewall costs more a month than a small service; an operator who has one attaches it to the stage.")
+	s.excuse(stage, "AwsSolutions-APIG6", "The access log has every request, with what went wrong behind the gateway; the execution log would add headers and nothing that the functions do not log.")
+	s.excuse(infra.AccountRoleID, "AwsSolutions-IAM4", "API Gateway accepts no narrower role for an account's logs: its documentation names this policy.")
+	for _, f := range s.model.Functions {
+		for _, r := range f.Routes {
+			id := f.ID() + r.ID + "Method"
+			s.excuse(id, "AwsSolutions-APIG4", "The pipeline authenticates every call by its secret key in one conditional write, so that a revoked key is dead at once; an authoriser would cache it and cost a second call. The OpenAPI document is public.")
+			s.excuse(id, "AwsSolutions-COG4", "Callers are programs that hold a secret key, not people who sign in.")
+		}
+	}
+}
+
+func (s stack) excuse(id, rule, reason string) {
+	cdknag.NagSuppressions_AddResourceSuppressions(s.scope.Node().FindChild(&id), &[]*cdknag.NagPackSuppression{{Id: &rule, Reason: &reason}}, jsii.Bool(false))
+}

@@ -1,0 +1,87 @@
+package infra
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const DashboardID = "Dashboard"
+
+// widget is one graph: metrics in CloudWatch's notation, in a grid of 24 columns.
+type widget struct {
+	title   string
+	metrics []any
+	stat    string
+}
+
+// DashboardName is the name of the dashboard, of which an account has all in one list.
+func DashboardName() Object { return Sub("${AWS::StackName}-${AWS::Region}") }
+
+// Dashboard is the body of the dashboard.
+func (m Model) Dashboard() Object {
+	return Object{{"Fn::Sub", List{dashboard(m.Functions), Object{{"TableName", tableName()}}}}}
+}
+
+// dashboard returns the body as a text with ${names}.
+func dashboard(functions []Function) string {
+	byOperation := func(name, stat string) []any {
+		search := fmt.Sprintf(`SEARCH('{%s,Operation} MetricName="%s"', '%s', %d)`, MetricNamespace, name, stat, AlarmPeriod)
+		return []any{[]any{map[string]string{"expression": search, "label": ""}}}
+	}
+	gateway := func(name string) []any {
+		return []any{[]any{"AWS/ApiGateway", name, "ApiName", "${AWS::StackName}", "Stage", StageName}}
+	}
+	perFunction := func(name string) (out []any) {
+		for _, f := range functions {
+			out = append(out, []any{"AWS/Lambda", name, "FunctionName", "${" + f.ID() + "}"})
+		}
+		return out
+	}
+	table := func(names ...string) (out []any) {
+		for _, name := range names {
+			out = append(out, []any{"AWS/DynamoDB", name, "TableName", "${TableName}"})
+		}
+		return out
+	}
+	return layOut([]widget{
+		{"Requests at the gateway", gateway("Count"), "Sum"},
+		{"Share of 5xx", gateway("5XXError"), "Average"},
+		{"Share of 4xx", gateway("4XXError"), "Average"},
+		{"Calls by operation", byOperation("Calls", "Sum"), "Sum"},
+		{"Errors by operation", byOperation("Errors", "Sum"), "Sum"},
+		{"p99 by operation, ms", byOperation("Duration", "p99"), "p99"},
+		{"Refused keys", []any{[]any{MetricNamespace, "Unauthorised"}}, "Sum"},
+		{"Over their quota", []any{[]any{MetricNamespace, "Throttled"}}, "Sum"},
+		{"Throttled by the gateway", []any{[]any{MetricNamespace + "/${AWS::StackName}", GatewayThrottled}}, "Sum"},
+		{"Read units by operation", byOperation("ReadUnits", "Sum"), "Sum"},
+		{"Write units by operation", byOperation("WriteUnits", "Sum"), "Sum"},
+		{"Table calls by operation", byOperation("TableCalls", "Sum"), "Sum"},
+		{"Units of the table", table("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"), "Sum"},
+		{"Throttled by the table", table("ReadThrottleEvents", "WriteThrottleEvents"), "Sum"},
+		{"Crashes by function", perFunction("Errors"), "Sum"},
+		{"Functions at once", perFunction("ConcurrentExecutions"), "Maximum"},
+		{"Throttled functions", perFunction("Throttles"), "Sum"},
+		{"p99 of functions, ms", perFunction("Duration"), "p99"},
+	})
+}
+
+// layOut spells the dashboard with a widget on each line.
+func layOut(widgets []widget) string {
+	const columns, width, height = 3, 8, 6
+	lines := make([]string, len(widgets))
+	for i, w := range widgets {
+		text, err := json.Marshal(map[string]any{
+			"type": "metric", "x": i % columns * width, "y": i / columns * height, "width": width, "height": height,
+			"properties": map[string]any{
+				"title": w.title, "region": "${AWS::Region}", "stat": w.stat, "period": AlarmPeriod, "metrics": w.metrics,
+				"view": "timeSeries",
+			},
+		})
+		if err != nil {
+			panic("infra: a widget of texts and numbers does not encode: " + err.Error())
+		}
+		lines[i] = string(text)
+	}
+	return "{\"widgets\":[\n" + strings.Join(lines, ",\n") + "\n]}"
+}

@@ -1,0 +1,205 @@
+package infra_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/infra"
+)
+
+// tableARN is the table of the tests, which the stack has made or been given.
+const (
+	tableARN   = "arn:aws:dynamodb:eu-central-1:111122223333:table/workspace"
+	foreignARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/other"
+)
+
+// access is a call as IAM sees it.
+type access struct {
+	action   string
+	resource string
+	leading  []string // the partition keys that the call names; nil: it names none
+}
+
+// policy is a policy document as it stands in the template, its references resolved.
+type policy []statement
+
+type statement struct {
+	effect             string
+	actions, resources []string
+	conditions         map[string]map[string][]string
+}
+
+// policyOf reads the document of a function's role as IAM would get it.
+func policyOf(t *testing.T, f infra.Function) policy {
+	t.Helper()
+	document := resolve(t, infra.JSON(f.Policy())).(map[string]any)
+	if document["Version"] != "2012-10-17" {
+		t.Errorf("%s: version %v of the policy language", f.Name, document["Version"])
+	}
+	var out policy
+	for _, raw := range document["Statement"].([]any) {
+		fields := raw.(map[string]any)
+		s := statement{fields["Effect"].(string), list(fields["Action"]), list(fields["Resource"]), map[string]map[string][]string{}}
+		for name := range fields {
+			if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, name) {
+				t.Fatalf("%s: this evaluator does not know %s", f.Name, name)
+			}
+		}
+		conditions, _ := fields["Condition"].(map[string]any)
+		for operator, keys := range conditions {
+			if operator != "ForAllValues:StringLike" && operator != "Null" {
+				t.Fatalf("%s: this evaluator does not know %s", f.Name, operator)
+			}
+			s.conditions[operator] = map[string][]string{}
+			for key, values := range keys.(map[string]any) {
+				if key != "dynamodb:LeadingKeys" {
+					t.Fatalf("%s: this evaluator does not know %s", f.Name, key)
+				}
+				s.conditions[operator][key] = list(values)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// resolve does what CloudFormation does with references, for a stack that has made its table.
+func resolve(t *testing.T, value any) any {
+	t.Helper()
+	switch v := value.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = resolve(t, v[i])
+		}
+		return out
+	case map[string]any:
+		if arguments, ok := v["Fn::Sub"].([]any); ok {
+			names := strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::Region}", "eu-central-1", "${AWS::AccountId}", "111122223333",
+				"${Name}", resolve(t, arguments[1].(map[string]any)["Name"]).(string))
+			return names.Replace(arguments[0].(string))
+		}
+		if arguments, ok := v["Fn::If"].([]any); ok {
+			return resolve(t, arguments[1])
+		}
+		if arguments, ok := v["Fn::GetAtt"].([]any); ok {
+			return "arn:of:" + arguments[0].(string)
+		}
+		if v["Ref"] == infra.TableID {
+			return "workspace"
+		}
+		out := map[string]any{}
+		for name := range v {
+			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
+				t.Fatalf("this evaluator does not know %v", v)
+			}
+			out[name] = resolve(t, v[name])
+		}
+		return out
+	}
+	return value
+}
+
+func list(value any) (out []string) {
+	if text, ok := value.(string); ok {
+		return []string{text}
+	}
+	for _, v := range value.([]any) {
+		out = append(out, v.(string))
+	}
+	return out
+}
+
+// allows is IAM's decision: what a statement denies is denied, what none allows is too.
+func (p policy) allows(a access) bool {
+	allowed := false
+	for _, s := range p {
+		if s.covers(a) {
+			if s.effect == "Deny" {
+				return false
+			}
+			allowed = true
+		}
+	}
+	return allowed
+}
+
+func (s statement) covers(a access) bool {
+	matches := func(patterns []string, text string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return like(p, text) })
+	}
+	if !matches(s.actions, a.action) || !matches(s.resources, a.resource) {
+		return false
+	}
+	for operator, keys := range s.conditions {
+		for _, values := range keys {
+			switch operator {
+			case "Null": // "false" asks that the key is there
+				if (a.leading == nil) != (values[0] == "true") {
+					return false
+				}
+			case "ForAllValues:StringLike": // which holds of no values at all
+				for _, key := range a.leading {
+					if !matches(values, key) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// like matches IAM's wildcards: * is any characters, ? is one.
+func like(pattern, text string) bool {
+	if pattern == "" {
+		return text == ""
+	}
+	switch pattern[0] {
+	case '*':
+		for i := 0; i <= len(text); i++ {
+			if like(pattern[1:], text[i:]) {
+				return true
+			}
+		}
+		return false
+	case '?':
+		return text != "" && like(pattern[1:], text[1:])
+	}
+	return text != "" && text[0] == pattern[0] && like(pattern[1:], text[1:])
+}
+
+// Ensure the evaluator decides as IAM does, where a mistake in it would hide one in a policy.
+func TestEvaluator(t *testing.T) {
+	t.Parallel()
+	only := statement{"Allow", []string{"dynamodb:Get*"}, []string{tableARN}, map[string]map[string][]string{
+		"ForAllValues:StringLike": {"dynamodb:LeadingKeys": {"c?#a", "c?#a#*"}}, "Null": {"dynamodb:LeadingKeys": {"false"}},
+	}}
+	withoutNull := only
+	withoutNull.conditions = map[string]map[string][]string{"ForAllValues:StringLike": only.conditions["ForAllValues:StringLike"]}
+	deny := statement{"Deny", []string{"dynamodb:GetItem"}, []string{"*"}, nil}
+	get := func(leading ...string) access { return access{"dynamodb:GetItem", tableARN, leading} }
+	for name, test := range map[string]struct {
+		p    policy
+		a    access
+		want bool
+	}{
+		"own partition":            {policy{only}, get("c1#a"), true},
+		"narrowed":                 {policy{only}, get("c1#a#b#c"), true},
+		"another area":             {policy{only}, get("c1#ab"), false},
+		"a longer company":         {policy{only}, get("c12#a"), false},
+		"one of two is another's":  {policy{only}, get("c1#a", "c1#b"), false},
+		"no keys":                  {policy{only}, get(), false},
+		"no keys, no Null":         {policy{withoutNull}, get(), true},
+		"another table":            {policy{only}, access{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
+		"an index":                 {policy{only}, access{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
+		"another action":           {policy{only}, access{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
+		"denied after it is given": {policy{only, deny}, get("c1#a"), false},
+		"nothing":                  {nil, get("c1#a"), false},
+	} {
+		if got := test.p.allows(test.a); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

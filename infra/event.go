@@ -1,0 +1,156 @@
+package infra
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/schema"
+)
+
+// Placeholder spells what a sample event leaves open: its key and the ids of records that somebody's company has. As
+// it is, an event is answered with 401.
+func Placeholder(name string) string { return "<" + name + ">" }
+
+// KeyPlaceholder stands for a secret key.
+var KeyPlaceholder = Placeholder("key")
+
+// eventHost is a domain of the kind that API Gateway gives to an API.
+const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
+
+// Events returns a sample event for each operation, by the operation's id: what API Gateway sends to its function.
+// document is the OpenAPI document, whose examples are the bodies.
+func (m Model) Events(document []byte) (map[string][]byte, error) {
+	var described struct {
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct {
+					Example json.RawMessage `json:"example"`
+				} `json:"content"`
+			} `json:"requestBody"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(document, &described); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	out := map[string][]byte{}
+	for _, area := range functions.All() {
+		for _, op := range area.Operations(nil) {
+			example := described.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"].Example
+			event, err := sampleEvent(op, m.routeOf(area.Name, op.Path), example)
+			if err != nil {
+				return nil, fmt.Errorf("event of %s: %w", op.ID, err)
+			}
+			out[op.ID] = event
+		}
+	}
+	return out, nil
+}
+
+// routeOf returns the route over which an operation's path reaches its function: the longest that fits.
+func (m Model) routeOf(area, path string) (best Route) {
+	for _, f := range m.Functions {
+		for _, r := range f.Routes {
+			prefix, greedy := strings.CutSuffix(r.Path, "{proxy+}")
+			if f.Name == area && (r.Path == path || greedy && strings.HasPrefix(path, prefix)) && len(r.Path) > len(best.Path) {
+				best = r
+			}
+		}
+	}
+	return best
+}
+
+// sampleEvent makes the event of a request that fills in what the operation requires.
+func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) {
+	var body bytes.Buffer
+	if len(example) > 0 {
+		if err := json.Compact(&body, example); err != nil {
+			return nil, err
+		}
+	}
+	path, query := op.Path, url.Values{}
+	for _, segment := range strings.Split(op.Path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			path = strings.Replace(path, segment, Placeholder(strings.TrimSuffix(name, "}")), 1)
+		}
+	}
+	for _, f := range op.Input {
+		if f.In == schema.InQuery && f.Required {
+			query.Set(f.Name, Placeholder(f.Name))
+		}
+	}
+	r, err := http.NewRequest(op.Method, "https://"+eventHost, &body)
+	if err != nil {
+		return nil, err
+	}
+	r.TLS = &tls.ConnectionState{} // the gateway is reached over TLS only
+	r.URL.Path, r.URL.RawQuery = "/", query.Encode()
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Authorization", "Bearer "+KeyPlaceholder)
+	if body.Len() > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	event, err := gateway.Event(r, "req_sample")
+	if err != nil {
+		return nil, err
+	}
+	event.Resource, event.Path, event.PathParameters = route.Path, path, pathParameters(route.Path, path)
+	event.RequestContext.APIID = "sample"
+	event.RequestContext.ResourcePath, event.RequestContext.Stage, event.RequestContext.Path = route.Path, StageName, "/"+StageName+path
+	return encodeEvent(event)
+}
+
+// pathParameters are what a route's {names} stand for in a path.
+func pathParameters(route, path string) map[string]string {
+	out := map[string]string{}
+	segments := strings.Split(path, "/")
+	for i, s := range strings.Split(route, "/") {
+		switch name := strings.Trim(s, "{}"); {
+		case name == "proxy+":
+			out["proxy"] = strings.Join(segments[i:], "/")
+		case name != s:
+			out[name] = segments[i]
+		}
+	}
+	return out
+}
+
+// encodeEvent leaves out what is empty: the gateway sends more, and nothing of it is read.
+func encodeEvent(event any) ([]byte, error) {
+	text, err := json.Marshal(event)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err = e.Encode(withoutEmpty(all))
+	return out.Bytes(), err
+}
+
+func withoutEmpty(value map[string]any) map[string]any {
+	for name, v := range value {
+		if inner, ok := v.(map[string]any); ok {
+			v = withoutEmpty(inner)
+			if len(inner) == 0 {
+				v = nil
+			}
+		}
+		if v == nil || v == "" || v == false || v == float64(0) {
+			delete(value, name)
+		}
+	}
+	return value
+}

@@ -1,0 +1,302 @@
+package infra_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/mcp"
+	"growthworkspace/infra"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/service"
+	"growthworkspace/shared/transfer"
+)
+
+// fixtureIDs are what the placeholders of sample events stand for in the fixture company; one of an operation alone has
+// the operation before it.
+var fixtureIDs = map[string]string{
+	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "feedbackId": "fbk_1", "metricKey": "growth.signups",
+	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1",
+}
+
+// stage is the service with its functions apart, as the stack deploys them, over a table whose calls are recorded.
+type stage struct {
+	*apitest.Service
+	recorder  *recorder
+	key       string
+	functions map[string]func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	r := &recorder{}
+	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, functions: map[string]func(*testing.T, events.APIGatewayProxyRequest) events.APIGatewayProxyResponse{}}
+	log := slog.New(slog.DiscardHandler)
+	add := func(name string, h http.Handler) {
+		proxy := gateway.Proxy(h)
+		s.functions[name] = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+			t.Helper()
+			response, err := proxy(t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return response
+		}
+	}
+	for _, a := range functions.All() {
+		add(a.Name, service.New(s.Table, a.Operations(s.Table), log))
+	}
+	add("mcp", mcp.Handler(s.Table, log))
+	s.load(t)
+	s.key = s.Key(t)
+	r.take(t, s.Table.Name())
+	return s
+}
+
+// load writes the fixture company, which has one record of each type.
+func (s *stage) load(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile("../functions/testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := functions.Transfers(s.Table)
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var line struct {
+			Type   string
+			Record json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		kind := kinds[slices.IndexFunc(kinds, func(k transfer.Type) bool { return k.Name == line.Type })]
+		record, problems := kind.Check(line.Record)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if err := kind.Write(t.Context(), s.CompanyID, []any{record}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// event reads the sample event of an operation and fills in what it leaves open.
+func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequest {
+	t.Helper()
+	text, err := os.ReadFile("../events/" + operation + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID).Replace(string(text))
+	for name, value := range fixtureIDs {
+		of, plain, scoped := strings.Cut(name, ".")
+		if scoped && of == operation {
+			filled = strings.ReplaceAll(filled, infra.Placeholder(plain), value)
+		}
+	}
+	for name, value := range fixtureIDs {
+		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)
+	}
+	var e events.APIGatewayProxyRequest
+	if err := json.Unmarshal([]byte(filled), &e); err != nil {
+		t.Fatalf("events/%s.json: %v", operation, err)
+	}
+	return e
+}
+
+// Ensure the sample event of every operation is answered by its function: as it is with 401 without asking the table,
+// and with a key and ids as the operation answers.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, area := range functions.All() {
+		for _, op := range area.Operations(nil) {
+			text, err := os.ReadFile("../events/" + op.ID + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sample events.APIGatewayProxyRequest
+			if err := json.Unmarshal(text, &sample); err != nil {
+				t.Fatalf("events/%s.json: %v", op.ID, err)
+			}
+			if got := s.functions[area.Name](t, sample); got.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s, as it is: %d %s", op.ID, got.StatusCode, got.Body)
+			}
+			if calls := s.recorder.take(t, s.Table.Name()); len(calls) > 0 {
+				t.Errorf("%s, as it is: %v", op.ID, calls)
+			}
+			s.Clock.Advance(time.Minute) // so that no quota runs out
+			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %s", op.ID, got.StatusCode, got.Body)
+			}
+			s.recorder.take(t, s.Table.Name())
+		}
+	}
+}
+
+// Ensure the events are those of the operations, each reaching its function over a route that the stack has.
+func TestEventsAreAsDeclared(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("../functions/openapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := infra.New().Events(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob("../events/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != len(want) || len(want) != len(functions.Operations(nil)) {
+		t.Errorf("%d events of %d operations, %d in the folder", len(want), len(functions.Operations(nil)), len(found))
+	}
+	for id, text := range want {
+		if have, err := os.ReadFile("../events/" + id + ".json"); err != nil || !bytes.Equal(have, text) {
+			t.Errorf("events/%s.json is not what the declarations say: run go run ./scripts/gen (%v)", id, err)
+		}
+	}
+}
+
+// variant is an event that makes an operation do more of what it can: each filter, a replay, a refusal.
+type variant struct {
+	name  string
+	event events.APIGatewayProxyRequest
+}
+
+func (s *stage) variants(t *testing.T, op api.Operation) []variant {
+	t.Helper()
+	base := func() events.APIGatewayProxyRequest { return s.event(t, op.ID) }
+	foreign := base()
+	foreign.Path = strings.Replace(foreign.Path, s.CompanyID, s.Table.NewID("co"), 1)
+	out := []variant{{"another company", foreign}}
+	for _, f := range op.Input {
+		values := f.Enum
+		if f.In == schema.InQuery && len(values) == 0 {
+			values = []string{fixtureIDs[f.Name]}
+		}
+		for _, value := range values {
+			if f.In != schema.InQuery || value == "" {
+				continue
+			}
+			e := base()
+			e.QueryStringParameters, e.MultiValueQueryStringParameters = nil, map[string][]string{f.Name: {value}}
+			for name, others := range base().MultiValueQueryStringParameters {
+				if name != f.Name {
+					e.MultiValueQueryStringParameters[name] = others
+				}
+			}
+			out = append(out, variant{f.Name + "=" + value, e})
+		}
+		if f.In == schema.InHeader && f.Name == "Idempotency-Key" {
+			e := base()
+			e.MultiValueHeaders["Idempotency-Key"] = []string{t.Name()}
+			out = append(out, variant{"once", e}, variant{"again", e})
+		}
+	}
+	return append(out, variant{"as usual", base()}, variant{"once more", base()})
+}
+
+// Ensure every call that an operation really makes, as it is sent to the table, is one that the role of its function
+// allows, and that of the tools' function too.
+func TestEveryCallIsAllowed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	policies := map[string]policy{}
+	for _, f := range infra.New().Functions {
+		policies[f.Name] = policyOf(t, f)
+	}
+	used := map[string]bool{}
+	for _, area := range functions.All() {
+		for _, op := range area.Operations(nil) {
+			for _, v := range s.variants(t, op) {
+				s.Clock.Advance(time.Minute)
+				got := s.functions[area.Name](t, v.event)
+				calls := s.recorder.take(t, s.Table.Name())
+				if len(calls) == 0 || got.StatusCode >= http.StatusInternalServerError {
+					t.Errorf("%s, %s: %d calls, %d %s", op.ID, v.name, len(calls), got.StatusCode, got.Body)
+				}
+				for _, call := range calls {
+					for _, function := range []string{area.Name, "mcp"} {
+						if !policies[function].allows(call) {
+							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q", op.ID, v.name, function, call.action, call.resource, call.leading)
+						}
+					}
+					used[usage(area.Name, call)] = true
+				}
+			}
+		}
+	}
+	checkGrantsAreUsed(t, used)
+}
+
+func usage(function string, call access) string {
+	place := "table"
+	if strings.Contains(call.resource, "/index/") {
+		place = "index"
+	}
+	return fmt.Sprintf("%s %s %s %s", function, strings.Split(call.leading[0], "#")[1], place, strings.TrimPrefix(call.action, "dynamodb:"))
+}
+
+// Ensure no function may do what none of its operations does.
+func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
+	t.Helper()
+	for cell, actions := range granted(t) {
+		for _, action := range actions {
+			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
+			if cell[0] != "mcp" && !used[name] {
+				t.Errorf("nothing uses what is granted: %s", name)
+			}
+		}
+	}
+	for name := range used {
+		if f := strings.Fields(name); !slices.Contains(granted(t)[[3]string(f[:3])], f[3]) {
+			t.Errorf("not in testdata/access.tsv: %s", name)
+		}
+	}
+}
+
+// Ensure the tools' function makes the same calls: its role has no other.
+func TestToolCallIsAllowed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	all := infra.New().Functions
+	p := policyOf(t, all[slices.IndexFunc(all, func(f infra.Function) bool { return f.Name == "mcp" })])
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_list_plan_items","arguments":{"boardId":"brd_1"}}}`,
+	} {
+		got := s.functions["mcp"](t, events.APIGatewayProxyRequest{
+			HTTPMethod: "POST", Path: mcpserver.Path, Body: body, RequestContext: events.APIGatewayProxyRequestContext{Protocol: "HTTP/1.1"},
+			MultiValueHeaders: map[string][]string{
+				"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Host": {"api.test"},
+			},
+		})
+		calls := s.recorder.take(t, s.Table.Name())
+		if got.StatusCode != http.StatusOK || len(calls) == 0 {
+			t.Errorf("%s: %d %s, %d calls", body, got.StatusCode, got.Body, len(calls))
+		}
+		for _, call := range calls {
+			if !p.allows(call) {
+				t.Errorf("%s: not allowed: %v", body, call)
+			}
+		}
+	}
+}

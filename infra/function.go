@@ -1,0 +1,51 @@
+package infra
+
+import "strings"
+
+// Settings that all functions share. design.md §5 has the deadlines: gateway 29 s > function 10 s > handler 9 s.
+const (
+	Runtime       = "provided.al2023"
+	MemoryMB      = 256
+	TimeoutSecond = 10
+)
+
+// Function is one Lambda function: one folder of functions.
+type Function struct {
+	Name   string // of the folder: functions/<Name>/lambda is its program
+	Grants []Grant
+	Routes []Route
+}
+
+func newFunction(name string, grants []Grant, routes []Route) Function {
+	return Function{Name: name, Grants: grants, Routes: routes}
+}
+
+// ID is the logical id of the function; those of its role and its logs begin with the same word.
+func (f Function) ID() string { return f.word() + "Function" }
+
+// RoleID is the logical id of the function's role.
+func (f Function) RoleID() string { return f.word() + "Role" }
+
+// LogsID is the logical id of the function's log group.
+func (f Function) LogsID() string { return f.word() + "Logs" }
+
+func (f Function) word() string { return strings.ToUpper(f.Name[:1]) + f.Name[1:] }
+
+// Source is the folder of the function's program, from the repository's root.
+func (f Function) Source() string { return "functions/" + f.Name + "/lambda" }
+
+// UsesTable tells whether the function reads or writes the table at all.
+func (f Function) UsesTable() bool { return len(f.Grants) > 0 }
+
+// Environment returns the function's environment.
+func (f Function) Environment() Object {
+	// The collector runs when the heap has grown fivefold instead of twofold, which a function that holds a few megabytes
+	// for milliseconds never reaches; the limit brings it back before a large audit could fill the function's memory.
+	out := Object{{"GOGC", "400"}, {"GOMEMLIMIT", "200MiB"}}
+	if f.UsesTable() {
+		out = append(out,
+			Field{"TABLE_NAME", tableName()},
+			Field{"AWS_ENDPOINT_URL_DYNAMODB", Ref(ParamEndpoint)})
+	}
+	return out
+}

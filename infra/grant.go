@@ -1,0 +1,218 @@
+package infra
+
+import (
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
+)
+
+// Grant is what a function may do in one kind of partition of the table.
+type Grant struct {
+	Area    string   // of the partitions: <company>#<Area>, and what narrows them further
+	Actions []string // without the prefix dynamodb:, in alphabetical order
+	Indexes bool     // whether it queries the indexes too
+}
+
+// The actions of records. A transaction has no action of its own: it needs those of its parts.
+const (
+	getItem        = "GetItem"
+	getItems       = "BatchGetItem"
+	query          = "Query"
+	putItem        = "PutItem"
+	updateItem     = "UpdateItem"
+	deleteItem     = "DeleteItem"
+	conditionCheck = "ConditionCheckItem"
+	writeItems     = "BatchWriteItem"
+
+	queryIndexes = "" // no action, but Query on the indexes
+)
+
+// needs says what the operations of a verb do with the records of their area, and what those operations do that differ
+// from their verb. The verb is the first word of an id, and the list of verbs is closed (api.Define). That no operation
+// needs more is a test, and so is that no function has more than its operations need (TestEveryCallIsAllowed).
+var needs = map[string][]string{
+	"list":    {query},
+	"get":     {getItem},
+	"preview": {getItem, query},
+	"create":  {putItem},
+	"update":  {getItem, updateItem},
+	"delete":  {deleteItem, getItem},
+	"publish": {conditionCheck, getItem, query, updateItem, writeItems},
+	"push":    {conditionCheck, getItems, putItem, query, updateItem},
+	"rotate":  {conditionCheck, getItem, putItem, updateItem},
+	"revoke":  {getItem, updateItem},
+
+	"list_companies":           {getItem},
+	"create_key":               {conditionCheck, getItem, putItem},
+	"list_plan_items":          {getItem, queryIndexes},
+	"create_plan_item":         {conditionCheck, putItem},
+	"list_feedback":            {queryIndexes},
+	"list_metric_definitions":  {query, queryIndexes},
+	"list_optimise_goals":      {getItem, queryIndexes},
+	"list_optimise_audits":     {queryIndexes},
+	"get_optimise_audit":       {getItem, query},
+	"list_broadcast_ideas":     {queryIndexes},
+	"list_broadcast_posts":     {queryIndexes},
+	"update_context_brand_kit": {getItem, putItem, updateItem},
+}
+
+// needsOf returns what an operation does with records.
+func needsOf(op api.Operation) []string {
+	if actions, ok := needs[op.ID]; ok {
+		return actions
+	}
+	verb, _, _ := strings.Cut(op.ID, "_")
+	return needs[verb]
+}
+
+// keysArea is where keys are. Every function verifies them: it writes their use, and reads them where it may not write.
+const keysArea = "keys"
+
+var authentication = []string{getItem, updateItem}
+
+// grantsOf returns what a function needs to serve the operations of an area.
+func grantsOf(area string, operations []api.Operation) []Grant {
+	out := []Grant{{Area: keysArea, Actions: authentication}}
+	for _, op := range operations {
+		grant := Grant{Area: area, Actions: needsOf(op)}
+		if isKeyOperation(op) {
+			grant.Area = keysArea
+		}
+		out = union(out, []Grant{grant})
+		if remembers(op) {
+			out = union(out, []Grant{{Area: area, Actions: memory}})
+		}
+	}
+	return out
+}
+
+// memory is what it takes to remember an answer under its Idempotency-Key (decisions.md §12): in the area of the
+// operation, that of a key's operation in the company's. Answers too large for one record, for which parts are written
+// besides, come of publishing only.
+var memory = []string{putItem, query}
+
+// remembers tells whether an operation takes an Idempotency-Key.
+func remembers(op api.Operation) bool {
+	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == "Idempotency-Key" })
+}
+
+// isKeyOperation tells whether an operation works on keys, which are no area of their own but have their own partition.
+func isKeyOperation(op api.Operation) bool {
+	rest, ok := strings.CutPrefix(op.Path, company+"/")
+	return ok && strings.Split(rest, "/")[0] == keysArea
+}
+
+// union adds grants to others, in the order in which their areas first appear.
+func union(to, from []Grant) []Grant {
+	out := slices.Clone(to)
+	for _, g := range from {
+		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area })
+		if i < 0 {
+			i, out = len(out), append(out, Grant{Area: g.Area})
+		}
+		actions := append(slices.Clone(out[i].Actions), g.Actions...)
+		slices.Sort(actions)
+		actions = slices.Compact(actions)
+		indexes := out[i].Indexes || g.Indexes || slices.Contains(actions, queryIndexes)
+		actions = slices.DeleteFunc(actions, func(a string) bool { return a == queryIndexes })
+		out[i] = Grant{Area: g.Area, Actions: actions, Indexes: indexes}
+	}
+	return out
+}
+
+// Statement is a statement of a role's policy.
+type Statement struct {
+	Sid       string
+	Effect    string
+	Actions   []string
+	Resources List
+	Leading   []string // patterns that every partition key of a call must match; empty: whatever it is
+}
+
+// Statements returns the policy of a function's role: its records, its logs, and what it must never do, whatever else
+// anyone attaches to the role.
+func (f Function) Statements() []Statement {
+	out := []Statement{{
+		Sid: "Logs", Effect: "Allow", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
+		Resources: List{Attribute(f.LogsID(), "Arn")},
+	}}
+	for _, g := range f.Grants {
+		word := strings.ToUpper(g.Area[:1]) + g.Area[1:]
+		out = append(out, Statement{
+			Sid: word + "Records", Effect: "Allow", Actions: qualified(g.Actions),
+			Resources: List{tableARN(table.Base)}, Leading: leadingKeys(g.Area),
+		})
+		if g.Indexes {
+			indexes := List{}
+			for _, i := range table.Indexes() {
+				indexes = append(indexes, tableARN(i))
+			}
+			out = append(out, Statement{
+				Sid: word + "Lists", Effect: "Allow", Actions: qualified([]string{query}),
+				Resources: indexes, Leading: leadingKeys(g.Area),
+			})
+		}
+	}
+	return append(out, Statement{
+		Sid: "NeverWholeTables", Effect: "Deny", Actions: qualified([]string{"PartiQL*", "Scan"}), Resources: List{"*"},
+	})
+}
+
+func qualified(actions []string) []string {
+	out := make([]string, len(actions))
+	for i, action := range actions {
+		out[i] = "dynamodb:" + action
+	}
+	return out
+}
+
+// anyCompany matches the id of any company, and nothing longer: were it a star, the partition of another area that is
+// narrowed by a word which happens to be an area's name would match too, as <company>#broadcast#ideas#plan#… matches
+// *#plan#*. Keys open no company whose id is of another length (auth.Mint).
+var anyCompany = "co_" + strings.Repeat("?", 26)
+
+// leadingKeys are the partitions of an area, in every company.
+func leadingKeys(area string) []string {
+	partition := table.Partition(anyCompany, area)
+	if area == keysArea {
+		return []string{partition}
+	}
+	return []string{partition, table.Partition(anyCompany, area, "*")}
+}
+
+// document returns the statement as a policy has it. The condition ForAllValues holds of a call without any partition
+// key, such as a scan: hence the second one.
+func (s Statement) document() Object {
+	out := Object{
+		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(texts(s.Actions...))}, {"Resource", oneOrList(s.Resources)},
+	}
+	if len(s.Leading) > 0 {
+		out = append(out, Field{"Condition", Object{
+			{"ForAllValues:StringLike", Object{{"dynamodb:LeadingKeys", texts(s.Leading...)}}},
+			{"Null", Object{{"dynamodb:LeadingKeys", "false"}}},
+		}})
+	}
+	return out
+}
+
+func oneOrList(values List) any {
+	if len(values) == 1 {
+		return values[0]
+	}
+	return values
+}
+
+// PolicyName is the name of the one policy of each role.
+const PolicyName = "Exactly"
+
+// Policy returns the policy document of a function's role.
+func (f Function) Policy() Object {
+	var statements List
+	for _, s := range f.Statements() {
+		statements = append(statements, s.document())
+	}
+	return Object{{"Version", "2012-10-17"}, {"Statement", statements}}
+}

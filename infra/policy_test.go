@@ -1,0 +1,172 @@
+package infra_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/infra"
+	"growthworkspace/shared/table"
+)
+
+// dynamoActions is every action that DynamoDB has on a table, an index, or the account.
+var dynamoActions = strings.Fields(`
+	BatchGetItem BatchWriteItem ConditionCheckItem CreateBackup CreateGlobalTable CreateTable CreateTableReplica
+	DeleteBackup DeleteItem DeleteResourcePolicy DeleteTable DeleteTableReplica DescribeBackup DescribeContinuousBackups
+	DescribeContributorInsights DescribeEndpoints DescribeExport DescribeGlobalTable DescribeGlobalTableSettings
+	DescribeImport DescribeKinesisStreamingDestination DescribeLimits DescribeReservedCapacity DescribeStream DescribeTable
+	DescribeTableReplicaAutoScaling DescribeTimeToLive DisableKinesisStreamingDestination
+	EnableKinesisStreamingDestination ExportTableToPointInTime GetItem GetRecords GetResourcePolicy GetShardIterator
+	ImportTable ListBackups ListContributorInsights ListExports ListGlobalTables ListImports ListStreams ListTables
+	ListTagsOfResource PartiQLDelete PartiQLInsert PartiQLSelect PartiQLUpdate PurchaseReservedCapacityOfferings PutItem
+	PutResourcePolicy Query RestoreTableFromAwsBackup RestoreTableFromBackup RestoreTableToPointInTime Scan
+	StartAwsBackupJob TagResource UntagResource UpdateContinuousBackups UpdateContributorInsights UpdateGlobalTable
+	UpdateGlobalTableSettings UpdateItem UpdateKinesisStreamingDestination UpdateTable UpdateTableReplicaAutoScaling
+	UpdateTimeToLive`)
+
+const aCompany = "co_01kdvdna017fxb6j762bd9qnf4"
+
+// granted reads the table of what each function may do, which is typed by hand: function, area, table or index, actions.
+func granted(t *testing.T) map[[3]string][]string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/access.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[[3]string][]string{}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		columns := strings.Split(line, "\t")
+		if len(columns) != 4 {
+			t.Fatalf("%q has %d columns", line, len(columns))
+		}
+		out[[3]string(columns[:3])] = strings.Fields(columns[3])
+	}
+	return out
+}
+
+// areas are those of the partitions: those of the service, and the keys'.
+func areas() []string {
+	out := []string{"keys"}
+	for _, a := range functions.All() {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// Ensure that of all that DynamoDB can do, each function may do exactly what the table typed by hand says, in every kind
+// of partition, and nothing to another table, to several partitions of which one is not its own, or without a key.
+func TestAccess(t *testing.T) {
+	t.Parallel()
+	want := granted(t)
+	used := map[[3]string]bool{}
+	for _, f := range infra.New().Functions {
+		p := policyOf(t, f)
+		for _, area := range areas() {
+			for _, action := range dynamoActions {
+				for place, resources := range map[string][]string{"table": {tableARN}, "index": indexARNs()} {
+					cell := [3]string{f.Name, area, place}
+					used[cell] = true
+					allowed := slices.Contains(want[cell], action)
+					for _, resource := range resources {
+						checkCell(t, p, f.Name, area, access{"dynamodb:" + action, resource, nil}, allowed)
+					}
+				}
+			}
+		}
+		for _, action := range dynamoActions {
+			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", "*") {
+				if p.allows(access{"dynamodb:" + action, resource, nil}) {
+					t.Errorf("%s may %s on %s without naming a partition", f.Name, action, resource)
+				}
+			}
+		}
+	}
+	for cell := range want {
+		if !used[cell] {
+			t.Errorf("testdata/access.tsv has %v, which is none", cell)
+		}
+	}
+}
+
+// checkCell checks an action in one kind of partition, in its neighbourhood as well.
+func checkCell(t *testing.T, p policy, function, area string, a access, allowed bool) {
+	t.Helper()
+	decide := func(want bool, resource string, leading ...string) {
+		t.Helper()
+		a.resource, a.leading = resource, leading
+		if got := p.allows(a); got != want {
+			t.Errorf("%s, %s on %s in %q: %v", function, a.action, resource, leading, got)
+		}
+	}
+	own := table.Partition(aCompany, area)
+	narrowed := table.Partition(aCompany, area, "anything", "else")
+	here := a.resource
+	decide(allowed, here, own)
+	decide(allowed, here, own, own)
+	if area == "keys" {
+		decide(false, here, narrowed) // keys are in one partition
+	} else {
+		decide(allowed, here, narrowed)
+	}
+	decide(false, foreignARN, own)
+	decide(false, here, aCompany)                // no area
+	decide(false, here, area)                    // no company
+	decide(false, here, "co_1#"+area)            // no company that a key could open
+	decide(false, here, own+"x")                 // another area
+	decide(false, here, aCompany+"#other#"+area) // another area, narrowed by the name of this one
+	decide(false, here, aCompany+"#other#"+area+"#x")
+	decide(false, here, own, aCompany+"#other")
+}
+
+func indexARNs() (out []string) {
+	for _, i := range table.Indexes() {
+		out = append(out, tableARN+"/index/"+i.Name())
+	}
+	return out
+}
+
+// Ensure that nothing which is attached to a role later lets a function read whole tables.
+func TestScansAreDenied(t *testing.T) {
+	t.Parallel()
+	everything := statement{"Allow", []string{"dynamodb:*"}, []string{"*"}, nil}
+	for _, f := range infra.New().Functions {
+		p := append(policy{everything}, policyOf(t, f)...)
+		for _, action := range dynamoActions {
+			want := action != "Scan" && !strings.HasPrefix(action, "PartiQL")
+			if got := p.allows(access{"dynamodb:" + action, tableARN, []string{aCompany + "#keys"}}); got != want {
+				t.Errorf("%s, %s: %v", f.Name, action, got)
+			}
+		}
+	}
+}
+
+// Ensure a function touches nothing of AWS but the table and its own logs: no other service, and nobody else's logs.
+func TestOnlyTableAndLogs(t *testing.T) {
+	t.Parallel()
+	for _, f := range infra.New().Functions {
+		p := policyOf(t, f)
+		for _, other := range infra.New().Functions {
+			for _, action := range []string{"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup", "logs:FilterLogEvents"} {
+				want := f.Name == other.Name && action != "logs:CreateLogGroup" && action != "logs:FilterLogEvents"
+				if got := p.allows(access{action: action, resource: "arn:of:" + other.LogsID()}); got != want {
+					t.Errorf("%s, %s of %s: %v", f.Name, action, other.Name, got)
+				}
+			}
+		}
+		for _, s := range p {
+			for _, action := range s.actions {
+				if !strings.HasPrefix(action, "dynamodb:") && !strings.HasPrefix(action, "logs:") || s.effect == "Allow" && strings.ContainsAny(action, "*?") {
+					t.Errorf("%s: %s", f.Name, action)
+				}
+			}
+			if s.effect == "Allow" && slices.ContainsFunc(s.resources, func(r string) bool { return strings.ContainsAny(r, "*?") }) {
+				t.Errorf("%s: %v", f.Name, s.resources)
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Command bench measures the service beside others and prints one table of ratios, each with its goal:
+//
+//	go run ./scripts/bench [flags] [MODE...]
+//
+//	cold    process start to the first answer, throttled as a function of 128 MB, beside two public Lambda programs
+//	warm    a warm read with a key beside one without, and what the CPU spends on one
+//
+// Every mode is measured in rounds in which the programs take turns, and a ratio is the median of the rounds' ratios. No
+// goal is asserted: a busy machine changes times. What CI holds is counted, not timed, in the ordinary tests and by
+// `count`.
+//
+// cold and warm need Linux and root: the programs run under a CPU quota, and reach the engine by DynamoDB's own name over
+// TLS. The two programs to compare with are cloned from GitHub and built here, with go and cargo; --peers names a folder
+// that has serverless-go-demo and serverless-rust-demo already.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bench is one run.
+type bench struct {
+	rounds     int
+	peerFolder string
+	log        io.Writer
+}
+
+// goal is a line of the table: a ratio and what it should be at most.
+type goal struct {
+	name  string
+	ratio float64
+	most  float64
+}
+
+type mode struct {
+	name string
+	run  func(b *bench, ctx context.Context) ([]goal, error)
+}
+
+var modes = []mode{
+	{"cold", (*bench).cold},
+	{"warm", (*bench).warm},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	b := &bench{log: os.Stderr}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&b.rounds, "rounds", 9, "how often each program takes its turn")
+	flags.StringVar(&b.peerFolder, "peers", "", "a folder with the sources of the programs to compare with (default: clone them)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if b.rounds < 1 {
+		return errors.New("--rounds must be 1 or more")
+	}
+	chosen, err := choose(flags.Args())
+	if err != nil {
+		return err
+	}
+	var goals []goal
+	for _, m := range chosen {
+		fmt.Fprintf(b.log, "== %s\n", m.name)
+		found, err := m.run(b, ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		goals = append(goals, found...)
+	}
+	fmt.Fprintf(out, "%s\n\n", machine(time.Now()))
+	fmt.Fprint(out, report(goals))
+	return nil
+}
+
+// choose returns the named modes, all when none is named.
+func choose(names []string) (chosen []mode, err error) {
+	if len(names) == 0 {
+		return modes, nil
+	}
+	for _, name := range names {
+		found := false
+		for _, m := range modes {
+			if m.name == name {
+				chosen, found = append(chosen, m), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("unknown mode %q; see the head of scripts/bench/main.go", name)
+		}
+	}
+	return chosen, nil
+}
+
+// machine tells what was measured on.
+func machine(now time.Time) string {
+	cpu := "unknown CPU"
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %s, %d CPUs (%s), %s/%s", now.UTC().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), cpu, runtime.GOOS, runtime.GOARCH)
+}
+
+func report(goals []goal) string {
+	var out strings.Builder
+	out.WriteString("| Measured | Ratio | Goal | |\n|---|---|---|---|\n")
+	for _, g := range goals {
+		verdict := "met"
+		if g.ratio > g.most {
+			verdict = "missed"
+		}
+		fmt.Fprintf(&out, "| %s | %.2f | ≤ %.2f | %s |\n", g.name, g.ratio, g.most, verdict)
+	}
+	return out.String()
+}

@@ -1,0 +1,36 @@
+// Command unguarded is the function of the plan area without keys: what a guarded read is compared with. It is for the
+// benchmark only, and is deployed nowhere.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/service"
+	"growthworkspace/shared/table"
+)
+
+// open admits everybody, and asks nobody.
+type open struct{}
+
+func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (auth.Admission, error) {
+	return auth.Admission{State: ratelimit.State{Quota: ratelimit.Default(ratelimit.Read)}}, nil
+}
+
+func (open) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+	return ratelimit.State{Quota: ratelimit.Default(ratelimit.Read)}, nil
+}
+
+func main() {
+	service.Serve(func(t *table.Client, log *slog.Logger) http.Handler {
+		c := service.Config(t, log)
+		c.Keys, c.BaseURL = open{}, gateway.BaseURL
+		return api.New(plan.Operations(t), c)
+	})
+}

@@ -1,0 +1,162 @@
+package stand
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/fault/wire"
+)
+
+// serverVariable makes this program a server: its value is the order.
+const serverVariable = "GROWTH_FAULT_SERVER"
+
+// order is what a server process is told.
+type order struct {
+	Endpoint string
+	Plant    Plant
+}
+
+// Plant names a planted fault of a server.
+type Plant string
+
+// The planted faults that a server can have; none when empty.
+const (
+	PlantNone          Plant = ""
+	PlantBehind        Plant = "behind"        // wire.Behind
+	PlantUnconditional Plant = "unconditional" // wire.Unconditional
+	PlantHasty         Plant = "hasty"         // a Retry-After that is always one second
+)
+
+func (p Plant) transport(next http.RoundTripper) http.RoundTripper {
+	switch p {
+	case PlantBehind:
+		return wire.Behind(next)
+	case PlantUnconditional:
+		return wire.Unconditional(next)
+	}
+	return next
+}
+
+func (p Plant) handler(next http.Handler) http.Handler {
+	if p != PlantHasty {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(hasty{w}, r) })
+}
+
+// hasty answers every Retry-After with one second.
+type hasty struct{ http.ResponseWriter }
+
+func (h hasty) WriteHeader(status int) {
+	if h.Header().Get("Retry-After") != "" {
+		h.Header().Set("Retry-After", "1")
+	}
+	h.ResponseWriter.WriteHeader(status)
+}
+
+// BeServer makes this process a server when it was started as one, and then never returns. A program that starts
+// servers, and each test binary, calls it first of all.
+func BeServer() {
+	text, ordered := os.LookupEnv(serverVariable)
+	if !ordered {
+		return
+	}
+	if err := beServer(text); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func beServer(text string) error {
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return fmt.Errorf("read the order: %w", err)
+	}
+	t := newClient(o.Endpoint, o.Plant.transport(wire.Pooled()), 0)
+	base, stop, err := Serve(o.Plant.handler(functions.Handler(t, slog.New(slog.DiscardHandler))))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if _, err := fmt.Println(base); err != nil {
+		return fmt.Errorf("say the address: %w", err)
+	}
+	_, err = io.Copy(io.Discard, os.Stdin) // ends with the process that started this one
+	return err
+}
+
+// Serve serves a handler on a free port of this process.
+func Serve(handler http.Handler) (base string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("listen: %w", err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }() // returns when it is closed
+	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
+}
+
+// Server is a process that serves the whole API over the stand's table.
+type Server struct {
+	Base string
+
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// StartServer starts one.
+func (s *Stand) StartServer(ctx context.Context, plant Plant) (*Server, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	text, err := json.Marshal(order{s.engine.Endpoint, plant})
+	if err != nil {
+		return nil, fmt.Errorf("write an order: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), serverVariable+"="+string(text))
+	cmd.Stderr = s.log
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a server: %w", err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start a server: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start a server: %w", err)
+	}
+	server := &Server{cmd: cmd, stdin: in}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || len(line) < 2 {
+		return nil, errors.Join(fmt.Errorf("a server said no address: %w", err), server.Kill())
+	}
+	server.Base = line[:len(line)-1]
+	return server, nil
+}
+
+// Kill kills the process with no warning and waits until it is gone.
+func (s *Server) Kill() error {
+	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill the server: %w", err)
+	}
+	_ = s.cmd.Wait() // says that it was killed
+	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("close the server's input: %w", err)
+	}
+	return nil
+}

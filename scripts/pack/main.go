@@ -1,0 +1,69 @@
+// Command pack writes the zip of one Lambda function: go run ./scripts/pack BOOTSTRAP ZIP.
+//
+// The same program gives the same zip, byte for byte, whoever makes it and when: the archive holds one entry with a
+// fixed name, time and mode. It prints the size of the zip and its SHA-256 in base64, so that whether a deployed
+// function is the one that a commit builds is one comparison with the function's CodeSha256.
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./scripts/pack BOOTSTRAP ZIP")
+		os.Exit(2)
+	}
+	bytes, sum, err := pack(os.Args[1], os.Args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pack:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("%10d  %s\n", bytes, sum)
+}
+
+// pack writes a zip at to whose only entry is the program at from, under the name that Lambda starts. It returns the
+// size of the zip and its SHA-256 in base64, which is what Lambda shows as CodeSha256.
+func pack(from, to string) (size int, sum string, err error) {
+	program, err := os.ReadFile(from)
+	if err != nil {
+		return 0, "", fmt.Errorf("read the program: %w", err)
+	}
+	var out bytes.Buffer
+	if err := write(&out, program); err != nil {
+		return 0, "", fmt.Errorf("make the zip of %s: %w", from, err)
+	}
+	if err := os.WriteFile(to, out.Bytes(), 0o644); err != nil {
+		return 0, "", fmt.Errorf("write the zip: %w", err)
+	}
+	hash := sha256.Sum256(out.Bytes())
+	return out.Len(), base64.StdEncoding.EncodeToString(hash[:]), nil
+}
+
+// epoch is the earliest time that the format can hold.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func write(w io.Writer, program []byte) error {
+	archive := zip.NewWriter(w)
+	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
+	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate, Modified: epoch}
+	header.SetMode(0o755)
+	entry, err := archive.CreateHeader(header)
+	if err != nil {
+		return err
+	}
+	if _, err := entry.Write(program); err != nil {
+		return err
+	}
+	return archive.Close()
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"strings"
+	"sync"
+	"testing"
+)
+
+// companyWith makes a company with these records.
+func companyWith(t *testing.T, data string, lines ...string) (companyID string) {
+	t.Helper()
+	companyID = newCompany(t, data)
+	if r := call(t, strings.Join(lines, "\n"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
+		t.Fatal(r.err)
+	}
+	return companyID
+}
+
+func ids(t *testing.T, answer map[string]any) (out []string) {
+	t.Helper()
+	for _, i := range answer["items"].([]any) {
+		out = append(out, i.(map[string]any)["id"].(string))
+	}
+	return out
+}
+
+const duePost = `{"type":"post","record":{"id":"pst_1","platform":"x","title":"T","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}}`
+
+// Ensure a dispatcher that has only the command line sends a post once: list, claim, report.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := companyWith(t, data, duePost, `{"type":"post","record":{"id":"pst_2","platform":"x","body":"B","status":"scheduled","scheduledFor":"2999-01-01T00:00:00Z"}}`)
+	do := func(args ...string) map[string]any {
+		t.Helper()
+		return answer(t, data, "", append(append([]string{"due"}, args...), "--company", id)...)
+	}
+	lost := func(args ...string) string {
+		t.Helper()
+		return refusal(t, 3, "", append(append([]string{"due"}, args...), "--company", id, "--data", data)...)
+	}
+	due := do("list")
+	if got := ids(t, due); len(got) != 1 || got[0] != "pst_1" || due["hasMore"] != false {
+		t.Error(due)
+	}
+	want(t, call(t, "", "due", "list", "--company", id, "--data", data).out, "SCHEDULED FOR", "pst_1", id, "2020-01-01T00:00:00.000Z")
+
+	claim := do("claim", "pst_1")
+	claimID, _ := claim["claimId"].(string)
+	if claim["id"] != "pst_1" || claim["status"] != "publishing" || claim["body"] != "B" || claim["claimedAt"] == nil || !strings.HasPrefix(claimID, "clm_") {
+		t.Error(claim)
+	}
+	want(t, lost("claim", "pst_1"), "post pst_1: the post is publishing")
+	want(t, lost("claim", "pst_2"), "not due before 2999-01-01")
+	if got := ids(t, do("list")); len(got) != 0 {
+		t.Error(got)
+	}
+	if stuck := do("stuck", "--older", "0s")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != claimID {
+		t.Error(stuck)
+	}
+	if stuck := do("stuck"); len(stuck["items"].([]any)) != 0 {
+		t.Error(stuck)
+	}
+	want(t, call(t, "", "due", "stuck", "--older", "0s", "--company", id, "--data", data).out, "CLAIMED", "pst_1", claimID)
+
+	if post := do("retry", "pst_1", "--claim", claimID); post["status"] != "scheduled" {
+		t.Error(post)
+	}
+	second := do("claim", "pst_1")["claimId"].(string)
+	want(t, lost("published", "pst_1", "--claim", claimID), "another claim holds the post")
+	if post := do("failed", "pst_1", "--claim", second, "--reason", "the account is locked"); post["status"] != "failed" || post["failureReason"] != "the account is locked" {
+		t.Error(post)
+	}
+	third := do("claim", "pst_1")["claimId"].(string)
+	report := []string{"published", "pst_1", "--claim", third, "--external-id", "1790", "--external-url", "https://x.example/1790", "--published-at", "2026-08-11T09:30:00Z"}
+	for range 2 {
+		if post := do(report...); post["status"] != "published" || post["externalId"] != "1790" || post["externalUrl"] != "https://x.example/1790" || post["publishedAt"] != "2026-08-11T09:30:00.000Z" {
+			t.Error(post)
+		}
+	}
+	want(t, lost("retry", "pst_1", "--claim", third), "the post is published")
+	want(t, refusal(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
+}
+
+// Ensure of many dispatchers on the command line exactly one claims a post, and the others can tell that they lost a race.
+func TestDueClaimRace(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := companyWith(t, data, duePost)
+	codes := make([]int, 6)
+	var wait sync.WaitGroup
+	for n := range codes {
+		wait.Go(func() { codes[n] = call(t, "", "due", "claim", "pst_1", "--company", id, "--data", data).code })
+	}
+	wait.Wait()
+	won := 0
+	for _, code := range codes {
+		switch code {
+		case 0:
+			won++
+		case 3:
+		default:
+			t.Errorf("exit code %d", code)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d dispatchers have the post", won)
+	}
+}
+
+// Ensure a sweep reaches every company that is not suspended, with the limit of each, and one company's list only its own.
+func TestDueOfAllCompanies(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	first, second, suspended := companyWith(t, data, duePost, strings.ReplaceAll(duePost, "pst_1", "pst_2")), companyWith(t, data, duePost), companyWith(t, data, duePost)
+	answer(t, data, "", "company", "suspend", suspended)
+	all := answer(t, data, "", "due", "list", "--company", "all", "--limit", "1")
+	seen := map[any]int{}
+	for _, p := range all["items"].([]any) {
+		seen[p.(map[string]any)["companyId"]]++
+	}
+	if len(seen) != 2 || seen[first] != 1 || seen[second] != 1 || all["hasMore"] != true {
+		t.Error(all)
+	}
+	if got := ids(t, answer(t, data, "", "due", "list", "--company", suspended)); len(got) != 1 {
+		t.Error(got)
+	}
+	want(t, refusal(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
+}
+
+// Ensure what was imported while it was claimed can be ended, by saying so.
+func TestImportedClaims(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := companyWith(t, data, strings.Replace(duePost, "scheduled", "publishing", 1), `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","replyBody":"R","replyStatus":"posting"}}`)
+	for _, area := range []string{"due", "approved"} {
+		if stuck := answer(t, data, "", area, "stuck", "--company", "all")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != nil {
+			t.Error(stuck)
+		}
+	}
+	if post := answer(t, data, "", "due", "retry", "pst_1", "--claim", "none", "--company", id); post["status"] != "scheduled" {
+		t.Error(post)
+	}
+	if reply := answer(t, data, "", "approved", "failed", "fbk_1", "--claim", "none", "--company", id); reply["replyStatus"] != "failed" {
+		t.Error(reply)
+	}
+}
+
+// Ensure a posting step that has only the command line posts a reply once: list, claim, report.
+func TestApproved(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	var lines []string
+	for _, id := range []string{"fbk_1", "fbk_2"} {
+		lines = append(lines, `{"type":"feedback","record":{"id":"`+id+`","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
+	}
+	id := companyWith(t, data, lines...)
+	do := func(args ...string) map[string]any {
+		t.Helper()
+		return answer(t, data, "", append(append([]string{"approved"}, args...), "--company", id)...)
+	}
+	lost := func(args ...string) string {
+		t.Helper()
+		return refusal(t, 3, "", append(append([]string{"approved"}, args...), "--company", id, "--data", data)...)
+	}
+	if list := do("list", "--limit", "1"); len(ids(t, list)) != 1 || list["hasMore"] != true {
+		t.Error(list)
+	}
+	want(t, call(t, "", "approved", "list", "--company", id, "--data", data).out, "ADDRESS", "fbk_1", "fbk_2", "reddit")
+	claim := do("claim", "fbk_1")
+	claimID := claim["claimId"].(string)
+	if claim["replyStatus"] != "posting" || claim["replyBody"] != "Thanks" || claim["claimedAt"] == nil {
+		t.Error(claim)
+	}
+	want(t, lost("claim", "fbk_1"), "feedback fbk_1: the reply is posting")
+	if got := ids(t, do("list")); len(got) != 1 || got[0] != "fbk_2" {
+		t.Error(got)
+	}
+	if stuck := do("stuck", "--older", "0s")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != claimID {
+		t.Error(stuck)
+	}
+	other := do("claim", "fbk_2")["claimId"].(string)
+	want(t, lost("posted", "fbk_1", "--claim", other), "another claim holds the reply")
+	for range 2 {
+		if reply := do("posted", "fbk_1", "--claim", claimID); reply["replyStatus"] != "posted" {
+			t.Error(reply)
+		}
+	}
+	want(t, lost("failed", "fbk_1", "--claim", claimID), "the reply is posted")
+	if reply := do("failed", "fbk_2", "--claim", other); reply["replyStatus"] != "failed" {
+		t.Error(reply)
+	}
+	want(t, refusal(t, 1, "", "approved", "claim", "fbk_9", "--company", id, "--data", data), `no feedback "fbk_9"`)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/plan"
+)
+
+// Ensure what visitors see can be read, listed and rolled back from the command line, public content only.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := companyWith(t, data,
+		`{"type":"board","record":{"id":"brd_1","name":"Roadmap"}}`,
+		`{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A","status":"published"}}`,
+		`{"type":"item","record":{"id":"itm_2","roadmapId":"brd_1","slug":"b","title":"B","status":"draft"}}`)
+	on := []string{"--company", id, "--board", "brd_1"}
+	do := func(args ...string) map[string]any {
+		t.Helper()
+		return answer(t, data, "", append(append([]string{"snapshot"}, args...), on...)...)
+	}
+	refused := func(args ...string) string {
+		t.Helper()
+		return refusal(t, 1, "", append(append(append([]string{"snapshot"}, args...), on...), "--data", data)...)
+	}
+	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
+		want(t, refused(args...), "board brd_1: the board was never published")
+	}
+	s := serve(t, data) // which shares the engine
+	publish := func(title string) {
+		t.Helper()
+		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`
+		if r := call(t, line, "import", "--company", id, "-", "--data", data); r.code != 0 {
+			t.Fatal(r.err)
+		}
+		session := openTable(t, data)
+		if _, err := plan.NewStore(session.table).Publish(t.Context(), id, "brd_1", func(string) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("A")
+	publish("A2")
+
+	live := do()
+	items := live["items"].([]any)
+	if live["boardId"] != "brd_1" || live["version"] != 2.0 || live["live"] != true || live["publishedAt"] == nil || len(live) != 5 || len(items) != 1 {
+		t.Error(live)
+	}
+	if item := items[0].(map[string]any); item["title"] != "A2" || item["status"] != nil || len(item) != 8 {
+		t.Error(item)
+	}
+	first := do("--version", "1")
+	if first["live"] != false || first["items"].([]any)[0].(map[string]any)["title"] != "A" {
+		t.Error(first)
+	}
+	r := call(t, "", append([]string{"snapshot", "--data", data}, on...)...)
+	var plain map[string]any
+	if err := json.Unmarshal([]byte(r.out), &plain); err != nil || plain["version"] != 2.0 {
+		t.Errorf("%v: %s", err, r.out)
+	}
+	want(t, refused("--version", "3"), "no version 3")
+	want(t, refused("rollback", "--version", "3"), "no version 3")
+
+	if done := do("rollback", "--version", "1"); done["changed"] != true || done["publishedVersion"] != 3.0 || len(done["updated"].([]any)) != 1 {
+		t.Error(done)
+	}
+	if done := do("rollback", "--version", "1"); done["changed"] != false || done["publishedVersion"] != 3.0 {
+		t.Error(done)
+	}
+	want(t, call(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, on...)...).out, "live in version 4 with the content of version 2")
+	versions := do("list")["items"].([]any)
+	if newest := versions[0].(map[string]any); len(versions) != 4 || newest["version"] != 4.0 || newest["restores"] != 2.0 || newest["live"] != true || newest["itemCount"] != 1.0 {
+		t.Error(versions)
+	}
+	want(t, call(t, "", append([]string{"snapshot", "list", "--data", data}, on...)...).out, "VERSION", "live  content of version 2", "content of version 1")
+	s.stop(t)
+}
+
+// openTable joins the engine of a data folder.
+func openTable(t *testing.T, data string) *session {
+	t.Helper()
+	a := &app{out: t.Output(), errOut: t.Output(), place: place{data: data}, now: time.Now}
+	s, err := a.open(t.Context(), commandTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}

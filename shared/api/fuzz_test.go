@@ -1,0 +1,198 @@
+package api_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/timestamp"
+)
+
+// reached is what a request came to: an operation, and the ids that its function got.
+type reached struct {
+	operation string
+	ids       []string
+}
+
+// reach sends a GET whose path is escaped as it is on the wire. sent is false for what no server takes for a request.
+func reach(t *testing.T, path string) (to reached, status int, sent bool) {
+	t.Helper()
+	s := start(t)
+	s.get = func(_ context.Context, c api.Caller, in getInput) (any, error) {
+		to.ids = []string{c.CompanyID, in.ItemID}
+		return record{}, nil
+	}
+	s.list = func(_ context.Context, c api.Caller, in listInput) (api.List[record], error) {
+		to.ids = []string{c.CompanyID, in.BoardID}
+		return api.NewList([]record{}, "here"), nil
+	}
+	u, err := url.ParseRequestURI(strings.ReplaceAll(path, "{companyId}", s.co))
+	if err != nil || u.RawQuery != "" || u.ForceQuery {
+		return to, 0, false
+	}
+	r := s.request(http.MethodGet, "/", "")
+	r.URL = u
+	a := s.do(r)
+	to.operation = operationOf(a, to.ids)
+	if a.Code == http.StatusOK && to.ids != nil && to.ids[0] != s.co {
+		t.Fatalf("%s: of the company %s", path, to.ids[0])
+	}
+	return to, a.Code, true
+}
+
+// operationOf tells the operation of an answer; of lists, whose answers are alike, by the cursor that is bound to it.
+func operationOf(a answer, ids []string) string {
+	switch {
+	case a.Code == http.StatusMethodNotAllowed:
+		return a.Header().Get("Allow")
+	case a.Code != http.StatusOK:
+		return ""
+	case ids == nil && strings.Contains(a.Body.String(), `"items"`):
+		return "list_things"
+	case ids == nil:
+		return "get_current"
+	}
+	for _, operation := range []string{"list_items", "list_other"} {
+		cursor := schema.CursorScope{Operation: operation, Filters: []string{"boardId=" + ids[1]}}.Encode("here")
+		if strings.Contains(a.Header().Get("Link"), "cursor="+cursor) {
+			return operation
+		}
+	}
+	return "get_item"
+}
+
+// FuzzPath: a path is an operation's, byte for byte but for its ids, or it is not found: no redirect, no repair. The ids
+// that a function gets are ids, so no key of the table can hold a part that came from a path and is none; and spelled
+// plainly they reach the same operation with the same ids (spec.md, Endpoints 2; design.md §2, traps).
+func FuzzPath(f *testing.F) {
+	for _, path := range []string{
+		item, items, root + "/items/current", root + "/items/%63urrent", "/v1/companies", root + "/boards/brd_1/other", publish, root + "/items/%69tm_1", root + "/items/itm_1/", "/" + item, "//x" + item,
+		root + "/items/itm_1%2Fother", root + "/items/itm_1%23brd", root + "/items/..", root + "/items/%2e%2e", root + "/x/../items/itm_1", root + "/items/itm_1%00", root + "/items/itm_1%0a", root + "/items/%zz",
+		"/v1/companies/{companyId}%23plan/items/itm_1", "/v1/companies/%63o_1/items/itm_1", "/V1/companies", "*", "/", "", "http://other.test" + item, root + "/items/itm_1%3Fa=b", root + "/items/itm_1;a=b", root + "/boards/%252e/items", root + "/items/ïtm_1",
+	} {
+		f.Add(path)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		to, status, sent := reach(t, path)
+		switch {
+		case !sent || status == http.StatusNotFound:
+			return
+		case status == http.StatusMethodNotAllowed && to.operation != "":
+			return
+		case status != http.StatusOK:
+			t.Fatalf("%q: %d", path, status)
+		}
+		plain := map[string]string{"list_things": "/v1/companies", "get_current": root + "/items/current", "get_item": root + "/items/", "list_items": root + "/boards/", "list_other": root + "/boards/"}[to.operation]
+		if to.ids != nil {
+			if !id.Valid("", to.ids[1]) || strings.ContainsAny(to.ids[1], "#/%.") {
+				t.Fatalf("%q reaches %s with the id %q", path, to.operation, to.ids[1])
+			}
+			plain += to.ids[1] + map[string]string{"list_items": "/items", "list_other": "/other"}[to.operation]
+		}
+		if again, status, _ := reach(t, plain); status != http.StatusOK || again.operation != to.operation || !slices.Equal(again.ids, to.ids) {
+			t.Fatalf("%q reaches %v, %q reaches %v: %d", path, to, plain, again, status)
+		}
+		if strings.Count(path, "/")-strings.Count(path, "://")*2 != strings.Count(plain, "/") {
+			t.Fatalf("%q reaches %v through another number of segments", path, to)
+		}
+	})
+}
+
+// FuzzQuery: the function gets exactly the parameters that net/url reads, each once, or the answer is 400 and every
+// problem begins with a place in the query; and it is 400 for nothing else than a malformed pair, an unknown or repeated
+// name and a value out of its bounds (decisions.md §8 and §11).
+func FuzzQuery(f *testing.F) {
+	cursor := schema.CursorScope{Operation: "list_items", Filters: []string{"boardId=brd_1"}}.Encode("here")
+	for _, query := range []string{
+		"", "limit=5&stage=live&since=2026-08-11", "limit=5&limit=5", "limit=%35", "l%69mit=5", "limit=5;stage=live", "limit", "limit=", "=", "&&limit=5&", "stage=live&stage=draft", "since=2026-08-11T23:00:00-02:00",
+		"cursor=" + cursor, "cursor=" + cursor + "&stage=live", "cursor=" + cursor + "%3D", "cursor=", "limit=+5", "limit=05", "limit=1e2", "limit=200&nope=1", "limit=201", "%zz=1", "limit=%zz", "stage=%ff", "since=0000-01-01", "limit=5=6", "Limit=5",
+	} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		s := start(t)
+		var got *listInput
+		s.list = func(_ context.Context, _ api.Caller, in listInput) (api.List[record], error) {
+			got = &in
+			return api.List[record]{}, nil
+		}
+		r := s.request(http.MethodGet, items, "")
+		r.URL.RawQuery = query
+		a := s.do(r)
+		want, sound := soundQuery(query)
+		if a.Code == http.StatusBadRequest && got == nil {
+			for _, m := range a.messages {
+				if !strings.HasPrefix(m, "query.") && !strings.HasPrefix(m, "query: ") {
+					t.Errorf("%q: no place: %s", query, m)
+				}
+			}
+			if onlyCursor := len(a.messages) == 1 && strings.HasPrefix(a.messages[0], "query.cursor: "); sound && !onlyCursor {
+				t.Errorf("%q is refused: %v", query, a.messages)
+			}
+			return
+		}
+		if a.Code != http.StatusOK || got == nil || !sound {
+			t.Fatalf("%q: %d %s, sound: %t", query, a.Code, a.Body, sound)
+		}
+		if spelled := spell(*got, want); !maps.EqualFunc(spelled, want, slices.Equal) {
+			t.Errorf("%q is read as %v, net/url reads %v", query, spelled, want)
+		}
+	})
+}
+
+// soundQuery reads a query with net/url, and tells whether the list may take it: all but the cursor is known here.
+func soundQuery(query string) (url.Values, bool) {
+	values, err := url.ParseQuery(query)
+	whole := regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+	for name, list := range values {
+		sound := false
+		switch name {
+		case "limit":
+			n, err := strconv.Atoi(list[0])
+			sound = err == nil && n >= 1 && n <= 200 && whole.MatchString(list[0])
+		case "stage":
+			sound = list[0] == "draft" || list[0] == "live"
+		case "since":
+			_, sound = timestamp.ParseDay(list[0])
+		case "cursor":
+			sound = len(list[0]) <= schema.CursorChars
+		}
+		if !sound || len(list) != 1 {
+			return values, false
+		}
+	}
+	return values, err == nil
+}
+
+// spell is the query that an input was read from: of what has a default only where it was sent.
+func spell(in listInput, sent url.Values) url.Values {
+	out := url.Values{}
+	if sent.Has("limit") || in.Limit != 50 {
+		out.Set("limit", strconv.FormatInt(in.Limit, 10))
+	}
+	filters := []string{"boardId=" + in.BoardID}
+	if in.Stage != nil {
+		out.Set("stage", string(*in.Stage))
+		filters = append(filters, "stage="+string(*in.Stage))
+	}
+	if in.Since != nil {
+		out.Set("since", *in.Since)
+		filters = append(filters, "since="+*in.Since)
+	}
+	switch {
+	case in.Cursor != "":
+		out.Set("cursor", schema.CursorScope{Operation: "list_items", Filters: filters}.Encode(string(in.Cursor)))
+	case sent.Get("cursor") == "" && sent.Has("cursor"):
+		out.Set("cursor", "") // as if there were none
+	}
+	return out
+}

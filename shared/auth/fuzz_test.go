@@ -1,0 +1,90 @@
+package auth_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"hash/crc32"
+	"math/big"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/auth"
+)
+
+// base62 spells a number in so many digits, by the alphabet that math/big shares with nobody: lower case comes first
+// there, upper case here.
+func base62(n *big.Int, width int) string {
+	text := []rune(n.Text(62))
+	for i, c := range text {
+		switch {
+		case 'a' <= c && c <= 'z':
+			text[i] = c - 'a' + 'A'
+		case 'A' <= c && c <= 'Z':
+			text[i] = c - 'A' + 'a'
+		}
+	}
+	return strings.Repeat("0", max(0, width-len(text))) + string(text)
+}
+
+// FuzzKey: a key is taken only when its last six characters are the checksum of the others, and one that is taken is
+// what its company, its id and its random bits are spelled as; whatever is refused is no key of anybody, and the refusal
+// does not repeat it (decisions.md §6).
+func FuzzKey(f *testing.F) {
+	secret, err := auth.Mint("co_01k2abcdefghjkmnpqrstvwxyz", "key_01k2zyxwvtsrqpnmkjhgfedcba", bytes.NewReader([]byte("twenty random bytes!")))
+	if err != nil {
+		f.Fatal(err)
+	}
+	body := strings.TrimPrefix(secret[:len(secret)-6], auth.SecretPrefix)
+	for _, scheme := range []string{"Bearer ", "bearer  ", "Basic ", "", "Bearer\t", "\nBearer "} {
+		f.Add(scheme, secret, body)
+	}
+	f.Add("Bearer ", "pk_live_x", strings.Repeat("z", 70))
+	f.Add("Bearer ", "", strings.Repeat("0", 70))
+	f.Add("Bearer ", secret+" ", body[:69]+"!")
+	f.Add("Bearer ", secret[:40]+"x"+secret[41:], "x"+body[1:])
+	f.Fuzz(func(t *testing.T, scheme, secret, body string) {
+		token, err := auth.ParseHeader([]string{scheme + secret})
+		checkKey(t, scheme+secret, token, err)
+		// The fuzzer will not find a checksum; with the right one it comes further.
+		whole := auth.SecretPrefix + body
+		whole += base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(whole)))), 6)
+		token, err = auth.Parse(whole)
+		checkKey(t, whole, token, err)
+	})
+}
+
+func checkKey(t *testing.T, sent string, token auth.Token, err error) {
+	t.Helper()
+	fields := strings.Fields(sent)
+	if err != nil {
+		if !errors.Is(err, auth.ErrUnauthorised) || token != (auth.Token{}) {
+			t.Fatalf("%q is refused with %v and %v", sent, err, token)
+		}
+		for _, field := range fields {
+			if len(field) > 16 && strings.Contains(err.Error(), field) {
+				t.Fatalf("the refusal repeats the key: %v", err)
+			}
+		}
+		return
+	}
+	secret := fields[len(fields)-1]
+	checked := secret[:len(secret)-6]
+	if sum := base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(checked)))), 6); !strings.HasSuffix(secret, sum) || sha256.Sum256([]byte(secret)) != token.Hash {
+		t.Fatalf("%q is taken, its checksum is %s", sent, sum)
+	}
+	again, err := auth.Mint(token.CompanyID, token.KeyID, bytes.NewReader(randomBits(checked[len(checked)-27:])))
+	if err != nil || again != secret {
+		t.Fatalf("%q is taken and spelled %q: %v", secret, again, err)
+	}
+}
+
+// randomBits reads 27 digits, the digits that are none as 0.
+func randomBits(digits string) []byte {
+	n := new(big.Int)
+	for _, c := range []byte(digits) {
+		digit := max(0, strings.IndexByte("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", c))
+		n.Add(n.Mul(n, big.NewInt(62)), big.NewInt(int64(digit)))
+	}
+	return n.Mod(n, new(big.Int).Lsh(big.NewInt(1), 160)).FillBytes(make([]byte, 20))
+}

@@ -1,0 +1,197 @@
+package idempotency_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/table"
+)
+
+type note struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+type fixture struct {
+	t       *testing.T
+	table   *table.Client
+	clock   *apitest.Clock
+	store   idempotency.Store
+	attempt api.Attempt
+}
+
+func start(t *testing.T) fixture {
+	t.Helper()
+	clock := &apitest.Clock{}
+	clock.Advance(apitest.Epoch.Sub(time.Time{}))
+	c := table.New(apitest.Options(t, clock.Now, nil))
+	a := api.Attempt{CompanyID: c.NewID(id.Company), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
+	if _, err := rand.Read(a.Seal[:]); err != nil {
+		t.Fatal(err)
+	}
+	return fixture{t, c, clock, idempotency.NewStore(c), a}
+}
+
+func (f fixture) key(noteID string) table.Key {
+	return table.Key{PK: table.Partition(f.attempt.CompanyID, "notes"), SK: table.Join("note", noteID)}
+}
+
+// create is what the store of an area does.
+func (f fixture) create(ctx context.Context, n note) error {
+	return idempotency.Insert(ctx, f.table, n, table.Keys{Key: f.key(n.ID)}, n)
+}
+
+func (f fixture) exists(noteID string) bool {
+	f.t.Helper()
+	_, err := table.Get[note](f.t.Context(), f.table, f.key(noteID))
+	if err != nil && !errors.Is(err, fault.ErrNotFound) {
+		f.t.Fatal(err)
+	}
+	return err == nil
+}
+
+func (f fixture) recall(a api.Attempt) *api.Remembered {
+	f.t.Helper()
+	kept, err := f.store.Recall(f.t.Context(), a)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return kept
+}
+
+// Ensure a change and its answer are there together, and that a second attempt changes nothing.
+func TestOneChange(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if f.recall(f.attempt) != nil {
+		t.Fatal("remembers what was not")
+	}
+	ctx := f.store.Attach(t.Context(), f.attempt)
+	if err := f.create(ctx, note{"a", "first"}); err != nil {
+		t.Fatal(err)
+	}
+	kept := f.recall(f.attempt)
+	if kept == nil || kept.Request != f.attempt.Request || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
+		t.Fatalf("%+v", kept)
+	}
+	if other, err := f.store.Remember(ctx, api.Remembered{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
+		t.Errorf("an answer that is in the table was remembered again: %v, %v", other, err)
+	}
+	twin := f.store.Attach(t.Context(), f.attempt)
+	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, api.ErrAnswered) || f.exists("b") {
+		t.Errorf("a second change: %v", err)
+	}
+	if other, err := f.store.Remember(twin, api.Remembered{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
+		t.Errorf("the later answer won: %+v, %v", other, err)
+	}
+}
+
+// Ensure a change that is refused leaves no answer, and that an attempt without a key is a plain write.
+func TestRefusedChange(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if err := f.create(t.Context(), note{"a", "first"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx := f.store.Attach(t.Context(), f.attempt)
+	if err := f.create(ctx, note{"a", "second"}); !errors.Is(err, table.ErrExists) || f.recall(f.attempt) != nil {
+		t.Errorf("%v, %+v", err, f.recall(f.attempt))
+	}
+	if err := f.create(t.Context(), note{"a", "second"}); !errors.Is(err, table.ErrExists) {
+		t.Error(err)
+	}
+	if other, err := f.store.Remember(ctx, api.Remembered{Request: f.attempt.Request, Status: 409, Body: []byte(`{"errors":[]}`)}); other != nil || err != nil {
+		t.Fatal(other, err)
+	}
+	if kept := f.recall(f.attempt); kept == nil || kept.Status != 409 || string(kept.Body) != `{"errors":[]}` || kept.Tag != "" {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// Ensure an answer is kept for 24 hours and then is as if it had never been, whether or not the engine has deleted it.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if err := f.create(f.store.Attach(t.Context(), f.attempt), note{"a", "first"}); err != nil {
+		t.Fatal(err)
+	}
+	f.clock.Advance(24*time.Hour - time.Second)
+	if f.recall(f.attempt) == nil {
+		t.Error("forgotten too early")
+	}
+	f.clock.Advance(time.Second)
+	if f.recall(f.attempt) != nil {
+		t.Error("remembered too long")
+	}
+	if err := f.create(f.store.Attach(t.Context(), f.attempt), note{"b", "second"}); err != nil || !f.exists("b") {
+		t.Errorf("%v", err)
+	}
+	if kept := f.recall(f.attempt); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// Ensure answers of any size are remembered whole, and unnamed parts of others do not disturb them.
+func TestLargeAnswers(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	large := make([]byte, 1<<20)
+	if _, err := rand.Read(large); err != nil {
+		t.Fatal(err)
+	}
+	ctx := f.store.Attach(t.Context(), f.attempt)
+	twin := f.store.Attach(t.Context(), f.attempt)
+	if _, err := f.store.Remember(ctx, api.Remembered{Request: f.attempt.Request, Status: 200, Body: large}); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := f.store.Remember(twin, api.Remembered{Request: f.attempt.Request, Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
+		t.Errorf("%v, %v", err, other == nil)
+	}
+	if kept := f.recall(f.attempt); kept == nil || !bytes.Equal(kept.Body, large) {
+		t.Error("not as it was")
+	}
+}
+
+// Ensure answers are apart by company, key, operation and Idempotency-Key, and that only the bearer of the caller's key
+// can read one: the table holds no plain text.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if err := f.create(f.store.Attach(t.Context(), f.attempt), note{"a", "a planted secret"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*api.Attempt){
+		"company":   func(a *api.Attempt) { a.CompanyID = f.table.NewID(id.Company) },
+		"key":       func(a *api.Attempt) { a.KeyID = "key_2" },
+		"operation": func(a *api.Attempt) { a.Operation = "create_other" },
+		"text":      func(a *api.Attempt) { a.Key = "k2" },
+	} {
+		other := f.attempt
+		change(&other)
+		if kept := f.recall(other); kept != nil {
+			t.Errorf("another %s: %+v", name, kept)
+		}
+	}
+	stranger := f.attempt
+	stranger.Seal[0]++
+	if _, err := f.store.Recall(t.Context(), stranger); err == nil {
+		t.Error("read without the caller's key")
+	}
+	type row struct {
+		Body []byte `store:"body"`
+	}
+	rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.attempt.CompanyID, "notes"), Prefix: "idempotency"})
+	if err != nil || len(rows) != 1 || len(rows[0].Body) == 0 || bytes.Contains(rows[0].Body, []byte("planted")) {
+		t.Errorf("%v: %q", err, rows)
+	}
+}

@@ -1,0 +1,293 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/schema"
+)
+
+// FuzzBind: binding takes a body exactly when it is a JSON object without repeated names that the published schema
+// takes, but for what excused names; it binds the values that encoding/json reads; every problem begins with a place
+// (decisions.md §1 and §11).
+func FuzzBind(f *testing.F) {
+	for _, body := range []string{
+		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
+		`{"number":1e400}`, `{"NAME":null,"flag":[{}],"points":{}}`, `{"site":"https://[::1]/%20","at":"2026-08-11t23:59:60z"}`, `{"ranged":0.0000002e7,"colour":"red"}`,
+		`{"free":"a","free":"b"}`, `{"free":"\ud83d\ude00","slug":"a-1","code":"EUR","flag":true,"pair":["a"],"default":""}`, `{"points":[{"key":"a","key":"b"}]}`,
+		`{"at":"0000-01-01T00:00:00Z","part":0.5,"most":-1e-5,"least":-0}`, `{"a: b":1,"":2,"points":[{"value":null}]}`, "{\"free\":\"\xff\"}", `[]`, `{"free":"\udc00"}`, ``,
+	} {
+		f.Add(body)
+	}
+	referee := judge(f, shapeFields)
+	f.Fuzz(func(t *testing.T, body string) {
+		got, problems := bindShapes(body)
+		for _, p := range problems {
+			if !begins(p, "body") || !utf8.ValidString(p) {
+				t.Fatalf("%q: no place: %q", body, p)
+			}
+		}
+		if astronomic.MatchString(body) {
+			return // the referee would write the number out
+		}
+		value, wrong := strictly(body)
+		if wrong == nil {
+			wrong = referee.Validate(value)
+		}
+		switch {
+		case wrong != nil && len(problems) == 0:
+			t.Fatalf("accepted %q: %v", body, wrong)
+		case wrong == nil && len(problems) > 0:
+			for _, p := range problems {
+				if !excused(value, p) {
+					t.Fatalf("refused %q: %s", body, p)
+				}
+			}
+		case wrong == nil:
+			if want := decoded(t, value); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q is bound as %+v, encoding/json reads %+v", body, got, want)
+			}
+		}
+	})
+}
+
+// begins tells whether a problem begins with a place that is, or is within, one of the roots.
+func begins(problem string, roots ...string) bool {
+	return slices.ContainsFunc(append(roots, "request"), func(root string) bool {
+		rest, ok := strings.CutPrefix(problem, root)
+		return ok && strings.Contains(rest, ": ") && strings.ContainsAny(rest[:1], ":.[")
+	})
+}
+
+// astronomic is a number whose digits nobody wants to write out.
+var astronomic = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
+
+// strictly reads a JSON value with encoding/json, and refuses what that lets through: invalid UTF-8, halves of surrogate
+// pairs and names that are there twice.
+func strictly(body string) (any, error) {
+	if !utf8.ValidString(body) || !json.Valid([]byte(body)) {
+		return nil, errors.New("no JSON")
+	}
+	d := json.NewDecoder(strings.NewReader(body))
+	if err := repeated(d); err != nil {
+		return nil, err
+	}
+	if escapes := halves.FindAllString(pairs.ReplaceAllString(backslashes.ReplaceAllString(body, ""), ""), -1); escapes != nil {
+		return nil, errors.New("half of a surrogate pair")
+	}
+	return jsonschema.UnmarshalJSON(strings.NewReader(body))
+}
+
+var (
+	backslashes = regexp.MustCompile(`\\\\`)
+	pairs       = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
+	halves      = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
+)
+
+// repeated reads one value and looks for an object that has a name twice.
+func repeated(d *json.Decoder) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, _ := token.(json.Delim)
+	names := map[string]bool{}
+	for open != 0 && d.More() {
+		if open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if names[name.(string)] {
+				return errors.New("repeated " + name.(string))
+			}
+			names[name.(string)] = true
+		}
+		if err := repeated(d); err != nil {
+			return err
+		}
+	}
+	if open != 0 {
+		if _, err = d.Token(); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	return nil
+}
+
+// notOfRFC3986 finds what no URI has; the judge's url.Parse takes more.
+var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
+
+// excused tells whether a problem is one that a JSON Schema cannot describe: a URI that RFC 3986 does not know or that
+// has nothing behind its scheme, an http address without a host, a time outside the years 1 to 9999 in UTC, and a number
+// that is no float64.
+func excused(value any, problem string) bool {
+	place, _, _ := strings.Cut(problem, ": ")
+	text := at(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
+	switch spelled, _ := text.(string); {
+	case place == "body.site":
+		u, err := url.Parse(spelled)
+		return err == nil && (notOfRFC3986.MatchString(spelled) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(spelled[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(spelled[len(u.Scheme)+1:], "?") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "#") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "//"))
+	case place == "body.at", strings.HasSuffix(place, "].ts"):
+		return strings.HasPrefix(spelled, "0000") || strings.HasPrefix(spelled, "0001-01-01") || strings.HasPrefix(spelled, "9999-12-31")
+	}
+	number, isNumber := text.(json.Number)
+	if !isNumber {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(number), 64)
+	return err != nil
+}
+
+// at returns what is at a place, such as points[1], value.
+func at(value any, steps []string) any {
+	for _, step := range steps {
+		name, index, isList := strings.Cut(step, "[")
+		object, _ := value.(map[string]any)
+		value = object[name]
+		if list, ok := value.([]any); ok && isList {
+			n, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+			if err != nil || n >= len(list) {
+				return nil
+			}
+			value = list[n]
+		}
+	}
+	return value
+}
+
+// decoded is a value that the schema takes as encoding/json reads it, with the defaults that the tags name.
+func decoded(t *testing.T, value any) (out shapes) {
+	t.Helper()
+	object := value.(map[string]any)
+	for name, v := range object {
+		number, ok := v.(json.Number)
+		if exact, isRational := new(big.Rat).SetString(string(number)); ok && isRational && exact.IsInt() {
+			object[name] = json.Number(exact.Num().String()) // encoding/json reads no 5.0 into an int64
+		}
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&out); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	if _, sent := object["default"]; !sent {
+		out.Default = "usual"
+	}
+	for i := range out.Points {
+		if out.Points[i].Grain == "" {
+			out.Points[i].Grain = "red"
+		}
+	}
+	return out
+}
+
+// pageInput is that of a list with a path parameter and two filters.
+type pageInput struct {
+	BoardID string        `path:"boardId"`
+	Status  *string       `query:"status"`
+	Grain   string        `query:"grain" default:"day"`
+	Limit   int64         `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor  schema.Cursor `query:"cursor"`
+}
+
+var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
+
+// page binds a call of a list as HTTP does, and as a tool does, which must be the same to a cursor.
+func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
+	t.Helper()
+	values := map[string]string{"boardId": board, "status": status, "cursor": cursor}
+	text, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, problems := schema.ParseObject(text, "arguments")
+	overHTTP, asTool := schema.NewBinder(reflect.TypeFor[pageInput]()), schema.NewBinder(reflect.TypeFor[pageInput]())
+	asTool.Problems = problems
+	for i := range pageFields {
+		value, present := values[pageFields[i].Name]
+		overHTTP.Text(&pageFields[i], value, present)
+	}
+	asTool.Flat(pageFields, object)
+	scope := overHTTP.BindCursor(pageFields, operation)
+	tool := asTool.BindCursor(pageFields, operation)
+	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.Missing != asTool.Missing || !slices.Equal(scope.Filters, tool.Filters) || !reflect.DeepEqual(overHTTP.Input.Interface(), asTool.Input.Interface()) {
+		t.Fatalf("%s: over HTTP %v %v, as a tool %v %v", text, overHTTP.Problems, scope, asTool.Problems, tool)
+	}
+	return overHTTP.Input.Interface().(pageInput).Cursor, scope, overHTTP.Problems
+}
+
+// FuzzCursor: a list goes on from every position that it named, over HTTP and as a tool alike; under another operation,
+// board or filter, and for any text that no list spelled, there is one problem, and it names the cursor
+// (decisions.md §8).
+func FuzzCursor(f *testing.F) {
+	f.Add("list_items", "brd_1", "live", "list_posts", "brd_2", "draft", "here", "here")
+	f.Add("list_items", "brd_1", "", "list_items", "brd_1", "status=", "a\x00b", "")
+	f.Add("list_items", "brd_1", `" "grain=day`, "list_items", "brd_1", `"`, "co_x#plan#brd_1", "AAAA")
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // each alone is another list
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_1", "draft", "here", "x")
+	f.Add("list_items", "brd_1", "live", "list_posts", "brd_1", "live", "here", "x")
+	f.Add("list_items", "brd_1", "live", "list_items brd_1", "brd_1", "live", strings.Repeat("😀", 225), strings.Repeat("A", 2000))
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_1", "live", strings.Repeat("x", 901), "here=\n")
+	f.Fuzz(func(t *testing.T, operation, board, status, otherOperation, otherBoard, otherStatus, position, text string) {
+		for _, s := range []string{operation, status, otherOperation, otherStatus, position, text} {
+			if !utf8.ValidString(s) {
+				return // refused where it comes in
+			}
+		}
+		if !id.Valid("", board) || !id.Valid("", otherBoard) {
+			return // not found, whatever the cursor
+		}
+		_, scope, problems := page(t, operation, board, status, "")
+		if len(problems) > 0 {
+			t.Fatalf("without a cursor: %v", problems)
+		}
+		cursor := scope.Encode(position)
+		takes := position != "" && len(position) <= 900
+		if got, _, problems := page(t, operation, board, status, cursor); takes && (len(problems) > 0 || string(got) != position) {
+			t.Errorf("the position %q came back as %q: %v", position, got, problems)
+		} else if !takes {
+			refusedCursor(t, cursor, problems)
+		}
+		if other := []string{otherOperation, otherBoard, otherStatus}; !slices.Equal(other, []string{operation, board, status}) {
+			_, _, problems := page(t, otherOperation, otherBoard, otherStatus, cursor)
+			refusedCursor(t, cursor, problems)
+		}
+		if text == "" {
+			return
+		}
+		if got, _, problems := page(t, operation, board, status, text); len(problems) > 0 {
+			refusedCursor(t, text, problems)
+		} else if scope.Encode(string(got)) != text {
+			t.Errorf("%q was taken for %q, which is spelled otherwise", text, got)
+		}
+	})
+}
+
+func refusedCursor(t *testing.T, cursor string, problems []string) {
+	t.Helper()
+	if len(problems) == 0 {
+		t.Errorf("%q was taken", cursor)
+	}
+	for _, p := range problems {
+		if !strings.HasPrefix(p, "query.cursor: ") {
+			t.Errorf("%q: %s", cursor, p)
+		}
+	}
+}

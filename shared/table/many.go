@@ -1,0 +1,72 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/meter"
+)
+
+// ManyMax is how many records one call of Many takes.
+const ManyMax = 100
+
+// manyWidth bounds how many calls Many makes at once.
+const manyWidth = 16
+
+// Many reads records by their keys, which must be distinct, strongly consistent: one call for each ManyMax of them, all
+// at the same time, so that it is one round trip. Keys without a record are left out; the order is none.
+func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
+	parts := slices.Collect(slices.Chunk(keys, ManyMax))
+	found := make([][]Item, len(parts))
+	err := Parallel(len(parts), manyWidth, func(n int) (err error) {
+		found[n], err = c.many(ctx, parts[n])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll[T](slices.Concat(found...))
+}
+
+// many is one call, and more for what the table could not answer at once.
+func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error) {
+	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}
+	for _, key := range keys {
+		wanted.Keys = append(wanted.Keys, key.item())
+	}
+	for try := range batchTries {
+		out, err := c.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+			RequestItems:           map[string]types.KeysAndAttributes{c.name: wanted},
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		})
+		if err != nil {
+			countFailed(ctx)
+			return nil, fmt.Errorf("batch get: %w", err)
+		}
+		var units float64
+		for _, consumed := range out.ConsumedCapacity {
+			units += capacity(&consumed)
+		}
+		meter.From(ctx).Add(units, 0)
+		items = append(items, out.Responses[c.name]...)
+		left, ok := out.UnprocessedKeys[c.name]
+		if !ok || len(left.Keys) == 0 {
+			return items, nil
+		}
+		wanted.Keys = left.Keys
+		pause := 25 * time.Millisecond << min(try, 6)
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, errors.New("batch get: the table is throttling; try again later")
+}

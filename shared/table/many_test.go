@@ -1,0 +1,101 @@
+package table_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
+)
+
+// Ensure many records are read whole, beside keys that nothing is under, in one call for each hundred.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	company := c.NewID("co")
+	items, keys := notes(c, company, 2*table.ManyMax+1, 10, "x")
+	if err := c.Put(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	ctx, m := meter.Start(t.Context())
+	found, err := table.Many[note](ctx, c, append(keys, noteKey(company, "itm_none")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, n := range found {
+		ids[n.ID] = true
+	}
+	if len(found) != len(items) || len(ids) != len(items) || p.count("BatchGetItem") != 3 {
+		t.Errorf("%d records, %d of them distinct, in %d calls", len(found), len(ids), p.count("BatchGetItem"))
+	}
+	if total := m.Total(); total.Calls != 3 || total.ReadUnits < float64(len(items)) {
+		t.Errorf("metered %+v", total)
+	}
+	if none, err := table.Many[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {
+		t.Errorf("nothing to read: %v, %v", none, err)
+	}
+}
+
+// Ensure what the table could not read at once is asked for again until it is there, and a call that it never reads ends.
+func TestManyUnprocessed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		take, times int
+		ok          bool
+		calls       int
+	}{
+		{"ten at a time", 10, 99, true, 4},
+		{"nothing for a while", 0, 5, true, 6},
+		{"nothing, ever", 0, 1 << 30, false, 12},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := reads(t, test.take, test.times)
+				_, keys := notes(offline(p), "co", 40, 10, "x")
+				found, err := table.Many[note](t.Context(), offline(p), keys)
+				if (err == nil) != test.ok || p.count("") != test.calls {
+					t.Errorf("%v after %d calls", err, p.count(""))
+				}
+				if test.ok && len(found) != len(keys) {
+					t.Errorf("%d of %d were read", len(found), len(keys))
+				}
+			})
+		})
+	}
+}
+
+// reads answers at most n keys of every batch, the first times of them, and leaves the rest unprocessed.
+func reads(t *testing.T, n, times int) *proxy {
+	t.Helper()
+	var mu sync.Mutex
+	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, err := io.ReadAll(r.Body)
+		var in struct {
+			RequestItems map[string]struct{ Keys []map[string]any }
+		}
+		if err != nil || json.Unmarshal(body, &in) != nil {
+			t.Errorf("%v in %s", err, body)
+		}
+		keys := in.RequestItems["none"].Keys
+		take := len(keys)
+		if times--; times >= 0 {
+			take = min(n, take)
+		}
+		out := map[string]any{"Responses": map[string]any{"none": keys[:take]}}
+		if take < len(keys) {
+			out["UnprocessedKeys"] = map[string]any{"none": map[string]any{"Keys": slices.Clone(keys[take:])}}
+		}
+		return reply(http.StatusOK, out), nil
+	}}
+}

@@ -15,7 +15,8 @@ import (
 // hotPaths are requests that a company sends all day, over a table that costs nothing: it answers from memory.
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
-	s := start(t, &apitest.Replay{})
+	replay := &apitest.Replay{}
+	s := start(t, replay)
 	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
 	for n := range 365 {
 		load(t, s, "metric-point", line(t, map[string]any{
@@ -30,7 +31,9 @@ func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 			"replyBody": strings.Repeat("An answer to it of forty characters, too", 4), "replyStatus": "needs_review", "createdAt": day, "updatedAt": day,
 		}))
 	}
-	key, company := s.Key(t), "/v1/companies/"+s.CompanyID
+	key := s.Key(t)
+	replay.Begin()
+	company := "/v1/companies/" + s.CompanyID
 	requests := map[string]*http.Request{}
 	for name, path := range map[string]string{
 		"an item": "/plan/items/itm_1", "a board's items": "/plan/boards/brd_1/items", "365 points": "/metrics/points?metricKey=growth.visits", "200 feedback": "/feedback?limit=200",

@@ -3,9 +3,11 @@ package infra_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,6 +23,8 @@ import (
 	"growthworkspace/infra"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
@@ -32,7 +36,7 @@ import (
 // the operation before it.
 var fixtureIDs = map[string]string{
 	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "feedbackId": "fbk_1", "metricKey": "growth.signups",
-	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1",
+	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "planId": "pln_1", "ideaId": "ida_1",
 }
 
 // stage is the service with its functions apart, as the stack deploys them, over a table whose calls are recorded.
@@ -40,13 +44,16 @@ type stage struct {
 	*apitest.Service
 	recorder  *recorder
 	key       string
-	functions map[string]func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse
+	keyIDs    map[string]string // of keys to rotate and to revoke, by the operation
+	functions map[string]function
 }
+
+type function = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	r := &recorder{}
-	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, functions: map[string]func(*testing.T, events.APIGatewayProxyRequest) events.APIGatewayProxyResponse{}}
+	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, functions: map[string]function{}, keyIDs: map[string]string{}}
 	log := slog.New(slog.DiscardHandler)
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
@@ -63,9 +70,14 @@ func newStage(t *testing.T) *stage {
 		add(a.Name, service.New(s.Table, a.Operations(s.Table), log))
 	}
 	add("mcp", mcp.Handler(s.Table, log))
-	s.load(t)
 	s.key = s.Key(t)
-	r.take(t, s.Table.Name())
+	for _, operation := range []string{"rotate_key", "revoke_key"} {
+		key, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: operation, Scopes: auth.Scopes()}, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.keyIDs[operation] = key.ID
+	}
 	return s
 }
 
@@ -94,6 +106,7 @@ func (s *stage) load(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s.recorder.take(t, s.Table.Name())
 }
 
 // event reads the sample event of an operation and fills in what it leaves open.
@@ -103,7 +116,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	if err != nil {
 		t.Fatal(err)
 	}
-	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID).Replace(string(text))
+	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID, infra.Placeholder("keyId"), s.keyIDs[operation]).Replace(string(text))
 	for name, value := range fixtureIDs {
 		of, plain, scoped := strings.Cut(name, ".")
 		if scoped && of == operation {
@@ -125,6 +138,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	s.load(t)
 	for _, area := range functions.All() {
 		for _, op := range area.Operations(nil) {
 			text, err := os.ReadFile("../events/" + op.ID + ".json")
@@ -183,35 +197,48 @@ type variant struct {
 
 func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 	t.Helper()
-	base := func() events.APIGatewayProxyRequest { return s.event(t, op.ID) }
-	foreign := base()
+	foreign := s.event(t, op.ID)
 	foreign.Path = strings.Replace(foreign.Path, s.CompanyID, s.Table.NewID("co"), 1)
-	out := []variant{{"another company", foreign}}
-	for _, f := range op.Input {
-		values := f.Enum
-		if f.In == schema.InQuery && len(values) == 0 {
-			values = []string{fixtureIDs[f.Name]}
+	out := []variant{{"another company", foreign}, {"as usual", s.event(t, op.ID)}}
+	for _, query := range queries(op) {
+		e := s.event(t, op.ID)
+		e.QueryStringParameters = nil
+		if e.MultiValueQueryStringParameters == nil {
+			e.MultiValueQueryStringParameters = map[string][]string{}
 		}
-		for _, value := range values {
-			if f.In != schema.InQuery || value == "" {
-				continue
-			}
-			e := base()
-			e.QueryStringParameters, e.MultiValueQueryStringParameters = nil, map[string][]string{f.Name: {value}}
-			for name, others := range base().MultiValueQueryStringParameters {
-				if name != f.Name {
-					e.MultiValueQueryStringParameters[name] = others
-				}
-			}
-			out = append(out, variant{f.Name + "=" + value, e})
-		}
-		if f.In == schema.InHeader && f.Name == "Idempotency-Key" {
-			e := base()
+		maps.Copy(e.MultiValueQueryStringParameters, query)
+		out = append(out, variant{fmt.Sprint(query), e})
+	}
+	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
+		for range 2 { // the second is answered from memory
+			e := s.event(t, op.ID)
 			e.MultiValueHeaders["Idempotency-Key"] = []string{t.Name()}
-			out = append(out, variant{"once", e}, variant{"again", e})
+			out = append(out, variant{"with an Idempotency-Key", e})
 		}
 	}
-	return append(out, variant{"as usual", base()}, variant{"once more", base()})
+	return append(out, variant{"once more", s.event(t, op.ID)})
+}
+
+// queries are the filters of a list: each value, and each set of filters.
+func queries(op api.Operation) []map[string][]string {
+	out := []map[string][]string{{}}
+	for _, f := range op.Input {
+		values := f.Enum
+		if id, ok := fixtureIDs[f.Name]; ok {
+			values = []string{id}
+		}
+		if f.In != schema.InQuery || len(values) == 0 {
+			continue
+		}
+		for _, others := range slices.Clone(out) {
+			for _, value := range values {
+				query := maps.Clone(others)
+				query[f.Name] = []string{value}
+				out = append(out, query)
+			}
+		}
+	}
+	return out[1:]
 }
 
 // Ensure every call that an operation really makes, as it is sent to the table, is one that the role of its function
@@ -219,11 +246,26 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 func TestEveryCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	s.load(t)
 	policies := map[string]policy{}
 	for _, f := range infra.New().Functions {
 		policies[f.Name] = policyOf(t, f)
 	}
 	used := map[string]bool{}
+	bare := newStage(t) // a company without a brand kit, which the update makes
+	bare.recorder.take(t, bare.Table.Name())
+	bare.functions["context"](t, bare.event(t, "update_context_brand_kit"))
+	for _, call := range bare.recorder.take(t, bare.Table.Name()) {
+		used[usage("context", call)] = policies["context"].allows(call) && policies["mcp"].allows(call)
+	}
+	s.Table.Warm(t.Context(), 1) // what a function reads when it starts
+	for _, call := range s.recorder.take(t, s.Table.Name()) {
+		for name, p := range policies {
+			if name != "openapi" && !p.allows(call) {
+				t.Errorf("%s may not warm up: %v", name, call)
+			}
+		}
+	}
 	for _, area := range functions.All() {
 		for _, op := range area.Operations(nil) {
 			for _, v := range s.variants(t, op) {
@@ -235,7 +277,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 				}
 				for _, call := range calls {
 					for _, function := range []string{area.Name, "mcp"} {
-						if !policies[function].allows(call) {
+						if !(function == "mcp" && op.NotTool) && !policies[function].allows(call) {
 							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q", op.ID, v.name, function, call.action, call.resource, call.leading)
 						}
 					}
@@ -277,6 +319,7 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	s.load(t)
 	all := infra.New().Functions
 	p := policyOf(t, all[slices.IndexFunc(all, func(f infra.Function) bool { return f.Name == "mcp" })])
 	for _, body := range []string{

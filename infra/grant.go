@@ -41,7 +41,7 @@ var needs = map[string][]string{
 	"update":  {getItem, updateItem},
 	"delete":  {deleteItem, getItem},
 	"publish": {conditionCheck, getItem, query, updateItem, writeItems},
-	"push":    {conditionCheck, getItems, putItem, query, updateItem},
+	"push":    {getItems, putItem, query, updateItem},
 	"rotate":  {conditionCheck, getItem, putItem, updateItem},
 	"revoke":  {getItem, updateItem},
 

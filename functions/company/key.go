@@ -8,6 +8,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -85,11 +86,14 @@ func (s service) rotateKey(ctx context.Context, caller api.Caller, in rotateKeyI
 }
 
 type revokeKeyInput struct {
+	entity.Condition
+
 	KeyID string `path:"keyId"`
 }
 
 func (s service) revokeKey(ctx context.Context, caller api.Caller, in revokeKeyInput) (api.Deleted, error) {
-	if _, err := s.keys.Revoke(ctx, caller.CompanyID, in.KeyID); err != nil {
+	_, err := s.keys.RevokeIf(ctx, caller.CompanyID, in.KeyID, func(k keys.Key) error { return in.Condition.Check(k) })
+	if err != nil {
 		return api.Deleted{}, err
 	}
 	return api.Deleted{ID: in.KeyID, Deleted: true}, nil

@@ -220,6 +220,27 @@ func TestRevokeKey(t *testing.T) {
 	works(t, s, self.Secret, 401)
 }
 
+// Ensure a key is revoked under If-Match only as it was seen; a use of it is no change, a rotation is.
+func TestRevokeKeyAsSeen(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	admin := s.Key(t)
+	created := s.Send(t, admin, "POST", keysPath, `{"name":"x","scopes":["keys:read"]}`)
+	key, seen := issued(t, created), created.Header.Get("ETag")
+	s.Clock.Advance(time.Minute)
+	used := s.Send(t, key.Secret, "GET", keysPath+"/current", "")
+	if used.Header.Get("ETag") != seen || used.JSON(t)["lastUsedAt"] == nil {
+		t.Errorf("%s after its use, %s before", used.Header.Get("ETag"), seen)
+	}
+	rotate(t, s, admin, key.ID, `{}`)
+	now := s.Send(t, key.Secret, "GET", keysPath+"/current", "").Header.Get("ETag")
+	refused(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 412, "header.If-Match: the record has changed since; read it again")
+	if r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", now); r.Status != 200 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	refused(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
+}
+
 // Ensure a key of another company is one that does not exist.
 func TestKeysOfOtherCompany(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ type tour struct {
 	client             *http.Client
 	out                io.Writer
 	calls              int
+	emulated           bool // a gateway that is always https is reached by http
 }
 
 // version is the one that every answer names (spec.md, Versioning).

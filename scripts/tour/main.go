@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, key string, out, errOut io.Writer) 
 		fmt.Fprintln(errOut, "tour: give --url, --company and the key in WORKSPACE_KEY")
 		return 2
 	}
-	t := &tour{base: strings.TrimSuffix(*base, "/"), company: *company, key: key, out: out, client: client(*connect)}
+	t := &tour{base: strings.TrimSuffix(*base, "/"), company: *company, key: key, out: out, client: client(*connect), emulated: *connect != ""}
 	if err := t.run(ctx); err != nil {
 		fmt.Fprintln(errOut, "tour:", err)
 		return 1

@@ -20,7 +20,7 @@ func (a *app) keyCommand() *cobra.Command {
 
 A key is shown once, when it is issued. The table has its hash only, so nobody can
 show it again: who loses a key rotates it or issues another.`,
-	}, issue, all, rotate, a.keyRevokeCommand(), a.keyQuotaCommand())
+	}, issue, all, a.keyCurrentCommand(), rotate, a.keyRevokeCommand(), a.keyQuotaCommand())
 }
 
 // companyAction makes a command on a company: it has the flag --company and requires that the company exists.

@@ -50,8 +50,15 @@ func TestKeyLifecycle(t *testing.T) {
 	status(fresh, "", 200)
 	want(t, refusal(t, 1, "", "key", "rotate", keyID, "--company", id, "--data", data), "has been rotated")
 
+	if current := answer(t, data, key+"\n", "key", "current"); current["id"] != keyID || current["companyId"] != id || !strings.HasPrefix(current["state"].(string), "works until ") || current["secret"] != nil {
+		t.Error(current)
+	}
+
 	answer(t, data, "", "company", "suspend", id)
 	status(key, "", 403)
+	if _, body := get(t, key, at); body["errors"].([]any)[0].(map[string]any)["code"] != "forbidden" {
+		t.Error(body)
+	}
 	status(fresh, "", 403)
 	late := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	status(late, "", 403)
@@ -64,6 +71,7 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 	status(key, "", 401)
 	status(fresh, "", 200)
+	want(t, call(t, key, "key", "current", "--data", data).out, keyID, id, "revoked ")
 	want(t, refusal(t, 1, "", "key", "revoke", keyID, "--company", id, "--data", data), "no key")
 	want(t, refusal(t, 1, "", "key", "revoke", "nonsense", "--company", id, "--data", data), "no key")
 
@@ -77,6 +85,23 @@ func TestKeyLifecycle(t *testing.T) {
 	found, err := os.ReadFile(filepath.Join(data, "dynoxide.db"))
 	if err == nil && strings.Contains(string(found), fresh) {
 		t.Error("a key is in the table")
+	}
+}
+
+// Ensure a secret that is no key's is said to be none, and none is ever repeated.
+func TestCurrentRefuses(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
+	elsewhere := folder(t)
+	for in, wanted := range map[string]string{
+		"": "no secret key", key[:len(key)-1]: "no secret key", "pk_live_" + key[8:]: "a publishable key", key + key: "no secret key", key: "no key of this table",
+	} {
+		got := refusal(t, 1, in, "key", "current", "--data", elsewhere)
+		if want(t, got, wanted); strings.Contains(got, key[30:60]) {
+			t.Error("the key is in the error")
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{"srve", []string{`unknown command "srve"`, "did you mean serve?"}},
 		{"bananas", []string{`unknown command "bananas"`}},
-		{"key", []string{"name a command: issue, list, rotate, revoke, quota"}},
+		{"key", []string{"name a command: issue, list, current, rotate, revoke, quota"}},
 		{"key isue --company co_1", []string{`unknown command "isue"`, "did you mean issue?"}},
 		{"company lst", []string{"did you mean list?"}},
 		{"serve --adr :0", []string{"unknown flag: --adr", "did you mean --addr?"}},

@@ -118,6 +118,7 @@ func (a *API) replay(at *Attempt, kept Remembered, record *logRecord) Answer {
 	}
 	var out Answer
 	if kept.Status == http.StatusOK {
+		record.err = nil // of the twin that lost
 		out = a.spell(kept.Body, kept.Tag, record)
 	} else {
 		refused, err := refusal.Parse(kept.Body)

@@ -8,12 +8,20 @@ import (
 	"sync"
 )
 
-// Replay is a transport that passes each call on once and answers its like from memory from then on, so that what the
-// program itself spends on a request can be measured without the engine. Calls are alike when they have the same name and
-// the same body; admissions, whose bodies have the time in them, are all alike. The zero value is ready, for NewOver.
+// Replay is a transport that, once it has begun, passes each call on once and answers its like from memory from then on, so
+// that what the program itself spends on a request can be measured without the engine. Calls are alike when they have the
+// same name and body; updates, which are admissions and have the time in them, are all alike. The zero value is ready, for
+// NewOver, and passes everything on until Begin.
 type Replay struct {
 	mu    sync.Mutex
-	known map[string]recorded
+	known map[string]recorded // nil: not begun
+}
+
+// Begin begins to record.
+func (r *Replay) Begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = map[string]recorded{}
 }
 
 type recorded struct {
@@ -24,6 +32,12 @@ type recorded struct {
 
 // RoundTrip is http.RoundTripper.
 func (r *Replay) RoundTrip(request *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	begun := r.known != nil
+	r.mu.Unlock()
+	if !begun {
+		return Transport.RoundTrip(request)
+	}
 	sent, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
@@ -41,9 +55,6 @@ func (r *Replay) RoundTrip(request *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		r.mu.Lock()
-		if r.known == nil {
-			r.known = map[string]recorded{}
-		}
 		r.known[key] = got
 		r.mu.Unlock()
 	}

@@ -33,6 +33,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/refusal"
+	"growthworkspace/shared/requestlog"
 )
 
 // Path is where the server is, below the base URL.
@@ -52,8 +53,10 @@ type Server struct {
 	operations []api.Operation
 	sdk        http.Handler
 	tools      func() []tool // made at the first tools/list
+	now        func() time.Time
 	newID      id.Generator
 	log        *slog.Logger
+	metrics    requestlog.Metrics
 }
 
 // New returns a server of the operations. It panics when two of them are the same.
@@ -62,7 +65,7 @@ func New(operations []api.Operation, c api.Config) *Server {
 	c.Keys = witness{c.Keys}
 	s := &Server{
 		api:        api.New(operations, c),
-		operations: operations, newID: c.NewID, log: c.Log,
+		operations: operations, now: c.Now, newID: c.NewID, log: c.Log, metrics: c.Metrics,
 	}
 	s.tools = sync.OnceValue(func() []tool { return tools(operations) })
 	s.sdk = s.connect()
@@ -149,10 +152,6 @@ var internal = fault.New(fault.Internal, "internal error; safe to retry")
 
 // refuse answers in the envelope what never came to the pipeline, which would have logged it.
 func (s *Server) refuse(requestID string, err error, public *fault.Error) reply {
-	level := slog.LevelInfo
-	if public == internal {
-		level = slog.LevelError
-	}
-	s.log.Log(context.Background(), level, "request", "requestId", requestID, "status", public.Code.Status(), "error", err.Error())
+	requestlog.Write(s.log, requestlog.Record{RequestID: requestID, Operation: "mcp", Status: public.Code.Status(), Time: s.now(), Err: err}, s.metrics)
 	return reply{status: public.Code.Status(), header: http.Header{}, body: refusal.Envelope(public), refused: true}
 }

@@ -48,7 +48,7 @@ var metrics = func() requestlog.Metrics {
 }()
 
 // warmConnections are what a read needs: the key's verification and the data are asked for side by side.
-const warmConnections = 2
+const warmConnections = 3
 
 // Start serves the operations in a Lambda function; it never returns. Its settings are the environment variables that
 // the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for a table that is not DynamoDB's own.

@@ -26,10 +26,10 @@ type Options struct {
 func Gates() []gate.Gate {
 	return []gate.Gate{
 		{Name: "loss-key", Run: func(ctx context.Context, s gate.Setting) (*gate.Report, error) {
-			return Keyed(ctx, s, Options{Requests: s.Pick(1000, 10_000)})
+			return Keyed(ctx, s, Options{Requests: s.Pick(1000, 5000)})
 		}},
 		{Name: "loss", Run: func(ctx context.Context, s gate.Setting) (*gate.Report, error) {
-			return Plain(ctx, s, Options{Requests: s.Pick(1000, 10_000)})
+			return Plain(ctx, s, Options{Requests: s.Pick(300, 3000)})
 		}},
 	}
 }
@@ -71,27 +71,44 @@ func Keyed(ctx context.Context, s gate.Setting, o Options) (report *gate.Report,
 
 type keyed struct {
 	Options
-	report *gate.Report
-	client *stand.Client
-	stop   func()
+	report  *gate.Report
+	clients []*stand.Client // each with a company of its own
+	stop    func()
 
 	mu                                   sync.Mutex
 	repeated, replayed, doubles, missing int
 }
 
 func newKeyed(ctx context.Context, where *stand.Stand, transport http.RoundTripper, o Options) (*keyed, error) {
-	company, err := where.NewCompany(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := where.Write(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID}); err != nil {
-		return nil, err
-	}
 	base, stop, err := where.Service(transport)
 	if err != nil {
 		return nil, err
 	}
-	return &keyed{Options: o, report: &gate.Report{}, client: stand.NewClient(base, company), stop: stop}, nil
+	k := &keyed{Options: o, report: &gate.Report{}, stop: stop}
+	for range clients {
+		company, err := where.NewCompany(ctx, 0)
+		if err == nil {
+			err = where.Write(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID})
+		}
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		k.clients = append(k.clients, stand.NewClient(base, company))
+	}
+	return k, nil
+}
+
+// titles returns those of all records of a type.
+func (k *keyed) titles(ctx context.Context, where *stand.Stand, kind string) (all []string, err error) {
+	for _, c := range k.clients {
+		titles, err := where.Titles(ctx, c.Company.ID, kind)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, titles...)
+	}
+	return all, nil
 }
 
 // create makes the n-th record, by the same request until it is answered with anything but a failure.
@@ -103,7 +120,7 @@ func (k *keyed) create(ctx context.Context, n int) error {
 	}
 	header := []string{"Idempotency-Key", title}
 	for try := range triesMax {
-		answer, err := k.client.Call(ctx, http.MethodPost, path, body, header...)
+		answer, err := k.clients[n%clients].Call(ctx, http.MethodPost, path, body, header...)
 		if err != nil {
 			return fmt.Errorf("create: %w", err)
 		}
@@ -136,7 +153,7 @@ func (k *keyed) create(ctx context.Context, n int) error {
 func (k *keyed) count(ctx context.Context, where *stand.Stand, requests int) error {
 	seen := map[string]int{}
 	for _, kind := range []string{"item", "post"} {
-		titles, err := where.Titles(ctx, k.client.Company.ID, kind)
+		titles, err := k.titles(ctx, where, kind)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func Plain(ctx context.Context, s gate.Setting, o Options) (report *gate.Report,
 		return nil, err
 	}
 	for _, kind := range []string{"item", "post"} {
-		left, err := where.Titles(ctx, k.client.Company.ID, kind)
+		left, err := k.titles(ctx, where, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (p *plain) life(ctx context.Context, n int) error {
 		return err
 	}
 	p.report.Require(deleted.Deleted, "life %d: a delete answers deleted false", n)
-	answer, err := p.client.Call(ctx, http.MethodGet, kind.record+made.ID, nil)
+	answer, err := p.clients[n%clients].Call(ctx, http.MethodGet, kind.record+made.ID, nil)
 	p.requests.Add(1)
 	p.report.Require(err != nil || answer.Status == http.StatusNotFound, "life %d: after its delete the record is answered %d", n, answer.Status)
 	return err
@@ -105,13 +105,13 @@ func (p *plain) life(ctx context.Context, n int) error {
 // step makes a request that must be answered as done; ok tells whether it was.
 func (p *plain) step(ctx context.Context, n int, method, path string, body, into any) (ok bool, err error) {
 	p.requests.Add(1)
-	answer, err := p.client.Call(ctx, method, path, body)
+	answer, err := p.clients[n%clients].Call(ctx, method, path, body)
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if answer.Status != http.StatusOK {
 		p.failed.Add(1)
-		p.report.Violate("life %d: %s is answered %d %s", n, method, answer.Status, answer.Body)
+		p.report.Violate("life %d: %s %s is answered %d %s", n, method, path, answer.Status, answer.Body)
 		return false, nil
 	}
 	return true, answer.Decode(into)
@@ -121,21 +121,21 @@ func (p *plain) step(ctx context.Context, n int, method, path string, body, into
 func (p *plain) publish(ctx context.Context) error {
 	const versions = 10
 	var item struct{ ID string }
-	ok, err := p.step(ctx, -1, http.MethodPost, "plan/boards/brd_1/items", map[string]any{"title": "Version 0", "status": "published"}, &item)
+	ok, err := p.step(ctx, 0, http.MethodPost, "plan/boards/brd_1/items", map[string]any{"title": "Version 0", "status": "published"}, &item)
 	if err != nil || !ok {
 		return err
 	}
 	for want := 1; want <= versions; want++ {
 		title := fmt.Sprintf("Version %d", want)
-		if ok, err := p.step(ctx, -1, http.MethodPatch, "plan/items/"+item.ID, map[string]any{"title": title}, &struct{}{}); err != nil || !ok {
+		if ok, err := p.step(ctx, 0, http.MethodPatch, "plan/items/"+item.ID, map[string]any{"title": title}, &struct{}{}); err != nil || !ok {
 			return err
 		}
 		var done struct{ PublishedVersion int }
-		if ok, err := p.step(ctx, -1, http.MethodPost, "plan/boards/brd_1/publish", nil, &done); err != nil || !ok {
+		if ok, err := p.step(ctx, 0, http.MethodPost, "plan/boards/brd_1/publish", nil, &done); err != nil || !ok {
 			return err
 		}
 		p.report.Require(done.PublishedVersion == want, "publish %d made version %d", want, done.PublishedVersion)
 	}
-	_, err = p.step(ctx, -1, http.MethodDelete, "plan/items/"+item.ID, nil, &struct{}{})
+	_, err = p.step(ctx, 0, http.MethodDelete, "plan/items/"+item.ID, nil, &struct{}{})
 	return err
 }

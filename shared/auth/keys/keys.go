@@ -6,6 +6,11 @@
 package keys
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
 	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/table"
 )
@@ -24,6 +29,15 @@ type Key struct {
 	ExpiresAt  *string  `json:"expiresAt" format:"date-time" doc:"the key is refused from then on; null: never"`
 	RevokedAt  *string  `json:"revokedAt" format:"date-time" doc:"when the key was revoked; null: it was not"`
 	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that a rotation issued"`
+}
+
+// ETag is entity.Tagged. Neither a use nor being shown with its secret makes another state of a key: who decides on what
+// it saw of a key decides on what the key may do, and until when.
+func (k Key) ETag() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
+		k.ID, value(k.Name), strings.Join(k.Scopes, " "), value(k.ExpiresAt), value(k.RevokedAt), value(k.ReplacedBy),
+	}))
+	return hex.EncodeToString(sum[:16])
 }
 
 // IssuedKey is a new key: its record, and the key itself, which is nowhere else and never again.

@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -99,11 +100,20 @@ func (s *Store) all(ctx context.Context, companyID string) ([]storedKey, error) 
 	})
 }
 
-// Revoke ends a key at once. fault.ErrNotFound for a key that does not exist or has been revoked before.
+// Revoke is RevokeIf without a condition.
 func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error) {
+	return s.RevokeIf(ctx, companyID, keyID, func(Key) error { return nil })
+}
+
+// RevokeIf ends a key at once, if allow says nothing against it as it is in that very moment. fault.ErrNotFound for a key
+// that does not exist or has been revoked before; otherwise what allow says.
+func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
 		if k.RevokedAt != nil {
 			return fault.ErrNotFound
+		}
+		if err := allow(k.Key); err != nil {
+			return err
 		}
 		k.RevokedAt = text(timestamp.Format(s.now()))
 		return nil
@@ -113,6 +123,15 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 // Get returns one key. fault.ErrNotFound when the company has no such key.
 func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+	return stored.Key, err
+}
+
+// Holder returns the key whose secret a token is, whether it works still or not. auth.ErrUnauthorised when it is no key's.
+func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
+	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
+	if errors.Is(err, fault.ErrNotFound) || err == nil && stored.Hash != hex.EncodeToString(token.Hash[:]) {
+		return Key{}, fmt.Errorf("%w: unknown", auth.ErrUnauthorised)
+	}
 	return stored.Key, err
 }
 

@@ -123,6 +123,8 @@ func (d drawer) argument(f schema.Field) any {
 			values = append(values, one.tags...)
 		}
 		return d.among(f.Name, values...)
+	case f.Name == "scopes": // words are none
+		return []any{d.among(f.Name, "plan:read", "feedback:write")}
 	case f.Name == "limit":
 		return rapid.IntRange(0, 4).Draw(d.r, "limit")
 	}

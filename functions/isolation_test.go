@@ -229,6 +229,9 @@ func count(seen map[string]int, w *world, a attempt, got outcome) {
 	if a.asTool {
 		seen["as a tool"]++
 	}
+	if got.status == http.StatusOK {
+		seen["done: "+a.op.ID]++
+	}
 	for _, f := range pathFields(a.op) {
 		one := fmt.Sprint(a.args[f.Name])
 		for i := range w.tenants {

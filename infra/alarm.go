@@ -3,12 +3,13 @@ package infra
 import (
 	"strings"
 
+	"growthworkspace/shared/requestlog"
 	"growthworkspace/shared/table"
 )
 
-// MetricNamespace is where the functions' log lines put their metrics, of which there is one set per operation and one
-// of all.
-const MetricNamespace = "GrowthWorkspace"
+// MetricNamespace is where the functions' log lines put their metrics: those of each operation, and those of all. It is
+// one for all stacks of an account and region, so two stacks there share the alarms SlowRequests and AuthFailures.
+const MetricNamespace = requestlog.Namespace
 
 // Metric is what an alarm looks at.
 type Metric struct {

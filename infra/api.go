@@ -46,6 +46,10 @@ func AccessLog() string {
 
 // GatewayResponse is what the gateway answers by itself, in the envelope and with the headers of the service
 // (decisions.md §11).
+//
+// Of what functions answer, a REST API renames one header: WWW-Authenticate arrives as X-Amzn-Remapped-Www-Authenticate.
+// Nothing in a proxy integration turns that off. An authoriser could, whose refusals are gateway responses; it would
+// cost every call a second function, and cache keys that are revoked. Clients are told by the status and the code.
 type GatewayResponse struct {
 	Type    string // API Gateway's name of the refusal
 	Code    fault.Code

@@ -29,6 +29,12 @@ func dashboard(functions []Function) string {
 		search := fmt.Sprintf(`SEARCH('{%s,Operation} MetricName="%s"', '%s', %d)`, MetricNamespace, name, stat, AlarmPeriod)
 		return []any{[]any{map[string]string{"expression": search, "label": ""}}}
 	}
+	ofService := func(names ...string) (out []any) {
+		for _, name := range names {
+			out = append(out, []any{MetricNamespace, name})
+		}
+		return out
+	}
 	gateway := func(name string) []any {
 		return []any{[]any{"AWS/ApiGateway", name, "ApiName", "${AWS::StackName}", "Stage", StageName}}
 	}
@@ -48,16 +54,16 @@ func dashboard(functions []Function) string {
 		{"Requests at the gateway", gateway("Count"), "Sum"},
 		{"Share of 5xx", gateway("5XXError"), "Average"},
 		{"Share of 4xx", gateway("4XXError"), "Average"},
-		{"Calls by operation", byOperation("Calls", "Sum"), "Sum"},
+		{"Calls by operation", byOperation("Duration", "SampleCount"), "SampleCount"},
 		{"Errors by operation", byOperation("Errors", "Sum"), "Sum"},
 		{"p99 by operation, ms", byOperation("Duration", "p99"), "p99"},
-		{"Refused keys", []any{[]any{MetricNamespace, "Unauthorised"}}, "Sum"},
-		{"Over their quota", []any{[]any{MetricNamespace, "Throttled"}}, "Sum"},
+		{"Refused keys", ofService("Unauthorised"), "Sum"},
+		{"Over their quota", ofService("Throttled"), "Sum"},
 		{"Throttled by the gateway", []any{[]any{MetricNamespace + "/${AWS::StackName}", GatewayThrottled}}, "Sum"},
-		{"Read units by operation", byOperation("ReadUnits", "Sum"), "Sum"},
-		{"Write units by operation", byOperation("WriteUnits", "Sum"), "Sum"},
-		{"Table calls by operation", byOperation("TableCalls", "Sum"), "Sum"},
-		{"Units of the table", table("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"), "Sum"},
+		{"Calls of the service", ofService("Calls", "Errors"), "Sum"},
+		{"Units of the calls", ofService("ReadUnits", "WriteUnits"), "Sum"},
+		{"Table calls", ofService("TableCalls"), "Sum"},
+		{"Units of the table, indexes included", table("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"), "Sum"},
 		{"Throttled by the table", table("ReadThrottleEvents", "WriteThrottleEvents"), "Sum"},
 		{"Crashes by function", perFunction("Errors"), "Sum"},
 		{"Functions at once", perFunction("ConcurrentExecutions"), "Maximum"},

@@ -164,6 +164,21 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// Ensure a link of an answer begins as the caller's URL did, with the stage that the path of the event lacks.
+func TestLinkHasTheStage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.load(t)
+	e := s.event(t, "list_plan_items")
+	e.MultiValueQueryStringParameters = map[string][]string{"limit": {"1"}}
+	got := s.functions["plan"](t, e)
+	link := strings.Join(got.MultiValueHeaders["Link"], ",")
+	want := "<https://example.execute-api.eu-central-1.amazonaws.com/" + infra.StageName + "/v1/companies/" + s.CompanyID + "/plan/"
+	if !strings.HasPrefix(link, want) {
+		t.Errorf("%d, Link is %s, want it to begin with %s", got.StatusCode, link, want)
+	}
+}
+
 // Ensure the events are those of the operations, each reaching its function over a route that the stack has.
 func TestEventsAreAsDeclared(t *testing.T) {
 	t.Parallel()

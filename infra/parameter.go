@@ -26,6 +26,7 @@ const (
 	ParamThrottleRate  = "ThrottleRate"
 	ParamThrottleBurst = "ThrottleBurst"
 	ParamGatewayLogs   = "GatewayLogsRole"
+	ParamMetrics       = "Metrics"
 	ParamAlarmEmail    = "AlarmEmail"
 )
 
@@ -50,6 +51,8 @@ func parameters() []Parameter {
 			Description: "Requests that the gateway lets through at once"},
 		{Name: ParamGatewayLogs, Type: "String", Default: "create", Allowed: []string{"create", "existing"},
 			Description: "The role with which API Gateway writes logs is one per account and region; existing leaves the one that is set alone"},
+		{Name: ParamMetrics, Type: "String", Default: "operations", Allowed: []string{"operations", "service", "off"},
+			Description: "What the log lines count, which CloudWatch bills by metric: calls of each operation, of the service as a whole, or nothing, which leaves two alarms without data"},
 		{Name: ParamAlarmEmail, Type: "String", Default: "", Pattern: `^([^@ ]+@[^@ ]+)?$`,
 			Description: "Who is told of alarms; AWS first asks this address to confirm"},
 	}

@@ -31,6 +31,7 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 		awscdk.NewCfnOutput(s.scope, &o.Name, &awscdk.CfnOutputProps{Description: &o.Description, Value: text(o.Value)})
 	}
 	s.explain()
+	acknowledge(s.scope)
 	return s.scope
 }
 

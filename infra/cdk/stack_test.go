@@ -1,16 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/cloudformationinclude"
+	"github.com/aws/aws-cdk-go/awscdk/v2/cxapi"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/google/go-cmp/cmp"
 
@@ -19,7 +23,7 @@ import (
 
 type document = map[string]any
 
-// built is the stack, made once: each synthesis takes seconds.
+// built is the stack, made once for all tests: a synthesis takes seconds.
 var built struct {
 	cdk, sam document // the stack's template, and template.yaml as CloudFormation reads it
 	findings []string // of cdk-nag
@@ -50,23 +54,62 @@ func synthesise(dist string) {
 			panic(err)
 		}
 	}
-	app := awscdk.NewApp(nil)
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(filepath.Join(dist, "out"))})
 	stack := newStack(app, "test", dist, model)
 	check(app)
 	template := assertions.Template_FromStack(stack, nil)
 	built.cdk = asJSON(*template.ToJSON())
-	for _, level := range []*[]assertions.Annotations{} {
-		_ = level
+	annotations := assertions.Annotations_FromStack(stack)
+	anything := assertions.Match_AnyValue()
+	for _, found := range []*[]*cxapi.SynthesisMessage{annotations.FindError(jsii.String("*"), anything), annotations.FindWarning(jsii.String("*"), anything)} {
+		for _, message := range *found {
+			built.findings = append(built.findings, fmt.Sprint(*message.Id, ": ", message.Entry.Data))
+		}
 	}
-	messages := assertions.Annotations_FromStack(stack)
-	for _, found := range []*[]awscdk_SynthesisMessage{} {
-		_ = found
-	}
-	_ = messages
 
-	other := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("sam"), &awscdk.StackProps{AnalyticsReporting: jsii.Bool(false)})
-	cloudformationinclude.NewCfnInclude(other, jsii.String("Template"), &cloudformationinclude.CfnIncludeProps{TemplateFile: jsii.String("../../template.yaml")})
-	built.sam = asJSON(*assertions.Template_FromStack(other, nil).ToJSON())
+	built.sam = readTemplate(dist)
+}
+
+// readTemplate reads template.yaml with the CDK's parser. The CDK knows only some of what SAM's types may have and drops
+// the rest, so it gets to see types that it does not know at all.
+func readTemplate(folder string) document {
+	text, err := os.ReadFile("../../template.yaml")
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(folder, "template.yaml")
+	if err := os.WriteFile(path, bytes.ReplaceAll(text, []byte("Type: "+samType), []byte("Type: "+unknownType)), 0o600); err != nil {
+		panic(err)
+	}
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(filepath.Join(folder, "sam"))})
+	stack := awscdk.NewStack(app, jsii.String("sam"), &awscdk.StackProps{AnalyticsReporting: jsii.Bool(false)})
+	acknowledge(stack)
+	cloudformationinclude.NewCfnInclude(stack, jsii.String("Template"), &cloudformationinclude.CfnIncludeProps{TemplateFile: &path})
+	return attributesAsLists(asJSON(*assertions.Template_FromStack(stack, nil).ToJSON())).(document)
+}
+
+const (
+	samType     = "AWS::Serverless::"
+	unknownType = "Custom::Serverless"
+)
+
+// attributesAsLists spells references to attributes in the one of their two forms that the CDK has.
+func attributesAsLists(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = attributesAsLists(v[i])
+		}
+	case document:
+		for name := range v {
+			v[name] = attributesAsLists(v[name])
+		}
+		if text, ok := v["Fn::GetAtt"].(string); ok {
+			id, attribute, _ := strings.Cut(text, ".")
+			v["Fn::GetAtt"] = []any{id, attribute}
+		}
+	}
+	return value
 }
 
 func asJSON(value any) (out document) {
@@ -76,6 +119,205 @@ func asJSON(value any) (out document) {
 	}
 	if err != nil {
 		panic(err)
+	}
+	return out
+}
+
+// Ensure cdk-nag finds nothing against the AwsSolutions rules but what nag.go gives a reason for.
+func TestNag(t *testing.T) {
+	for _, finding := range built.findings {
+		t.Error(finding)
+	}
+}
+
+// Ensure both stacks have the same parameters, conditions and outputs, and resources that are equal letter for letter:
+// roles, table, logs, alarms and dashboard. Only the API and the functions have types of their own in SAM.
+func TestSameAsTemplate(t *testing.T) {
+	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
+		have, want := sectionOf(built.cdk, section), sectionOf(built.sam, section)
+		for _, own := range []string{"BootstrapVersion"} { // of the CDK's, not ours
+			delete(have, own)
+			delete(want, own)
+		}
+		if diff := cmp.Diff(want, have); diff != "" || len(want) == 0 {
+			t.Errorf("%s (-template.yaml +CDK):\n%s", section, diff)
+		}
+	}
+	have, want := resources(built.cdk), resources(built.sam)
+	plain := infra.JSON(infra.New().PlainResources()).(document)
+	for id, resource := range want {
+		if strings.HasPrefix(resource["Type"].(string), unknownType) {
+			continue
+		}
+		if diff := cmp.Diff(resource, have[id]); diff != "" {
+			t.Errorf("%s (-template.yaml +CDK):\n%s", id, diff)
+		}
+		if diff := cmp.Diff(plain[id], any(resource)); diff != "" {
+			t.Errorf("%s (-model +template.yaml):\n%s", id, diff)
+		}
+		delete(plain, id)
+	}
+	if len(plain) > 0 {
+		t.Errorf("template.yaml lacks %v", plain)
+	}
+}
+
+// Ensure the functions are the same: code, settings, role and environment.
+func TestFunctions(t *testing.T) {
+	have, want := resources(built.cdk), resources(built.sam)
+	globals := sectionOf(built.sam, "Globals")["Function"].(document)
+	for _, f := range infra.New().Functions {
+		sam := maps.Clone(globals)
+		maps.Copy(sam, want[f.ID()]["Properties"].(document))
+		if sam["CodeUri"] != f.Source()+"/" {
+			t.Errorf("%s is built from %v", f.Name, sam["CodeUri"])
+		}
+		for _, name := range []string{"CodeUri", "Events"} { // built by SAM; TestRoutes
+			delete(sam, name)
+		}
+		cdk := maps.Clone(have[f.ID()]["Properties"].(document))
+		if code := cdk["Code"].(document); code["S3Bucket"] == nil || code["S3Key"] == nil {
+			t.Errorf("%s has no code", f.Name)
+		}
+		delete(cdk, "Code")
+		if diff := cmp.Diff(sam, cdk); diff != "" {
+			t.Errorf("%s (-template.yaml +CDK):\n%s", f.ID(), diff)
+		}
+	}
+}
+
+// Ensure both APIs have the routes of the model, and nothing else.
+func TestRoutes(t *testing.T) {
+	want := map[string]string{}
+	for _, f := range infra.New().Functions {
+		for _, r := range f.Routes {
+			want["ANY "+r.Path] = f.ID()
+		}
+	}
+	if diff := cmp.Diff(want, samRoutes()); diff != "" {
+		t.Errorf("template.yaml (-model +template):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, cdkRoutes(t)); diff != "" {
+		t.Errorf("CDK (-model +stack):\n%s", diff)
+	}
+}
+
+func samRoutes() map[string]string {
+	out := map[string]string{}
+	for id, r := range resources(built.sam) {
+		properties, _ := r["Properties"].(document)
+		events, _ := properties["Events"].(document)
+		for _, e := range events {
+			p := e.(document)["Properties"].(document)
+			out[p["Method"].(string)+" "+p["Path"].(string)] = id
+		}
+	}
+	return out
+}
+
+// cdkRoutes follows each method to its path, and to the function that it calls, which must let the gateway call it.
+func cdkRoutes(t *testing.T) map[string]string {
+	t.Helper()
+	all := resources(built.cdk)
+	out := map[string]string{}
+	for id, r := range all {
+		if r["Type"] != "AWS::ApiGateway::Method" {
+			continue
+		}
+		p := r["Properties"].(document)
+		integration := p["Integration"].(document)
+		uri := integration["Uri"].(document)["Fn::Sub"].(string)
+		_, function, _ := strings.Cut(uri, "functions/${")
+		function, _, _ = strings.Cut(function, ".Arn}")
+		out[p["HttpMethod"].(string)+" "+pathOf(all, p["ResourceId"].(document))] = function
+		permission := all[function+"Permission"]
+		if permission == nil || permission["Properties"].(document)["FunctionName"].(document)["Ref"] != function {
+			t.Errorf("the gateway may not call %s", function)
+		}
+		if integration["Type"] != "AWS_PROXY" || integration["IntegrationHttpMethod"] != "POST" || p["AuthorizationType"] != "NONE" {
+			t.Errorf("%s: %v", id, p)
+		}
+	}
+	return out
+}
+
+func pathOf(all map[string]document, reference document) string {
+	id, ok := reference["Ref"].(string)
+	if !ok {
+		return "/" // the API's root
+	}
+	p := all[id]["Properties"].(document)
+	return strings.TrimSuffix(pathOf(all, p["ParentId"].(document)), "/") + "/" + p["PathPart"].(string)
+}
+
+// Ensure both APIs refuse in the same words, and their stages have the same settings.
+func TestGateway(t *testing.T) {
+	all := resources(built.cdk)
+	sam := maps.Clone(resources(built.sam)[infra.APIID]["Properties"].(document))
+	responses := sam["GatewayResponses"].(document)
+	count := 0
+	for id, r := range all {
+		if r["Type"] != "AWS::ApiGateway::GatewayResponse" {
+			continue
+		}
+		count++
+		p := r["Properties"].(document)
+		headers := document{}
+		for name, value := range p["ResponseParameters"].(document) {
+			headers[strings.TrimPrefix(name, "gatewayresponse.header.")] = value
+		}
+		status, _ := strconv.Atoi(p["StatusCode"].(string))
+		have := document{"StatusCode": float64(status), "ResponseParameters": document{"Headers": headers}, "ResponseTemplates": p["ResponseTemplates"]}
+		if diff := cmp.Diff(responses[p["ResponseType"].(string)], any(have)); diff != "" {
+			t.Errorf("%s (-template.yaml +CDK):\n%s", id, diff)
+		}
+	}
+	if count != len(responses) || count == 0 {
+		t.Errorf("%d responses, want %d", count, len(responses))
+	}
+	api, stage := all[infra.APIID]["Properties"].(document), all[infra.APIID+infra.StageName+"Stage"]["Properties"].(document)
+	have := document{
+		"Name": api["Name"], "MinimumCompressionSize": api["MinimumCompressionSize"], "StageName": stage["StageName"],
+		"BinaryMediaTypes":      []any{strings.ReplaceAll(api["BinaryMediaTypes"].([]any)[0].(string), "/", "~1")},
+		"EndpointConfiguration": document{"Type": api["EndpointConfiguration"].(document)["Types"].([]any)[0]},
+		"MethodSettings":        stage["MethodSettings"], "AccessLogSetting": stage["AccessLogSetting"], "Variables": stage["Variables"],
+	}
+	delete(sam, "GatewayResponses")
+	delete(sam, "OpenApiVersion") // SAM's own
+	if diff := cmp.Diff(sam, have); diff != "" {
+		t.Errorf("(-template.yaml +CDK):\n%s", diff)
+	}
+}
+
+// Ensure the deployment of the API is another one when the API is: a stage keeps serving the deployment it has.
+func TestDeploymentFollowsTheAPI(t *testing.T) {
+	same, changed := stack{model: infra.New()}, stack{model: infra.New()}
+	changed.model.GatewayResponses[0].Message += "."
+	if same.digest() != (stack{model: infra.New()}).digest() || same.digest() == changed.digest() {
+		t.Error("the digest does not follow the API")
+	}
+	for id, r := range resources(built.cdk) {
+		if r["Type"] == "AWS::ApiGateway::Deployment" {
+			waits := fmt.Sprint(r["DependsOn"])
+			if id != "Deployment"+same.digest() || !strings.Contains(waits, "CompanyFunctionRestMethod") || !strings.Contains(waits, "RefusalThrottled") {
+				t.Errorf("%s waits for %s", id, waits)
+			}
+		}
+	}
+}
+
+func sectionOf(template document, name string) document {
+	out, _ := template[name].(document)
+	return out
+}
+
+// resources are those of a template, without what the CDK notes of where each comes from.
+func resources(template document) map[string]document {
+	out := map[string]document{}
+	for id, r := range sectionOf(template, "Resources") {
+		resource := maps.Clone(r.(document))
+		delete(resource, "Metadata")
+		out[id] = resource
 	}
 	return out
 }

@@ -22,7 +22,7 @@ type lambdas struct {
 	trusted []string // environment of a program that trusts the benchmark's authority
 	ca      *authority
 	relay   *relay
-	open    bool // unguarded has been built
+	hosts   bool // in use
 }
 
 // newLambdas prepares a relay that is rtt away and answers as DynamoDB in the region.
@@ -62,10 +62,19 @@ func (b *bench) newLambdas(ctx context.Context, rtt time.Duration) (l *lambdas, 
 	if err != nil {
 		return nil, err
 	}
-	return l, useHosts(hosts)
+	if err := useHosts(hosts); err != nil {
+		return nil, err
+	}
+	l.hosts = true
+	return l, nil
 }
 
 func (l *lambdas) Close() {
+	if l.hosts {
+		if err := forgetHosts(); err != nil {
+			panic("bench: " + err.Error()) // the next run would ask nobody
+		}
+	}
 	if l.relay != nil {
 		l.relay.Close()
 	}
@@ -84,27 +93,27 @@ func (s *stage) bundle(a *authority) (string, error) {
 
 // ours are functions of this repository by the target's name, with what each is asked.
 func (l *lambdas) ours(ctx context.Context) (map[string]target, error) {
-	item := "/v1/companies/" + demo.CompanyID + "/plan/items/" + items("item")[0]
-	binaries, err := l.stage.functions(ctx, l.root, l.ca, "plan", "mcp")
+	feedback := items("feedback")[0]
+	binaries, err := l.stage.functions(ctx, l.root, l.ca, "feedback", "mcp")
 	if err != nil {
 		return nil, err
 	}
-	guarded, err := l.stage.event(item, true)
+	guarded, err := l.stage.event("/v1/companies/"+demo.CompanyID+"/feedback/"+feedback, true)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := l.stage.toolEvent("service_get_plan_item", map[string]any{"itemId": items("item")[0]})
+	tools, err := l.stage.toolEvent("service_get_feedback", map[string]any{"feedbackId": feedback})
 	if err != nil {
 		return nil, err
 	}
 	env := append([]string{"TABLE_NAME=" + tableName, "GOGC=400", "GOMEMLIMIT=200MiB"}, l.trusted...) // as the stack sets them
 	return map[string]target{
-		"get_plan_item":      {"get_plan_item", binaries["plan"], env, guarded, 200},
-		"get_plan_item, mcp": {"get_plan_item, mcp", binaries["mcp"], env, tools, 200},
+		"get_feedback":      {"get_feedback", binaries["feedback"], env, guarded, 200},
+		"get_feedback, mcp": {"get_feedback, mcp", binaries["mcp"], env, tools, 200},
 	}, nil
 }
 
-// unguarded is get_plan_item without a key.
+// unguarded is get_feedback without a key.
 func (l *lambdas) unguarded(ctx context.Context, guarded target) (target, error) {
 	binaries := filepath.Join(l.stage.Dir, "unguarded", "bootstrap")
 	t := guarded
@@ -211,9 +220,9 @@ func (b *bench) cold(ctx context.Context) ([]goal, error) {
 	if err != nil {
 		return nil, err
 	}
-	small := &trial{target: ours["get_plan_item"], memory: 128}
-	large := &trial{target: ours["get_plan_item"], memory: cpuMemory}
-	tools := &trial{target: ours["get_plan_item, mcp"], memory: 128}
+	small := &trial{target: ours["get_feedback"], memory: 128}
+	large := &trial{target: ours["get_feedback"], memory: cpuMemory}
+	tools := &trial{target: ours["get_feedback, mcp"], memory: 128}
 	trials := []*trial{small, large, tools}
 	for _, o := range others {
 		trials = append(trials, &trial{target: o, memory: 128})
@@ -248,7 +257,7 @@ func (b *bench) warm(ctx context.Context) ([]goal, error) {
 	if err != nil {
 		return nil, err
 	}
-	guarded := &trial{target: ours["get_plan_item"], memory: cpuMemory}
+	guarded := &trial{target: ours["get_feedback"], memory: cpuMemory}
 	without, err := l.unguarded(ctx, guarded.target)
 	if err != nil {
 		return nil, err

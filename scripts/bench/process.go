@@ -203,3 +203,11 @@ func useHosts(hosts string) error {
 	}
 	return nil
 }
+
+// forgetHosts undoes useHosts.
+func forgetHosts() error {
+	if err := syscall.Unmount("/etc/hosts", syscall.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmount the hosts file: %w", err)
+	}
+	return nil
+}

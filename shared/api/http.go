@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -196,10 +195,10 @@ func (h httpArguments) body(op *Operation, forwards translation) (o schema.Objec
 		return nil, nil, true
 	}
 	if len(text) == 0 {
-		if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
+		if op.BodyRequired() {
 			return nil, []string{"body: is required, a JSON object"}, false
 		}
-		return nil, nil, false
+		return schema.Object{}, nil, false
 	}
 	contentType, _, _ := strings.Cut(h.request.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {

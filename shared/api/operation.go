@@ -122,6 +122,14 @@ func (op Operation) check() error {
 // IsList tells whether the operation answers with a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
 
+// BodyRequired tells whether a request must have a body: where a property must be there, and with every update, because one
+// without a body was meant to change something.
+func (op Operation) BodyRequired() bool {
+	return slices.ContainsFunc(op.Input, func(f schema.Field) bool {
+		return f.In == schema.InBody && (f.Required || op.Method == "PATCH")
+	})
+}
+
 // Company tells whether the path names the company; the one operation that does not lists the key's.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 

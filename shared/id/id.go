@@ -53,6 +53,13 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	}
 }
 
+// Oldest returns an id that sorts before every one that a Generator makes at that time or later.
+func Oldest(prefix string, at time.Time) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)
+	return FromBytes(prefix, b)
+}
+
 // FromBytes spells a 128-bit value as an id.
 func FromBytes(prefix string, b [16]byte) string {
 	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])

@@ -62,3 +62,16 @@ func TestGeneratorPanicsWithoutRandomness(t *testing.T) {
 	}()
 	id.NewGenerator(time.Now, bytes.NewReader(nil))(id.Item)
 }
+
+// Ensure ids sort by their time around the bound that Oldest gives.
+func TestOldest(t *testing.T) {
+	now := time.UnixMilli(1_786_440_600_123)
+	for random, want := range map[byte]bool{0: true, 255: true} {
+		at := func(d time.Duration) string {
+			return id.NewGenerator(func() time.Time { return now.Add(d) }, bytes.NewReader(bytes.Repeat([]byte{random}, 16)))("w")
+		}
+		if bound := id.Oldest("w", now); (at(0) >= bound) != want || (at(-time.Millisecond) < bound) != want {
+			t.Errorf("%s, %s, %s", at(-time.Millisecond), bound, at(0))
+		}
+	}
+}

@@ -21,7 +21,7 @@ func (b *builder) operation(op api.Operation) operation {
 	}
 	success := b.success(op)
 	if body := jsonschema.Body(op); body != nil {
-		out.RequestBody = &requestBody{Required: true, Content: jsonContent(mediaType{forClients(body), b.bodyExample(op, body)})}
+		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{forClients(body), b.bodyExample(op, body)})}
 	}
 	out.Responses.set("200", success)
 	if conditional(op) {

@@ -61,6 +61,7 @@ func New(o Options) *Client {
 		if o.Endpoint != "" {
 			d.BaseEndpoint = &o.Endpoint
 		}
+		d.Protocol = protocol{d.Protocol}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID}
 }

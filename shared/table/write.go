@@ -21,12 +21,15 @@ import (
 // left, so a race of n ends after n rounds; the deadline of a request is usually met before this many.
 const contendedMax = 500
 
+// writePrefix is that of writeIds.
+const writePrefix = "w"
+
 // NewItem returns a record as a first write stores it: its fields, its keys, rev 1 and a fresh writeId.
 func (c *Client) NewItem(keys Keys, record any) Item {
 	item := Encode(record)
 	keys.into(item)
 	item[revAttr] = Number(1)
-	item[writeIDAttr] = String(c.newID("w"))
+	item[writeIDAttr] = String(c.newID(writePrefix))
 	return item
 }
 
@@ -50,7 +53,7 @@ func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
-		if sameWrite(failed.Item, item[writeIDAttr]) {
+		if sameWrite(failed.Item, item[writeIDAttr]) || wroteBefore(failed.Item, item[writeIDAttr]) {
 			return nil
 		}
 		return ErrExists
@@ -118,11 +121,16 @@ func withIndexes(record any, keys Keys) Item {
 // update writes the difference from current to wanted, if the stored revision still is the one that was read.
 // When another write came first, lost is true and the item is what that one left.
 func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
-	writeID := String(c.newID("w"))
+	writeID := String(c.newID(writePrefix))
 	e := newExpression()
 	e.set(revAttr, "#rev + :one")
 	e.names["#rev"], e.values[":one"] = revAttr, Number(1)
 	e.setValue(writeIDAttr, writeID)
+	if recent := c.recentAfter(stored); len(recent) > 0 {
+		e.setValue(recentAttr, &types.AttributeValueMemberL{Value: recent})
+	} else if stored[recentAttr] != nil {
+		e.remove(recentAttr)
+	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if !equalAttribute(wanted[name], current[name]) {
 			e.setValue(name, wanted[name])
@@ -143,12 +151,26 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	switch {
 	case errors.As(err, &failed) && len(failed.Item) == 0:
 		return nil, false, fault.ErrNotFound
+	case errors.As(err, &failed) && wroteBefore(failed.Item, writeID): // what it left, which others have changed since
+		return left(stored, wanted, writeID), false, nil
 	case errors.As(err, &failed):
 		return failed.Item, !sameWrite(failed.Item, writeID), nil
 	case err != nil:
 		return nil, false, err
 	}
 	return out.Attributes, false, nil
+}
+
+// left is what a record was right after an update.
+func left(stored, wanted Item, writeID types.AttributeValue) Item {
+	item := maps.Clone(wanted)
+	item[writeIDAttr] = writeID
+	if rev, ok := stored[revAttr].(*types.AttributeValueMemberN); ok {
+		if n, err := strconv.ParseInt(rev.Value, 10, 64); err == nil {
+			item[revAttr] = Number(n + 1)
+		}
+	}
+	return item
 }
 
 // Remove deletes one record by compare-and-set: check sees the record and may refuse with an error, under the same

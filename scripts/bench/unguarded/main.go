@@ -1,4 +1,4 @@
-// Command unguarded is the function of the plan area without keys: what a guarded read is compared with. It is for the
+// Command unguarded is the function of the feedback area without keys: what a guarded read is compared with. It is for the
 // benchmark only, and is deployed nowhere.
 package main
 
@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"growthworkspace/functions/plan"
+	"growthworkspace/functions/feedback"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/gateway"
@@ -31,6 +31,6 @@ func main() {
 	service.Serve(func(t *table.Client, log *slog.Logger) http.Handler {
 		c := service.Config(t, log)
 		c.Keys, c.BaseURL = open{}, gateway.BaseURL
-		return api.New(plan.Operations(t), c)
+		return api.New(feedback.Operations(t), c)
 	})
 }

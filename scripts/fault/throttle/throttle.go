@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"growthworkspace/scripts/fault/gate"
 	"growthworkspace/scripts/fault/stand"
 	"growthworkspace/scripts/fault/wire"
+	"growthworkspace/shared/table"
 )
 
 // Options say how much is refused, of how many requests, and what must come out of it.
 type Options struct {
 	Requests int
 	Share    float64                                   // of the calls that are refused
-	Plant    func(http.RoundTripper) http.RoundTripper // above the refusals; nil: nothing
+	Plant    func(http.RoundTripper) http.RoundTripper // above the refusals of a share; nil: nothing
 	Deadline time.Duration                             // of the answer when all is refused
 }
 
@@ -52,7 +52,7 @@ func Some(ctx context.Context, s gate.Setting, o Options) (report *gate.Report, 
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
 	report = &gate.Report{}
-	well, err := traffic(ctx, where, where.Transport, o.Requests/4)
+	well, err := traffic(ctx, where, where.Transport, clients*steps)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,8 @@ type tally struct {
 
 func (t tally) calls() float64 { return float64(t.sent) / float64(t.requests) }
 
-// traffic makes requests of every kind, from several clients at once.
+// traffic makes requests of every kind, from several clients at once. It counts from the second walk of each client on,
+// because a process asks more often about keys that it does not know yet.
 func traffic(ctx context.Context, where *stand.Stand, transport http.RoundTripper, requests int) (tally, error) {
 	counter := &wire.Counter{Next: transport}
 	base, stop, err := where.Service(counter)
@@ -91,38 +92,31 @@ func traffic(ctx context.Context, where *stand.Stand, transport http.RoundTrippe
 		return tally{}, err
 	}
 	defer stop()
-	var mu sync.Mutex
-	var t tally
-	var left atomic.Int64
-	left.Store(int64(requests))
-	errs := make(chan error, clients)
-	var wait sync.WaitGroup
-	for range clients {
-		wait.Go(func() {
-			w, err := newWalk(ctx, where, base)
-			for n := 0; err == nil && left.Add(-1) >= 0; n++ {
-				var answer stand.Answer
-				if answer, err = w.step(ctx, n); err == nil {
-					mu.Lock()
-					if t.requests++; answer.Status != http.StatusOK {
-						t.failed++
-						t.example = fmt.Sprintf("step %d: %d %s", n%steps, answer.Status, answer.Body)
-					}
-					mu.Unlock()
-				}
-			}
-			errs <- err
-		})
-	}
-	wait.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return t, err
+	walks := make([]*walk, clients)
+	err = table.Parallel(clients, clients, func(n int) (err error) {
+		if walks[n], err = newWalk(ctx, where, base); err != nil {
+			return err
 		}
+		return walks[n].walk(ctx, 0, steps, func(stand.Answer, int) {})
+	})
+	if err != nil {
+		return tally{}, err
 	}
-	t.sent = counter.Calls()
-	return t, nil
+	var mu sync.Mutex
+	t, before := tally{}, counter.Calls()
+	each := (requests + clients*steps - 1) / (clients * steps) * steps // whole walks, so that the mixture is always the same
+	err = table.Parallel(clients, clients, func(n int) error {
+		return walks[n].walk(ctx, steps, steps+each, func(a stand.Answer, step int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if t.requests++; a.Status != http.StatusOK {
+				t.failed++
+				t.example = fmt.Sprintf("step %d: %d %s", step%steps, a.Status, a.Body)
+			}
+		})
+	})
+	t.sent = counter.Calls() - before
+	return t, err
 }
 
 // walk is one client's way through the operations, in a company of its own.
@@ -146,6 +140,18 @@ func newWalk(ctx context.Context, where *stand.Stand, base string) (*walk, error
 
 // steps is how many different requests a walk makes.
 const steps = 8
+
+// walk makes the steps from one number to before another.
+func (w *walk) walk(ctx context.Context, from, to int, see func(a stand.Answer, step int)) error {
+	for n := from; n < to; n++ {
+		answer, err := w.step(ctx, n)
+		if err != nil {
+			return err
+		}
+		see(answer, n)
+	}
+	return nil
+}
 
 func (w *walk) step(ctx context.Context, n int) (stand.Answer, error) {
 	switch n % steps {

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"growthworkspace/infra"
+)
+
+// prepare builds the functions and the CDK app, and installs the CDK's command line where it is not yet.
+func (d *deployer) prepare(ctx context.Context) error {
+	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
+	arch, _ := d.parameters.of(infra.ParamArchitecture)
+	if arch == "" {
+		arch = "arm64" // nothing of it is deployed
+	}
+	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
+		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
+	}
+	if err := d.command(ctx, d.root, nil, "go", "build", "-o", filepath.Join(d.tmp, "app"), "./infra/cdk"); err != nil {
+		return fmt.Errorf("the CDK app could not be built, and nothing was deployed: %w", err)
+	}
+	if err := d.installCDK(ctx); err != nil {
+		return fmt.Errorf("the CDK's command line could not be installed, and nothing was deployed: check the network and npm's registry: %w", err)
+	}
+	return nil
+}
+
+func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
+
+// installCDK installs beside the final folder and renames, so that an interrupted run leaves nothing that looks whole.
+func (d *deployer) installCDK(ctx context.Context) error {
+	final := d.cdkFolder()
+	if _, err := os.Stat(final); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(d.cache, 0o755); err != nil {
+		return err
+	}
+	part, err := os.MkdirTemp(d.cache, ".installing-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(part)
+	if err := d.command(ctx, part, nil, "npm", "install", "--prefix", part, "--no-save", "--no-audit", "--no-fund",
+		"--ignore-scripts", "--loglevel=error", "aws-cdk@"+cdkVersion); err != nil {
+		return err
+	}
+	if err := os.Rename(part, final); err != nil {
+		if _, missing := os.Stat(final); missing != nil {
+			return err
+		}
+		// Somebody else was faster.
+	}
+	return nil
+}
+
+// cdk runs the CDK's command line on the app.
+func (d *deployer) cdk(ctx context.Context, args ...string) error {
+	name := args[0]
+	args = append([]string{"--app", filepath.Join(d.tmp, "app"), "--context", "stack=" + d.stack, "--context", "dist=" + filepath.Join(d.root, "dist"),
+		"--ci", "--no-notices"}, args...)
+	if d.profile != "" {
+		args = append(args, "--profile", d.profile)
+	}
+	if d.synth == "" {
+		args = append(args, "--output", filepath.Join(d.tmp, "cdk.out"))
+	}
+	var env []string
+	if d.account != nil {
+		env = append(env, "AWS_REGION="+d.account.config.Region, "AWS_DEFAULT_REGION="+d.account.config.Region)
+	}
+	if err := d.command(ctx, filepath.Join(d.root, "infra", "cdk"), env, filepath.Join(d.cdkFolder(), "node_modules", ".bin", "cdk"), args...); err != nil {
+		return fmt.Errorf("cdk %s: %w", name, err)
+	}
+	return nil
+}
+
+// command runs a program with what it says shown. When the program is told to end, so is the command, and it is given
+// the time to.
+func (d *deployer) command(ctx context.Context, dir string, env []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, d.errOut, d.errOut
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s was interrupted", filepath.Base(name))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(name), err)
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// Command deploy takes a clone of the repository to a deployed stack in an AWS account, and back:
+//
+//	go run ./scripts/deploy [--region R] [--stack NAME]
+//
+// It looks before it acts: tools, region, credentials and the state of the stack are checked first, what is about to
+// happen is said and confirmed, and whatever ends it early says in which state the account is left. `--help` is the
+// manual; infra/RUNBOOK.md has upgrade, rollback, teardown and restore.
+//
+// Reading order: options.go (what may be asked), tool.go and account.go (what is looked at), state.go (what the state of
+// a stack allows), deploy.go (the deeds, all of them the CDK's).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an orderly end; a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// deployer is one call of the program.
+type deployer struct {
+	options
+	in          io.Reader
+	out, errOut io.Writer
+	root        string // the repository
+	cache       string // where the CDK's command line is installed
+	tmp         string // gone when the program ends
+	account     *account
+}
+
+// run is the whole program: it returns the exit code, 0, 1 for a failure or 2 for wrong usage.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	options, err := parse(args, errOut)
+	if errors.Is(err, errHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(errOut, "deploy: %s (--help tells the rest)\n", err)
+		return 2
+	}
+	d := &deployer{options: options, in: in, out: out, errOut: errOut}
+	if err := d.run(ctx); err != nil {
+		fmt.Fprintf(errOut, "deploy: %s\n", err)
+		return 1
+	}
+	return 0
+}
+
+// run looks, then acts.
+func (d *deployer) run(ctx context.Context) error {
+	if err := d.places(); err != nil {
+		return err
+	}
+	defer os.RemoveAll(d.tmp)
+	if err := tools(ctx); err != nil {
+		return err
+	}
+	if d.synth != "" {
+		return d.synthesise(ctx)
+	}
+	var err error
+	if d.account, err = open(ctx, d.region, d.profile); err != nil {
+		return err
+	}
+	stack, err := d.account.stack(ctx, d.stack)
+	if err != nil {
+		return err
+	}
+	if d.destroy {
+		return d.tearDown(ctx, stack)
+	}
+	if err := deployable(stack); err != nil {
+		return err
+	}
+	if err := d.decide(ctx, stack); err != nil {
+		return err
+	}
+	if d.diff {
+		return d.difference(ctx)
+	}
+	return d.deploy(ctx, stack)
+}

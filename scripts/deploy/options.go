@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"growthworkspace/infra"
+)
+
+// options is what was asked for.
+type options struct {
+	stack, region, profile string
+	table, arch            string
+	parameters             settings
+	diff, destroy, yes     bool
+	synth                  string
+}
+
+// setting is a parameter of the stack with the value that it shall have.
+type setting struct{ name, value string }
+
+type settings []setting
+
+func (s *settings) String() string { return "" }
+
+// Set takes NAME=VALUE, and holds it to what the stack says of its parameters: CloudFormation would say so only after
+// everything was built and uploaded.
+func (s *settings) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return errors.New("must be NAME=VALUE")
+	}
+	for _, p := range infra.New().Parameters {
+		if p.Name == name {
+			*s = append(*s, setting{name, value})
+			return permitted(p, value)
+		}
+	}
+	var names []string
+	for _, p := range infra.New().Parameters {
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("there is no parameter %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// permitted tells whether a parameter takes a value.
+func permitted(p infra.Parameter, value string) error {
+	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
+		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))
+	}
+	if p.Pattern != "" && !regexp.MustCompile(p.Pattern).MatchString(value) {
+		return fmt.Errorf("%s must match %s", p.Name, p.Pattern)
+	}
+	if p.Type == "Number" {
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("%s must be a number", p.Name)
+		}
+		if p.Minimum != 0 && number < float64(p.Minimum) {
+			return fmt.Errorf("%s must be at least %d", p.Name, p.Minimum)
+		}
+	}
+	return nil
+}
+
+var (
+	errHelp   = errors.New("help was asked for")
+	stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,99}$`)
+)
+
+const manual = `usage: go run ./scripts/deploy [flags]
+
+Builds the functions, prepares the account for the CDK if it is not yet, and
+deploys the stack, or upgrades it. It says what it is about to do and asks.
+Credentials are those of AWS's usual environment.
+
+Flags:
+`
+
+func parse(args []string, errOut io.Writer) (options, error) {
+	o := options{}
+	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // what is wrong is said once, by run
+	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
+	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
+	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
+	flags.StringVar(&o.table, "table", "", "use this existing `table`, such as one that was restored")
+	flags.StringVar(&o.arch, "arch", "", "arm64 or x86_64 (default: as deployed; arm64 at first)")
+	flags.Var(&o.parameters, "param", "set a parameter of the stack, as `NAME=VALUE`; may be repeated. One that is not named\n"+
+		"stays as it was deployed; at first it has its default")
+	flags.BoolVar(&o.diff, "diff", false, "show what would change, and change nothing")
+	flags.BoolVar(&o.destroy, "destroy", false, "take the stack down; the table stays")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask")
+	flags.StringVar(&o.synth, "synth", "", "write the stack's template into this `folder`, and call nobody")
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(errOut, manual)
+		flags.SetOutput(errOut)
+		flags.PrintDefaults()
+		fmt.Fprint(errOut, "\nParameters of the stack:\n")
+		for _, p := range infra.New().Parameters {
+			fmt.Fprintf(errOut, "  %s (default %q)\n    \t%s\n", p.Name, fmt.Sprint(p.Default), p.Description)
+		}
+		return o, errHelp
+	case err != nil:
+		return o, err
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	case !stackName.MatchString(o.stack):
+		return o, fmt.Errorf("--stack %q: a letter, then letters, digits and hyphens", o.stack)
+	case o.diff && o.destroy || o.synth != "" && (o.diff || o.destroy):
+		return o, errors.New("--diff, --destroy and --synth exclude each other")
+	}
+	if o.arch == "amd64" { // Go's name for it
+		o.arch = "x86_64"
+	}
+	for flag, s := range map[string]setting{"--table": {infra.ParamTable, o.table}, "--arch": {infra.ParamArchitecture, o.arch}} {
+		if s.value == "" {
+			continue
+		}
+		if err := o.parameters.Set(s.name + "=" + s.value); err != nil {
+			return o, fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	return o, nil
+}
+
+// of returns the value that is asked for a parameter.
+func (s settings) of(name string) (value string, asked bool) {
+	for _, x := range s {
+		if x.name == name {
+			value, asked = x.value, true
+		}
+	}
+	return value, asked
+}

@@ -1,0 +1,120 @@
+package table_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+)
+
+// meanwhile does the first call of a name, loses its answer, and lets others act before the client asks again.
+func meanwhile(name string, others func()) *proxy {
+	var once sync.Once
+	return &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+		out, err := pass()
+		if call != name || err != nil {
+			return out, err
+		}
+		lost := false
+		once.Do(func() { lost = true })
+		if !lost {
+			return out, nil
+		}
+		_, err = io.Copy(io.Discard, out.Body)
+		others()
+		return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+	}}
+}
+
+func tag(name string) func(*note) error {
+	return func(n *note) error { n.Tags, n.Count = append(n.Tags, name), n.Count+1; return nil }
+}
+
+// Ensure a change whose answer was lost is done once, also when others have written the record before the client asks
+// again, and that its caller reads what it made, not what they made of it (design.md §4, writeId).
+func TestModifyAfterALostAnswerAndOtherWrites(t *testing.T) {
+	t.Parallel()
+	for _, others := range []int{1, 5, 40} {
+		other, _ := client(t, nil)
+		n := insert(t, other, newNote(other))
+		c, _ := client(t, meanwhile("UpdateItem", func() {
+			for m := range others {
+				if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, tag(fmt.Sprint(m))); err != nil {
+					t.Error(err)
+				}
+			}
+		}))
+		mine, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, tag("mine"))
+		if err != nil || !slices.Equal(mine.Tags, []string{"mine"}) || mine.Count != 1 || mine.UpdatedAt == nil {
+			t.Errorf("%d others: the caller reads %v, count %d: %v", others, mine.Tags, mine.Count, err)
+		}
+		got, err := table.Get[note](t.Context(), other, noteKey(n.Company, n.ID))
+		if err != nil || got.Count != int64(others)+1 || got.Tags[0] != "mine" || slices.Contains(got.Tags[1:], "mine") {
+			t.Errorf("%d others: %v, count %d: %v", others, got.Tags, got.Count, err)
+		}
+	}
+}
+
+// Ensure the same of a new record that others have changed before its maker knows of it.
+func TestInsertAfterALostAnswerAndOtherWrites(t *testing.T) {
+	t.Parallel()
+	other, _ := client(t, nil)
+	n := newNote(other)
+	c, _ := client(t, meanwhile("PutItem", func() {
+		if _, err := table.Modify(t.Context(), other, noteKey(n.Company, n.ID), keysOf, tag("other")); err != nil {
+			t.Error(err)
+		}
+	}))
+	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
+		t.Error(err)
+	}
+	if err := c.Insert(t.Context(), keysOf(n), n); !errors.Is(err, table.ErrExists) {
+		t.Errorf("a second insert: %v", err)
+	}
+}
+
+// Ensure a record remembers writes as long as they may be repeated, and a bounded number of them.
+func TestRecentWritesAreForgotten(t *testing.T) {
+	t.Parallel()
+	clock := &apitest.Clock{}
+	clock.Advance(apitest.Epoch.Sub(clock.Now()))
+	c := table.New(apitest.Options(t, clock.Now, nil))
+	n := insert(t, c, newNote(c))
+	remembered := func() int {
+		t.Helper()
+		if _, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, tag("x")); err != nil {
+			t.Fatal(err)
+		}
+		item, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var record struct {
+			Recent []string `store:"recentWrites"`
+		}
+		if err := table.Decode(item, &record); err != nil {
+			t.Fatal(err)
+		}
+		return len(record.Recent)
+	}
+	for want := 1; want <= 45; want++ {
+		if got := remembered(); got != min(want, 40) {
+			t.Fatalf("write %d leaves %d remembered", want, got)
+		}
+	}
+	clock.Advance(9 * time.Second)
+	if got := remembered(); got != 40 {
+		t.Errorf("%d remembered after 9 s", got)
+	}
+	clock.Advance(11 * time.Second)
+	if got := remembered(); got != 0 {
+		t.Errorf("%d remembered after 11 s more", got)
+	}
+}

@@ -39,7 +39,11 @@ func files() ([]generated, error) {
 		{"functions/openapi/openapi.json", document}, {"README.md", readme}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := events(document)
-	return append(out, events...), err
+	if err != nil {
+		return nil, err
+	}
+	client, err := client()
+	return append(append(out, events...), client...), err
 }
 
 func main() {

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// answered is what the answer to a read, or to an update, has.
-type answered struct {
+// reading is what the answer to a read, or to an update, has.
+type reading struct {
 	items          []Item
 	item           Item
 	itemName       string // of the property that item was
@@ -21,14 +21,14 @@ type answered struct {
 }
 
 // onlyItem tells whether the answer has nothing but the capacity and a record under this name, if any.
-func (a answered) onlyItem(name string) bool {
+func (a reading) onlyItem(name string) bool {
 	return a.items == nil && a.last == nil && (a.item == nil || a.itemName == name)
 }
 
 // readAnswer reads the answer to a Query, a GetItem or an UpdateItem in one pass. ok is false for whatever it does not
 // know or what is not as DynamoDB writes it: the SDK's reader, which takes four times as long, then decides. The texts of
 // the attributes share the memory of one copy of the body.
-func readAnswer(body []byte) (a answered, ok bool) {
+func readAnswer(body []byte) (a reading, ok bool) {
 	if !utf8.Valid(body) {
 		return a, false
 	}
@@ -170,9 +170,10 @@ func (r *answerReader) number() string {
 }
 
 func (r *answerReader) int32(into *int32) bool {
-	n, err := strconv.ParseInt(r.number(), 10, 32)
+	text := r.number()
+	n, err := strconv.ParseInt(text, 10, 32)
 	*into = int32(n)
-	return err == nil
+	return err == nil && text == strconv.FormatInt(n, 10) // JSON knows no 01
 }
 
 func (r *answerReader) capacity(into *types.ConsumedCapacity) bool {
@@ -183,9 +184,10 @@ func (r *answerReader) capacity(into *types.ConsumedCapacity) bool {
 			into.TableName = &s
 			return ok
 		case "CapacityUnits":
-			f, err := strconv.ParseFloat(r.number(), 64)
+			text := r.number()
+			f, err := strconv.ParseFloat(text, 64)
 			into.CapacityUnits = &f
-			return err == nil
+			return err == nil && json.Valid([]byte(text))
 		}
 		return false
 	})

@@ -65,16 +65,17 @@ func newRetryer() retryer {
 // GetAttemptToken is aws.RetryerV2.
 func (r retryer) GetAttemptToken(ctx context.Context) (func(error) error, error) {
 	release, err := r.Standard.GetAttemptToken(ctx)
-	return answered(release), err
+	return passing(release), err
 }
 
 // GetRetryToken is aws.Retryer.
 func (r retryer) GetRetryToken(ctx context.Context, failure error) (func(error) error, error) {
 	release, err := r.Standard.GetRetryToken(ctx, failure)
-	return answered(release), err
+	return passing(release), err
 }
 
-func answered(release func(error) error) func(error) error {
+// passing takes a failed condition for the success that it is to the network.
+func passing(release func(error) error) func(error) error {
 	return func(err error) error {
 		var failed *types.ConditionalCheckFailedException
 		if errors.As(err, &failed) {

@@ -70,8 +70,8 @@ func Some(ctx context.Context, s gate.Setting, o Options) (report *gate.Report, 
 	more := ill.calls() / well.calls()
 	report.Require(success >= successMin, "%.3f %% of the requests succeed, %d of %d do not, such as %s", 100*success, ill.failed, ill.requests, ill.example)
 	report.Require(more <= callsMax, "%.2f times the calls", more)
-	report.Figure("%d requests, %.1f %% of the calls refused, %.3f %% succeed, %.2f × the calls (%.2f instead of %.2f a request)",
-		ill.requests, 100*float64(refuse.Refused())/float64(ill.sent), 100*success, more, ill.calls(), well.calls())
+	report.Figure("%d requests, %.0f %% of the calls refused, %d of them, %.3f %% succeed, %.2f × the calls (%.2f instead of %.2f a request)",
+		ill.requests, 100*o.Share, refuse.Refused(), 100*success, more, ill.calls(), well.calls())
 	return report, nil
 }
 

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
+)
+
+// operationsOf declares the inputs and the methods of an area.
+func (m *clientModel) operationsOf(operations []api.Operation) string {
+	var body strings.Builder
+	for _, op := range operations {
+		m.input(&body, op)
+		m.method(&body, op)
+	}
+	imports := "import \"context\"\n\n"
+	if strings.Contains(body.String(), "iter.Seq2") {
+		imports = "import (\n\"context\"\n\"iter\"\n)\n\n"
+	}
+	return imports + body.String()
+}
+
+// inputOf returns the fields of an input. Headers are options of a call.
+func inputOf(op api.Operation) []schema.Field {
+	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
+}
+
+func (m *clientModel) input(out *strings.Builder, op api.Operation) {
+	fields := inputOf(op)
+	if len(fields) == 0 {
+		return
+	}
+	name := goName(op.ID)
+	for _, f := range fields {
+		if f.Fields != nil {
+			m.object(out, fmt.Sprintf("%s is an element of %s of %sInput.", elementOf(op, f), goName(f.Name), name), elementOf(op, f), op, f.Fields)
+		}
+	}
+	m.object(out, fmt.Sprintf("%sInput is what %s takes. What is nil is not sent.", name, name), name+"Input", op, fields)
+}
+
+// object declares a struct of fields.
+func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Operation, fields []schema.Field) {
+	fmt.Fprintf(out, "%stype %s struct {\n", comment("", doc), name)
+	for _, f := range fields {
+		tag := fmt.Sprintf(`json:"-" %s:%q`, f.In, f.Name)
+		if f.In == schema.InBody {
+			tag = fmt.Sprintf(`json:"%s"`, f.Name)
+			if !f.Required {
+				tag = fmt.Sprintf(`json:"%s,omitzero"`, f.Name)
+			}
+		}
+		fmt.Fprintf(out, "%s %s `%s`%s\n", goName(f.Name), m.inputType(op, f), tag, remark(f, m.inputType(op, f)))
+	}
+	out.WriteString("}\n\n")
+}
+
+// elementOf names the objects in an array.
+func elementOf(op api.Operation, f schema.Field) string {
+	return goName(op.ID) + strings.TrimSuffix(goName(f.Name), "s")
+}
+
+// remark says of a field what its type does not.
+func remark(f schema.Field, kind string) string {
+	text := f.Doc
+	add := func(format string, args ...any) {
+		if text != "" {
+			text += "; "
+		}
+		text += fmt.Sprintf(format, args...)
+	}
+	if f.Enum != nil && strings.HasSuffix(kind, "string") {
+		add("%s", strings.Join(f.Enum, ", "))
+	}
+	if f.Default != "" {
+		add("without it %s", f.Default)
+	}
+	if text == "" {
+		return ""
+	}
+	return " // " + text
+}
+
+// inputType is a pointer where the field may be left out.
+func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
+	kind := ""
+	switch f.Kind {
+	case schema.String:
+		kind = m.textType(op, f)
+	case schema.Integer:
+		kind = "int64"
+	case schema.Number:
+		kind = "float64"
+	case schema.Boolean:
+		kind = "bool"
+	case schema.Map:
+		return "map[string]string"
+	case schema.Array:
+		if f.Fields != nil {
+			return "[]" + elementOf(op, f)
+		}
+		return "[]" + m.textType(op, f)
+	default:
+		m.fail("%s: %s has the kind %s, which the client cannot spell", op.ID, f.Name, f.Kind)
+	}
+	if !f.Required {
+		kind = "*" + kind
+	}
+	return kind
+}
+
+// textType is the closed list of the record's field with the same name, or one with the very same values, so that a value
+// that was read can be sent; else it is a string.
+func (m *clientModel) textType(op api.Operation, f schema.Field) string {
+	if f.Enum == nil {
+		return "string"
+	}
+	t := op.Output
+	if op.IsList() {
+		t = itemOf(t)
+	}
+	for _, r := range visible(t) {
+		element := r.Type
+		for element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice {
+			element = element.Elem()
+		}
+		name, _, _ := strings.Cut(r.Tag.Get("json"), ",")
+		if name != f.Name {
+			continue
+		}
+		for _, known := range m.order {
+			if m.lists[known] == element {
+				return known
+			}
+		}
+	}
+	for _, known := range m.order {
+		if slices.Equal(reflect.Zero(m.lists[known]).Interface().(schema.Enum).Values(), f.Enum) {
+			return known
+		}
+	}
+	return "string"
+}
+
+func (m *clientModel) method(out *strings.Builder, op api.Operation) {
+	name, in, pass := goName(op.ID), "", "struct{}{}"
+	if len(inputOf(op)) > 0 {
+		in, pass = "in "+name+"Input, ", "in"
+	}
+	scope := "any key may call it"
+	if op.Scope != "" {
+		scope = "with the scope " + string(op.Scope)
+	}
+	doc := fmt.Sprintf("%s calls %s: %s", name, op.ID, sentence(lowerFirst(op.Summary)))
+	if op.Description != "" {
+		doc += "\n\n" + strings.ReplaceAll(op.Description, "`", "")
+	}
+	doc += fmt.Sprintf("\n\nIt is %s %s, %s.", op.Method, op.Path, scope)
+	variable := strings.ToLower(name[:1]) + name[1:]
+
+	fmt.Fprintf(out, "var %s = operation{method: %q, path: %q", variable, op.Method, op.Path)
+	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
+		out.WriteString(", hasBody: true")
+	}
+	// What is set to a value, or removed, ends the same when it is done twice. A POST makes something.
+	if op.Method != http.MethodPost || op.Effect == api.Read {
+		out.WriteString(", repeatable: true")
+	}
+	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == "Idempotency-Key" }) {
+		out.WriteString(", takesKey: true")
+	}
+	out.WriteString("}\n\n")
+
+	if !op.IsList() {
+		fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (%s, error) {\nreturn call[%s](ctx, c, %s, %s, options)\n}\n\n",
+			comment("", doc), name, in, op.Output.Name(), op.Output.Name(), variable, pass)
+		return
+	}
+	record := itemOf(op.Output).Name()
+	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (Page[%s], error) {\nreturn page[%s](ctx, c, %s, %s, options)\n}\n\n",
+		comment("", doc), name, in, record, record, variable, pass)
+	every := "All" + strings.TrimPrefix(name, "List")
+	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) iter.Seq2[%s, error] {\nreturn all[%s](ctx, c, %s, %s, options)\n}\n\n",
+		comment("", every+" is "+name+" from page to page, to the end of the list or the first error."), every, in, record, record, variable, pass)
+}
+
+func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+)
+
+// operation is what the generated methods know of an operation besides its types.
+type operation struct {
+	method, path string
+	hasBody      bool // takes a JSON object
+	repeatable   bool // may be sent again by its nature
+	takesKey     bool // may be sent again because it takes an Idempotency-Key
+}
+
+// call makes one call of an operation. in is its input, a struct whose fields are tagged path, query or json.
+func call[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) (T, error) {
+	var out T
+	request, err := op.request(in)
+	if err != nil {
+		return out, err
+	}
+	response, err := c.Do(ctx, request, options...)
+	if err != nil {
+		return out, err
+	}
+	return out, response.decode(&out)
+}
+
+// request spells an input. Fields that are nil are left out.
+func (op operation) request(in any) (Request, error) {
+	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey}
+	v := reflect.ValueOf(in)
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if name := f.Tag.Get("path"); name != "" {
+			id := v.Field(i).String()
+			if id == "" || id == "." || id == ".." { // which would be another path
+				return r, fmt.Errorf("client: %s: must be an id, not %q", name, id)
+			}
+			r.Path = strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(id))
+		}
+		if name := f.Tag.Get("query"); name != "" {
+			value := v.Field(i)
+			if value.Kind() == reflect.Pointer {
+				if value.IsNil() {
+					continue
+				}
+				value = value.Elem()
+			}
+			r.Query.Set(name, fmt.Sprint(value.Interface()))
+		}
+	}
+	if !op.hasBody {
+		return r, nil
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return r, fmt.Errorf("client: spell the body: %w", err)
+	}
+	r.Body = body
+	return r, nil
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/url"
+	"regexp"
+)
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Items []T `json:"items"`
+
+	// Next is the cursor of the page after this one, empty at the end of the list.
+	Next string `json:"-"`
+}
+
+// page reads one page.
+func page[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) (Page[T], error) {
+	request, err := op.request(in)
+	if err != nil {
+		return Page[T]{}, err
+	}
+	return read[T](ctx, c, request, options)
+}
+
+func read[T any](ctx context.Context, c *Client, request Request, options []CallOption) (Page[T], error) {
+	var out Page[T]
+	response, err := c.Do(ctx, request, options...)
+	if err != nil {
+		return out, err
+	}
+	if err := response.decode(&out); err != nil {
+		return out, err
+	}
+	out.Next, err = response.Next()
+	return out, err
+}
+
+// all reads page after page. It ends after the last record, or with the first error.
+func all[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		request, err := op.request(in)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for {
+			got, err := read[T](ctx, c, request, options)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, record := range got.Items {
+				if !yield(record, nil) {
+					return
+				}
+			}
+			if got.Next == "" {
+				return
+			}
+			if got.Next == request.Query.Get("cursor") {
+				yield(none, errors.New("client: a page names itself as the next one"))
+				return
+			}
+			request.Query.Set("cursor", got.Next)
+		}
+	}
+}
+
+var nextLink = regexp.MustCompile(`<([^>]*)>[^,<]*;\s*rel="?next"?`)
+
+// Next returns the cursor of the next page, empty at the end. Only the cursor is taken from the Link header: the address
+// stays the one that the client was made for, so that no header can send the key to another place.
+func (r Response) Next() (string, error) {
+	for _, link := range r.Header.Values("Link") {
+		found := nextLink.FindStringSubmatch(link)
+		if found == nil {
+			continue
+		}
+		u, err := url.Parse(found[1])
+		if err != nil || u.Query().Get("cursor") == "" {
+			return "", errors.New("client: the Link to the next page has no cursor")
+		}
+		return u.Query().Get("cursor"), nil
+	}
+	if r.Header.Get("Service-Has-More") == "true" {
+		return "", errors.New("client: the page says that there is more, and has no Link to it")
+	}
+	return "", nil
+}

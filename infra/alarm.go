@@ -7,10 +7,6 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// MetricNamespace is where the functions' log lines put their metrics: those of each operation, and those of all. It is
-// one for all stacks of an account and region, so two stacks there share the alarms SlowRequests and AuthFailures.
-const MetricNamespace = requestlog.Namespace
-
 // Metric is what an alarm looks at.
 type Metric struct {
 	Namespace  any // a text, or a reference
@@ -38,8 +34,11 @@ const (
 	GatewayThrottled = "GatewayThrottled"
 )
 
-// StackNamespace is for metrics that are made from this stack's logs alone.
-func StackNamespace() Object { return Sub(MetricNamespace + "/${AWS::StackName}") }
+// metricNamespace is where the metrics of this stack's logs are, those of another stack in the same account and region apart.
+const metricNamespace = requestlog.Namespace + "/${AWS::StackName}"
+
+// StackNamespace is that namespace.
+func StackNamespace() Object { return Sub(metricNamespace) }
 
 func alarms(functions []Function) []Alarm {
 	perFunction := func(name string) (out []Metric) {
@@ -53,14 +52,14 @@ func alarms(functions []Function) []Alarm {
 		{"ServerErrors", "The share of requests that are answered with 5xx, crashes and timeouts included",
 			[]Metric{{"AWS/ApiGateway", "5XXError", gateway, "Average"}}, thresholdServerErrors, 2},
 		{"SlowRequests", "The time that the slowest percent of the calls take, in milliseconds",
-			[]Metric{{MetricNamespace, "Duration", nil, "p99"}}, thresholdDuration, 3},
+			[]Metric{{StackNamespace(), "Duration", nil, "p99"}}, thresholdDuration, 3},
 		{"FunctionErrors", "Functions that crashed or ran out of time, in five minutes", perFunction("Errors"), thresholdFunctionErrors, 1},
 		{"FunctionThrottles", "Requests that found no function free to run, in five minutes", perFunction("Throttles"), thresholdFunctionThrottles, 1},
 		{"TableThrottles", "Reads and writes that the table refused for their number, in five minutes", tableThrottles(), thresholdTableThrottles, 1},
 		{"GatewayThrottles", "Requests that the gateway refused for their number, in five minutes",
 			[]Metric{{StackNamespace(), GatewayThrottled, nil, "Sum"}}, thresholdGatewayThrottles, 1},
 		{"AuthFailures", "Calls with a key that is missing, unknown or lacks the scope, in five minutes",
-			[]Metric{{MetricNamespace, "Unauthorised", nil, "Sum"}}, thresholdAuthFailures, 1},
+			[]Metric{{StackNamespace(), "Unauthorised", nil, "Sum"}}, thresholdAuthFailures, 1},
 	}
 }
 

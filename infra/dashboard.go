@@ -26,12 +26,12 @@ func (m Model) Dashboard() Object {
 // dashboard returns the body as a text with ${names}.
 func dashboard(functions []Function) string {
 	byOperation := func(name, stat string) []any {
-		search := fmt.Sprintf(`SEARCH('{%s,Operation} MetricName="%s"', '%s', %d)`, MetricNamespace, name, stat, AlarmPeriod)
+		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, AlarmPeriod)
 		return []any{[]any{map[string]string{"expression": search, "label": ""}}}
 	}
 	ofService := func(names ...string) (out []any) {
 		for _, name := range names {
-			out = append(out, []any{MetricNamespace, name})
+			out = append(out, []any{metricNamespace, name})
 		}
 		return out
 	}
@@ -59,7 +59,7 @@ func dashboard(functions []Function) string {
 		{"p99 by operation, ms", byOperation("Duration", "p99"), "p99"},
 		{"Refused keys", ofService("Unauthorised"), "Sum"},
 		{"Over their quota", ofService("Throttled"), "Sum"},
-		{"Throttled by the gateway", []any{[]any{MetricNamespace + "/${AWS::StackName}", GatewayThrottled}}, "Sum"},
+		{"Throttled by the gateway", []any{[]any{metricNamespace, GatewayThrottled}}, "Sum"},
 		{"Calls of the service", ofService("Calls", "Errors"), "Sum"},
 		{"Units of the calls", ofService("ReadUnits", "WriteUnits"), "Sum"},
 		{"Table calls", ofService("TableCalls"), "Sum"},

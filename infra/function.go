@@ -46,7 +46,7 @@ func (f Function) Environment() Object {
 		out = append(out,
 			Field{"TABLE_NAME", tableName()},
 			Field{"AWS_ENDPOINT_URL_DYNAMODB", Ref(ParamEndpoint)},
-			Field{"METRICS", Ref(ParamMetrics)})
+			Field{"METRICS", Ref(ParamMetrics)}, Field{"METRICS_NAMESPACE", StackNamespace()})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -167,7 +168,7 @@ func TestMetricNames(t *testing.T) {
 	written := metricsOfALine(t)
 	for _, a := range m.Alarms {
 		for _, metric := range a.Metrics {
-			if metric.Namespace == infra.MetricNamespace && !slices.Contains(written, metric.Name) {
+			if reflect.DeepEqual(metric.Namespace, infra.StackNamespace()) && metric.Name != infra.GatewayThrottled && !slices.Contains(written, metric.Name) {
 				t.Errorf("%s looks at %s, which no line has", a.ID, metric.Name)
 			}
 		}
@@ -176,9 +177,9 @@ func TestMetricNames(t *testing.T) {
 		Widgets []struct{ X, Y, Width, Height int }
 	}
 	text := m.Dashboard()[0].Value.(infra.List)[0].(string)
-	for _, name := range regexp.MustCompile(`"GrowthWorkspace","(\w+)"|MetricName=\\"(\w+)`).FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(written, name[1]+name[2]) {
-			t.Errorf("the dashboard looks at %s, which no line has", name[1]+name[2])
+	for _, name := range regexp.MustCompile(`"GrowthWorkspace/\$\{AWS::StackName\}","(\w+)"|MetricName=\\"(\w+)`).FindAllStringSubmatch(text, -1) {
+		if found := name[1] + name[2]; found != infra.GatewayThrottled && !slices.Contains(written, found) {
+			t.Errorf("the dashboard looks at %s, which no line has", found)
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &body); err != nil || len(body.Widgets) == 0 {
@@ -198,7 +199,7 @@ func TestMetricNames(t *testing.T) {
 func metricsOfALine(t *testing.T) (names []string) {
 	t.Helper()
 	var out bytes.Buffer
-	requestlog.Write(slog.New(slog.NewJSONHandler(&out, nil)), requestlog.Record{Status: 200}, requestlog.MetricsOperations)
+	requestlog.Write(slog.New(slog.NewJSONHandler(&out, nil)), requestlog.Record{Status: 200}, requestlog.Metrics{Detail: requestlog.ByOperation})
 	var line struct {
 		Metadata struct {
 			CloudWatchMetrics []struct {

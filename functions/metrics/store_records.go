@@ -73,20 +73,26 @@ func encodePoint(p Point) (string, error) {
 // decodePoint fills in what encodePoint returned. p.TS is set.
 func decodePoint(text string, p *Point) error {
 	var ingested *int64
-	var parts []json.RawMessage
-	err := json.Unmarshal([]byte(text), &parts)
-	fields := []any{&p.Value, &ingested, &p.Currency, &p.BaseValue, &p.Source}
-	for i := range min(len(parts), len(fields)) {
-		err = errors.Join(err, json.Unmarshal(parts[i], fields[i]))
-	}
-	if err != nil {
-		return fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
+	if !quickParts(text, p, &ingested) {
+		if err := slowParts(text, p, &ingested); err != nil {
+			return fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
+		}
 	}
 	if ingested != nil {
 		start, _ := timestamp.Parse(*p.TS)
 		p.IngestedAt = new(timestamp.Format(time.UnixMilli(start.UnixMilli() + *ingested)))
 	}
 	return nil
+}
+
+func slowParts(text string, p *Point, ingested **int64) error {
+	var parts []json.RawMessage
+	err := json.Unmarshal([]byte(text), &parts)
+	fields := []any{&p.Value, ingested, &p.Currency, &p.BaseValue, &p.Source}
+	for i := range min(len(parts), len(fields)) {
+		err = errors.Join(err, json.Unmarshal(parts[i], fields[i]))
+	}
+	return err
 }
 
 // appendPoints appends those points of a record that keep wants; it sees their identity and ts only.

@@ -1,11 +1,10 @@
-// Package openapi serves the OpenAPI document, which scripts/gen makes from the declared operations. It needs no key and
-// no table: whoever may not call the API may read how it is called.
+// Package openapi serves what tells of the service: the OpenAPI document, and the page for people at `/`. Both are made by
+// scripts/gen from the declared operations. They need no key and no table: whoever may not call the API may read how it
+// is called.
 package openapi
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"strconv"
@@ -24,16 +23,23 @@ const Path = "/openapi.json"
 //go:embed openapi.json
 var document []byte
 
-// Handler serves the document at Path, with an entity tag, for an hour's caching.
-func Handler(newID id.Generator) http.Handler {
-	sum := sha256.Sum256(document)
-	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+// Paths are all that the function serves: the document, the page and the page's assets.
+func Paths() []string { return []string{Path, PagePath, stylePath, scriptPath} }
+
+// Handler serves the document at Path and the page at PagePath, with its assets beside it, each with an entity tag. demo is
+// a key that the page shows to people at this machine; see Demo. Its zero value is for everywhere else.
+//
+// Answers 404 `not_found` for any other path, 405 `method_not_allowed` for a verb other than GET and HEAD, and 400
+// `bad_request` for a Service-Version that is not served (decisions.md §1, §10 and §11).
+func Handler(newID id.Generator, demo Demo) http.Handler {
+	files := served(demo)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Service-Version", api.CurrentVersion)
 		h.Set("Service-Request-Id", newID("req"))
+		answer, ok := files[r.URL.EscapedPath()]
 		switch {
-		case r.URL.EscapedPath() != Path:
+		case !ok:
 			refuse(w, r, fault.New(fault.NotFound, "no such path"))
 			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -46,23 +52,26 @@ func Handler(newID id.Generator) http.Handler {
 			refuse(w, r, wrong)
 			return
 		}
-		h.Set("ETag", tag)
-		h.Set("Cache-Control", "public, max-age=3600")
-		if entity.Seen(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
+		file := answer(r)
+		for name, value := range file.header {
+			h.Set(name, value)
+		}
+		h.Set("ETag", file.tag())
+		if entity.Seen(strings.Join(r.Header.Values("If-None-Match"), ","), file.tag()) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		send(w, r, http.StatusOK, document)
+		send(w, r, http.StatusOK, file.header["Content-Type"], file.body)
 	})
 }
 
 func refuse(w http.ResponseWriter, r *http.Request, err *fault.Error) {
 	w.Header().Set("Cache-Control", "no-store")
-	send(w, r, err.Code.Status(), refusal.Envelope(err))
+	send(w, r, err.Code.Status(), "application/json", refusal.Envelope(err))
 }
 
-func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
+func send(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

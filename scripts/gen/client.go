@@ -76,6 +76,8 @@ func goWord(word string) string {
 	switch lower := strings.ToLower(word); lower {
 	case "id", "url", "ts", "api":
 		return strings.ToUpper(lower)
+	case "ids":
+		return "IDs"
 	}
 	return strings.ToUpper(word[:1]) + word[1:]
 }

@@ -17,6 +17,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/infra"
 	"growthworkspace/shared/openapi"
+	"growthworkspace/shared/page"
 )
 
 // generated is a file that is made. A path is one from the repository's root.
@@ -35,8 +36,14 @@ func files() ([]generated, error) {
 	if err != nil {
 		return nil, err
 	}
+	page, err := page.Build(functions.Operations(nil), document)
+	if err != nil {
+		return nil, err
+	}
 	out := []generated{
-		{"functions/openapi/openapi.json", document}, {"README.md", readme}, {"template.yaml", infra.New().Text()},
+		{"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
+		{"functions/openapi/page.css", page.CSS}, {"functions/openapi/page.js", page.JS},
+		{"README.md", readme}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := events(document)
 	if err != nil {

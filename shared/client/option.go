@@ -52,20 +52,21 @@ type callOptions struct {
 
 // IdempotencyKey names a call, so that a later one with the same name and input is answered as the first and not done
 // again. Without it each call that takes a name has a new one, which its own repetitions share.
-func IdempotencyKey(name string) CallOption { return header("Idempotency-Key", name) }
+func IdempotencyKey(name string) CallOption { return Header("Idempotency-Key", name) }
 
 // IfMatch makes an update, a delete or a publish conditional on the entity tag that was seen: *Error with the code
 // precondition_failed when there is another one by now.
-func IfMatch(tag string) CallOption { return header("If-Match", tag) }
+func IfMatch(tag string) CallOption { return Header("If-Match", tag) }
 
 // IfNoneMatch makes a read return ErrNotModified when the record still has this entity tag.
-func IfNoneMatch(tag string) CallOption { return header("If-None-Match", tag) }
+func IfNoneMatch(tag string) CallOption { return Header("If-None-Match", tag) }
 
 // Into keeps the answer as it came, for its entity tag and its other headers; of a list, that of the last page read.
 func Into(response *Response) CallOption {
 	return func(o *callOptions) { o.into = response }
 }
 
-func header(name, value string) CallOption {
+// Header sends a header of any name, for what the options above do not know. Those that the client itself sends stay.
+func Header(name, value string) CallOption {
 	return func(o *callOptions) { o.header.Set(name, value) }
 }

@@ -13,29 +13,40 @@ import (
 	"growthworkspace/shared/meter"
 )
 
-// Metrics says which metrics the lines carry. CloudWatch bills each name and operation by the hour in which it occurs.
-type Metrics string
+// Detail says which metrics the lines carry. CloudWatch bills each name and operation by the hour in which it occurs.
+type Detail string
 
-// MetricsOff writes lines only; MetricsService counts over all operations; MetricsOperations also has the duration and the
-// errors of each operation, whose number of samples is the number of calls.
+// Off writes lines only; ByService counts over all operations; ByOperation also has the duration and the errors of each
+// operation, whose number of samples is the number of calls.
 const (
-	MetricsOff        Metrics = ""
-	MetricsService    Metrics = "service"
-	MetricsOperations Metrics = "operations"
+	Off         Detail = ""
+	ByService   Detail = "service"
+	ByOperation Detail = "operations"
 )
 
-// Namespace is where CloudWatch keeps the metrics.
+// Namespace is where CloudWatch keeps the metrics when nothing else is said.
 const Namespace = "GrowthWorkspace"
 
-// ParseMetrics reads a setting. An error for a text that is none.
-func ParseMetrics(text string) (Metrics, error) {
-	switch m := Metrics(text); m {
-	case MetricsOff, MetricsService, MetricsOperations:
+// Metrics is what the lines carry, and where CloudWatch keeps it. The zero value carries none.
+type Metrics struct {
+	Detail    Detail
+	Namespace string
+}
+
+// ParseMetrics reads a setting: operations, service or off, which an empty text also is. An error for any other.
+func ParseMetrics(detail, namespace string) (Metrics, error) {
+	m := Metrics{Detail(detail), namespace}
+	if namespace == "" {
+		m.Namespace = Namespace
+	}
+	switch m.Detail {
+	case Off, ByService, ByOperation:
 		return m, nil
 	case "off":
-		return MetricsOff, nil
+		m.Detail = Off
+		return m, nil
 	}
-	return MetricsOff, fmt.Errorf("metrics: %q is none of operations, service, off", text)
+	return Metrics{}, fmt.Errorf("metrics: %q is none of operations, service, off", detail)
 }
 
 // Record is what a line says.
@@ -76,7 +87,7 @@ func Write(log *slog.Logger, r Record, m Metrics) {
 	if r.Status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
-	if m != MetricsOff {
+	if m.Detail != Off {
 		attributes = append(attributes,
 			slog.Int("Calls", 1), slog.Int("Errors", count(r.Status >= http.StatusInternalServerError)),
 			slog.Int("Unauthorised", count(r.Status == http.StatusUnauthorized)), slog.Int("Throttled", count(r.Status == http.StatusTooManyRequests)),
@@ -109,17 +120,17 @@ type metric struct{ Name, Unit string }
 var (
 	duration  = metric{"Duration", "Milliseconds"}
 	failures  = metric{"Errors", "Count"}
-	ofService = directive{Namespace, [][]string{{}}, []metric{
+	ofService = []metric{
 		{"Calls", "Count"}, duration, failures, {"Unauthorised", "Count"}, {"Throttled", "Count"},
 		{"ReadUnits", "Count"}, {"WriteUnits", "Count"}, {"TableCalls", "Count"},
-	}}
-	ofOperation = directive{Namespace, [][]string{{"Operation"}}, []metric{duration, failures}}
+	}
+	ofOperation = []metric{duration, failures}
 )
 
 func embedded(at time.Time, m Metrics) metadata {
-	out := metadata{at.UnixMilli(), []directive{ofService}}
-	if m == MetricsOperations {
-		out.CloudWatchMetrics = append(out.CloudWatchMetrics, ofOperation)
+	out := metadata{at.UnixMilli(), []directive{{m.Namespace, [][]string{{}}, ofService}}}
+	if m.Detail == ByOperation {
+		out.CloudWatchMetrics = append(out.CloudWatchMetrics, directive{m.Namespace, [][]string{{"Operation"}}, ofOperation})
 	}
 	return out
 }

@@ -13,6 +13,8 @@ import (
 	"growthworkspace/shared/requestlog"
 )
 
+var byService = requestlog.Metrics{Detail: requestlog.ByService, Namespace: "mine"}
+
 func line(t *testing.T, r requestlog.Record, m requestlog.Metrics) map[string]any {
 	t.Helper()
 	var out bytes.Buffer
@@ -32,7 +34,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Took: 1500 * time.Microsecond,
 		Spent: meter.Total{Calls: 2, ReadUnits: 1.5, WriteUnits: 1}, Err: errors.New("slow down"),
 	}
-	v := line(t, r, requestlog.MetricsOperations)
+	v := line(t, r, requestlog.Metrics{Detail: requestlog.ByOperation, Namespace: "mine"})
 	raw, err := json.Marshal(v["_aws"])
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +51,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 		t.Fatalf("%v: %s", err, raw)
 	}
 	for _, d := range aws.CloudWatchMetrics {
-		if d.Namespace != requestlog.Namespace || len(d.Dimensions) != 1 {
+		if d.Namespace != "mine" || len(d.Dimensions) != 1 {
 			t.Errorf("%+v", d)
 		}
 		for _, name := range d.Dimensions[0] {
@@ -71,10 +73,10 @@ func TestEmbeddedMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, v[name], want)
 		}
 	}
-	if aws := line(t, r, requestlog.MetricsService)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
+	if aws := line(t, r, byService)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
 		t.Errorf("%v", aws)
 	}
-	if v := line(t, r, requestlog.MetricsOff); v["_aws"] != nil || v["Calls"] != nil {
+	if v := line(t, r, requestlog.Metrics{}); v["_aws"] != nil || v["Calls"] != nil {
 		t.Errorf("%v", v)
 	}
 }
@@ -82,25 +84,28 @@ func TestEmbeddedMetrics(t *testing.T) {
 // Ensure faults of ours are told whole and at the level of an error, mistakes of callers in part.
 func TestErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
-	if v := line(t, requestlog.Record{Status: 400, Err: long}, ""); len(v["error"].(string)) != 2000 || v["level"] != "INFO" || v["Operation"] != "none" {
+	if v := line(t, requestlog.Record{Status: 400, Err: long}, requestlog.Metrics{}); len(v["error"].(string)) != 2000 || v["level"] != "INFO" || v["Operation"] != "none" {
 		t.Errorf("%v", v)
 	}
-	v := line(t, requestlog.Record{Status: 500, Err: long}, requestlog.MetricsService)
+	v := line(t, requestlog.Record{Status: 500, Err: long}, byService)
 	if len(v["error"].(string)) != 10_000 || v["level"] != "ERROR" || v["Errors"] != 1.0 {
 		t.Errorf("%v", v)
 	}
-	if v := line(t, requestlog.Record{Status: 401}, requestlog.MetricsService); v["Unauthorised"] != 1.0 || v["error"] != nil {
+	if v := line(t, requestlog.Record{Status: 401}, byService); v["Unauthorised"] != 1.0 || v["error"] != nil {
 		t.Errorf("%v", v)
 	}
 }
 
 func TestParseMetrics(t *testing.T) {
-	for text, want := range map[string]requestlog.Metrics{"": "", "off": "", "service": "service", "operations": "operations"} {
-		if got, err := requestlog.ParseMetrics(text); got != want || err != nil {
-			t.Errorf("%q: %q, %v", text, got, err)
+	for text, want := range map[string]requestlog.Detail{"": "", "off": "", "service": "service", "operations": "operations"} {
+		if got, err := requestlog.ParseMetrics(text, ""); got.Detail != want || got.Namespace != requestlog.Namespace || err != nil {
+			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	if _, err := requestlog.ParseMetrics("all"); err == nil {
+	if got, err := requestlog.ParseMetrics("service", "mine"); got.Namespace != "mine" || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := requestlog.ParseMetrics("all", ""); err == nil {
 		t.Error("takes all")
 	}
 }

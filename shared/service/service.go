@@ -39,9 +39,9 @@ func Config(t *table.Client, log *slog.Logger) api.Config {
 	}
 }
 
-// metrics is what the log lines of this process carry: what METRICS says, which the stack sets, and nothing elsewhere.
+// metrics is what the log lines of this process carry: what METRICS and METRICS_NAMESPACE say, which the stack sets, and nothing elsewhere.
 var metrics = func() requestlog.Metrics {
-	m, err := requestlog.ParseMetrics(os.Getenv("METRICS"))
+	m, err := requestlog.ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {
 		panic("service: METRICS: " + err.Error())
 	}

@@ -44,11 +44,11 @@ func TestCatchesWritingBehind(t *testing.T) {
 	for _, victim := range []kill.Victim{kill.Engine, kill.Server} {
 		t.Run(string(victim), func(t *testing.T) {
 			t.Parallel()
-			if count, first := run(t, kill.Options{Victim: victim, Kills: 8, Sizes: []int{1, 101}, Plant: stand.PlantBehind}); count == 0 {
-				t.Error("nothing was found")
-			} else {
-				t.Logf("%d, such as %q", count, first[0])
+			count, first := run(t, kill.Options{Victim: victim, Kills: 8, Sizes: []int{1, 101}, Plant: stand.PlantBehind})
+			if count == 0 {
+				t.Fatal("nothing was found")
 			}
+			t.Logf("%d, such as %q", count, first[0])
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"growthworkspace/functions"
@@ -85,7 +86,8 @@ func beServer(text string) error {
 		return fmt.Errorf("read the order: %w", err)
 	}
 	t := newClient(o.Endpoint, o.Plant.transport(wire.Pooled()), 0)
-	base, stop, err := Serve(o.Plant.handler(functions.Handler(t, slog.New(slog.DiscardHandler))))
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	base, stop, err := Serve(o.Plant.handler(functions.Handler(t, log)))
 	if err != nil {
 		return err
 	}
@@ -114,6 +116,27 @@ type Server struct {
 
 	cmd   *exec.Cmd
 	stdin io.Closer
+	said  *last
+}
+
+// last keeps the last line that is written to it.
+type last struct {
+	mu   sync.Mutex
+	line string
+}
+
+func (l *last) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.line = string(text)
+	return len(text), nil
+}
+
+// Failure is the last error that the server has logged.
+func (s *Server) Failure() string {
+	s.said.mu.Lock()
+	defer s.said.mu.Unlock()
+	return s.said.line
 }
 
 // StartServer starts one.
@@ -128,7 +151,8 @@ func (s *Stand) StartServer(ctx context.Context, plant Plant) (*Server, error) {
 	}
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append(os.Environ(), serverVariable+"="+string(text))
-	cmd.Stderr = s.log
+	said := &last{}
+	cmd.Stderr = said
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
@@ -140,10 +164,10 @@ func (s *Stand) StartServer(ctx context.Context, plant Plant) (*Server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
-	server := &Server{cmd: cmd, stdin: in}
+	server := &Server{cmd: cmd, stdin: in, said: said}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || len(line) < 2 {
-		return nil, errors.Join(fmt.Errorf("a server said no address: %w", err), server.Kill())
+		return nil, errors.Join(fmt.Errorf("a server said no address, but %q: %w", server.Failure(), err), server.Kill())
 	}
 	server.Base = line[:len(line)-1]
 	return server, nil

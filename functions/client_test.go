@@ -1,0 +1,291 @@
+package functions_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/client"
+)
+
+// inProcess is a transport to a service of this process, which keeps the last answer.
+type inProcess struct {
+	service *apitest.Service
+	last    []byte
+}
+
+func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	p.service.Handler.ServeHTTP(w, r)
+	p.last = bytes.Clone(w.Body.Bytes())
+	return w.Result(), nil
+}
+
+func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*client.Client, *inProcess) {
+	t.Helper()
+	transport := &inProcess{service: s}
+	options = append([]client.Option{client.WithHTTPClient(&http.Client{Transport: transport})}, options...)
+	c, err := client.New("http://service.example", s.Key(t), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, transport
+}
+
+// methodOf finds the method of an operation, and makes its arguments from flat ones.
+func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map[string]any) (reflect.Value, []reflect.Value) {
+	t.Helper()
+	wanted := prefix + strings.ReplaceAll(operation, "_", "")
+	v := reflect.ValueOf(c)
+	i := -1
+	for n := range v.NumMethod() {
+		if strings.EqualFold(v.Type().Method(n).Name, wanted) {
+			i = n
+		}
+	}
+	if i < 0 {
+		t.Fatalf("the client has no method for %s", operation)
+	}
+	method := v.Method(i)
+	in := []reflect.Value{reflect.ValueOf(t.Context())}
+	if method.Type().NumIn() > 2 { // the context, the input, the options
+		in = append(in, inputOf(t, method.Type().In(1), args))
+	} else if len(args) > 0 {
+		t.Fatalf("%s takes no input", operation)
+	}
+	return method, in
+}
+
+func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value {
+	t.Helper()
+	in := reflect.New(kind).Elem()
+	left := len(args)
+	for _, f := range reflect.VisibleFields(kind) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		for _, tag := range []string{"path", "query"} {
+			if other := f.Tag.Get(tag); other != "" {
+				name = other
+			}
+		}
+		value, ok := args[name]
+		if !ok {
+			continue
+		}
+		left--
+		text, err := json.Marshal(value)
+		if err == nil {
+			err = json.Unmarshal(text, in.FieldByIndex(f.Index).Addr().Interface())
+		}
+		if err != nil {
+			t.Fatalf("%s.%s: %v", kind, f.Name, err)
+		}
+	}
+	if left != 0 {
+		t.Fatalf("%s has not all of %v", kind, args)
+	}
+	return in
+}
+
+func failure(v reflect.Value) error {
+	err, _ := v.Interface().(error) // nil where there is none
+	return err
+}
+
+// Ensure the Go client has a method for each operation that sends what the operation takes, and that its record has exactly
+// what was answered (spec.md, Resources: every field, and no other).
+func TestClient(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	c, transport := clientOf(t, s)
+	for _, op := range functions.Operations(nil) {
+		s.Clock.Advance(10 * time.Second)
+		method, in := methodOf(t, c, "", op.ID, arguments[op.ID])
+		out := method.Call(in)
+		if err := failure(out[1]); err != nil {
+			t.Errorf("%s: %v", op.ID, err)
+			continue
+		}
+		var got, want any
+		text, err := json.Marshal(out[0].Interface())
+		if err == nil {
+			err = json.Unmarshal(text, &got)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", op.ID, err)
+		}
+		if err := json.Unmarshal(transport.last, &want); err != nil {
+			t.Fatalf("%s: %v", op.ID, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s became %s", op.ID, transport.last, text)
+		}
+	}
+}
+
+// paged tells whether an operation's list has pages.
+func paged(op api.Operation) bool {
+	for _, f := range op.Input {
+		if f.Name == "cursor" {
+			return op.IsList()
+		}
+	}
+	return false
+}
+
+// crowd adds copies of the fixture's records, so that every list has several pages of one.
+func crowd(t *testing.T, s *apitest.Service) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var one struct {
+			Type   string
+			Record map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatal(err)
+		}
+		if one.Type == "company" || one.Type == "brand-kit" {
+			continue
+		}
+		for _, copied := range []string{"a", "b"} {
+			for _, name := range []string{"id", "slug", "key", "externalId"} {
+				if value, ok := one.Record[name].(string); ok {
+					one.Record[name] = value + copied
+				}
+			}
+			if _, ok := one.Record["ts"]; ok {
+				one.Record["ts"] = map[string]string{"a": "2026-08-09T00:00:00Z", "b": "2026-08-08T00:00:00Z"}[copied]
+			}
+			record, err := json.Marshal(one.Record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			load(t, s, one.Type, record)
+		}
+	}
+}
+
+// Ensure the iterator of each list gives what one large page gives, record for record (decisions.md §8).
+func TestClientPages(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	crowd(t, s)
+	c, _ := clientOf(t, s, client.WithCompany(s.CompanyID))
+	for _, op := range functions.Operations(nil) {
+		if !paged(op) {
+			continue
+		}
+		s.Clock.Advance(10 * time.Second)
+		method, in := methodOf(t, c, "", op.ID, arguments[op.ID])
+		out := method.Call(in)
+		if err := failure(out[1]); err != nil {
+			t.Fatalf("%s: %v", op.ID, err)
+		}
+		want := out[0].FieldByName("Items")
+		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
+			t.Errorf("%s: %d records are no test of pages", op.ID, want.Len())
+		}
+		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), arguments[op.ID])
+		in[1].FieldByName("Limit").Set(reflect.ValueOf(new(int64(1))))
+		var got []any
+		for record, failed := range every.Call(in)[0].Seq2() {
+			if err := failure(failed); err != nil {
+				t.Fatalf("%s: %v", op.ID, err)
+			}
+			got = append(got, record.Interface())
+		}
+		if op.ID == "list_metric_points" { // whose next page holds what is before
+			slices.Reverse(got)
+		}
+		if len(got) != want.Len() {
+			t.Errorf("%s: %d records in pages of one, %d in one page", op.ID, len(got), want.Len())
+			continue
+		}
+		for i, record := range got {
+			if op.ID != "list_keys" && !reflect.DeepEqual(record, want.Index(i).Interface()) { // a key's last use moves
+				t.Errorf("%s: record %d is %+v, want %+v", op.ID, i, record, want.Index(i))
+			}
+		}
+	}
+}
+
+// losing loses the answer to the first request that changes something.
+type losing struct {
+	inProcess
+
+	sent int
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := l.inProcess.RoundTrip(r)
+	if r.Method == http.MethodPost {
+		if l.sent++; l.sent == 1 {
+			return nil, io.ErrUnexpectedEOF
+		}
+	}
+	return out, err
+}
+
+// Ensure a create whose answer is lost makes one record (decisions.md §12).
+func TestClientCreatesOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	transport := &losing{inProcess: inProcess{service: s}}
+	c, _ := clientOf(t, s, client.WithHTTPClient(&http.Client{Transport: transport}), client.WithBackoff(func(int) time.Duration { return 0 }))
+	var response client.Response
+	made, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "brd_1", Title: "Once"}, client.Into(&response))
+	if err != nil || transport.sent != 2 || response.Header.Get("Idempotent-Replayed") != "true" {
+		t.Fatal(err, transport.sent, response.Header)
+	}
+	n := 0
+	for item, err := range c.AllPlanItems(t.Context(), client.ListPlanItemsInput{BoardID: "brd_1"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if item.Title == "Once" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d items", n)
+	}
+	// Its entity tag makes the next change conditional.
+	if _, err := c.UpdatePlanItem(t.Context(), client.UpdatePlanItemInput{ItemID: made.ID, Title: new("Twice")}, client.IfMatch(response.ETag())); err != nil {
+		t.Error(err)
+	}
+}
+
+// Ensure the client's folder can be copied into another program: it needs the standard library and nothing else.
+func TestClientStandsAlone(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	files(t, func(name string, imports []string, _ string) {
+		if path.Dir(name) != "shared/client" || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		seen++
+		for _, i := range imports {
+			if strings.HasPrefix(i, module) || strings.Contains(strings.Split(i, "/")[0], ".") {
+				t.Errorf("%s imports %s", name, i)
+			}
+		}
+	})
+	if seen == 0 {
+		t.Error("there is no client")
+	}
+}

@@ -1,0 +1,356 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/client"
+)
+
+const key = "sk_live_test" // no key of any service
+
+// service answers requests from a list, the last answer again and again, and notes what came.
+type service struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	answers []answer
+	got     []*http.Request
+	bodies  []string
+}
+
+type answer struct {
+	status int
+	body   string
+	header []string // name and value in turn
+	cut    bool     // the connection is cut instead
+}
+
+func serve(t *testing.T, answers ...answer) *service {
+	t.Helper()
+	s := &service{answers: answers}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		s.mu.Lock()
+		s.got, s.bodies = append(s.got, r), append(s.bodies, string(body))
+		a := s.answers[min(len(s.got), len(s.answers))-1]
+		s.mu.Unlock()
+		if a.cut {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Service-Request-Id", fmt.Sprintf("req_%d", len(s.got)))
+		for i := 0; i+1 < len(a.header); i += 2 {
+			w.Header().Add(a.header[i], a.header[i+1])
+		}
+		w.WriteHeader(max(a.status, 200))
+		_, _ = io.WriteString(w, a.body) // a client that has gone is the test's matter
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// waits notes how long a client would have waited.
+type waits struct{ all []time.Duration }
+
+func (w *waits) sleep(ctx context.Context, d time.Duration) error {
+	w.all = append(w.all, d)
+	return ctx.Err()
+}
+
+func (s *service) client(t *testing.T, w *waits, options ...client.Option) *client.Client {
+	t.Helper()
+	names := 0
+	options = append([]client.Option{
+		client.WithCompany("co_1"), client.WithSleep(w.sleep), client.WithBackoff(func(n int) time.Duration { return time.Duration(n) * time.Second }),
+		client.WithIdempotencyKeys(func() string { names++; return fmt.Sprintf("name-%d", names) }),
+	}, options...)
+	c, err := client.New(s.URL, key, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func envelope(code string, messages ...string) string {
+	var entries []string
+	for _, m := range messages {
+		entries = append(entries, fmt.Sprintf(`{"code":%q,"message":%q}`, code, m))
+	}
+	return `{"errors":[` + strings.Join(entries, ",") + `]}`
+}
+
+var (
+	busy   = answer{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
+	broken = answer{status: 500, body: envelope("internal", "fault")}
+	lost   = answer{cut: true}
+	board  = answer{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
+	item   = answer{body: `{"id":"itm_1","title":"Dark mode"}`}
+)
+
+func getBoard(ctx context.Context, c *client.Client) error {
+	b, err := c.GetPlanBoard(ctx, client.GetPlanBoardInput{BoardID: "brd_1"})
+	if err == nil && (b.ID != "brd_1" || *b.Name != "Roadmap") {
+		return fmt.Errorf("got %+v", b)
+	}
+	return err
+}
+
+// createItem takes an Idempotency-Key; the other POST without one is the preview, which changes nothing.
+func createItem(ctx context.Context, c *client.Client) error {
+	_, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{BoardID: "brd_1", Title: "Dark mode"})
+	return err
+}
+
+func deleteItem(ctx context.Context, c *client.Client) error {
+	_, err := c.DeletePlanItem(ctx, client.DeletePlanItemInput{ItemID: "itm_1"})
+	return err
+}
+
+// Ensure a call is sent again exactly where that is safe, after the time the service asks for, and a bounded number of times.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	bare := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Do(ctx, client.Request{Method: "POST", Path: "/v1/x"})
+		return err
+	}
+	for _, c := range []struct {
+		name    string
+		call    func(context.Context, *client.Client) error
+		answers []answer
+		waits   []time.Duration
+		code    string // of the error; "-": one that is not the service's; empty: none
+	}{
+		{"429", getBoard, []answer{busy, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
+		{"500", getBoard, []answer{broken, broken, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
+		{"a lost answer", getBoard, []answer{lost, board}, []time.Duration{time.Second}, ""},
+		{"a POST with a name", createItem, []answer{lost, broken, busy, item}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
+		{"a delete", deleteItem, []answer{broken, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
+		{"a POST without a name", bare, []answer{broken}, nil, "internal"},
+		{"a lost answer to one", bare, []answer{lost}, nil, "-"},
+		{"429 to one", bare, []answer{busy, item}, []time.Duration{7 * time.Second}, ""},
+		{"still running", createItem, []answer{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, item}, []time.Duration{time.Second}, ""},
+		{"a conflict", createItem, []answer{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
+		{"bad request", getBoard, []answer{{status: 400, body: envelope("bad_request", "body.title: is required")}}, nil, "bad_request"},
+		{"never", getBoard, []answer{broken}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
+		{"too long", getBoard, []answer{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "61"}}}, nil, "rate_limited"},
+		{"a date", getBoard, []answer{{status: 429, body: envelope("rate_limited", "x"), header: []string{
+			"Date", "Tue, 11 Aug 2026 09:30:00 GMT", "Retry-After", "Tue, 11 Aug 2026 09:30:09 GMT",
+		}}, board}, []time.Duration{9 * time.Second}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, w := serve(t, c.answers...), &waits{}
+			err := c.call(t.Context(), s.client(t, w))
+			var refused *client.Error
+			code := ""
+			if errors.As(err, &refused) {
+				code = refused.Code
+				if refused.Attempts != len(s.got) {
+					t.Errorf("%d attempts, sent %d times", refused.Attempts, len(s.got))
+				}
+			} else if err != nil {
+				code = "-"
+			}
+			if code != c.code || !slices.Equal(w.all, c.waits) || len(s.got) != len(c.waits)+1 {
+				t.Errorf("%v, waited %v, sent %d times", err, w.all, len(s.got))
+			}
+			for i, r := range s.got {
+				if r.Header.Get("Idempotency-Key") != s.got[0].Header.Get("Idempotency-Key") || s.bodies[i] != s.bodies[0] {
+					t.Error("sent again as another request")
+				}
+			}
+		})
+	}
+}
+
+// Ensure the end of the context ends the waiting, and what was refused is still told.
+func TestContextEnds(t *testing.T) {
+	t.Parallel()
+	s := serve(t, busy)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := s.client(t, &waits{}, client.WithSleep(func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }))
+	err := getBoard(ctx, c)
+	var refused *client.Error
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second || len(s.got) != 1 {
+		t.Error(err)
+	}
+	if err := getBoard(ctx, c); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Ensure the time to wait without the service's word doubles up to a bound, and is spread by half of itself.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	for random, want := range map[float64][]time.Duration{
+		0:   {125 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 4 * time.Second},
+		0.5: {187500 * time.Microsecond, 375 * time.Millisecond, 750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 6 * time.Second, 6 * time.Second},
+	} {
+		wait := client.Jittered(func() float64 { return random })
+		for i, d := range want {
+			if got := wait(i + 1); got != d {
+				t.Errorf("random %v, attempt %d: %v instead of %v", random, i+1, got, d)
+			}
+		}
+	}
+}
+
+// Ensure each option is in the request.
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	s, w := serve(t, item), &waits{}
+	c := s.client(t, w, client.WithVersion("2026-08-11"), client.WithUserAgent("robot/1"), client.WithHTTPClient(s.Client()))
+	var response client.Response
+	_, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "a/b", Title: "x", CategoryIDs: []string{}, SortOrder: new(int64(0))},
+		client.IdempotencyKey("mine"), client.IfMatch(`"tag"`), client.Into(&response))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.got[0]
+	for name, want := range map[string]string{
+		"Authorization": "Bearer " + key, "Service-Version": "2026-08-11", "User-Agent": "robot/1", "Idempotency-Key": "mine", "If-Match": `"tag"`,
+		"Content-Type": "application/json", "Accept": "application/json",
+	} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if r.URL.EscapedPath() != "/v1/companies/co_1/plan/boards/a%2Fb/items" || response.RequestID() != "req_1" {
+		t.Error(r.URL, response)
+	}
+	// What is nil is not sent; an empty list is, because it clears.
+	if s.bodies[0] != `{"title":"x","categoryIds":[],"sortOrder":0}` {
+		t.Error(s.bodies[0])
+	}
+	if _, err := c.GetPlanItem(t.Context(), client.GetPlanItemInput{}); err == nil || len(s.got) != 1 {
+		t.Error("a call without an id was sent")
+	}
+}
+
+func TestNotModified(t *testing.T) {
+	t.Parallel()
+	s := serve(t, answer{status: 304, header: []string{"ETag", `"t"`}})
+	_, err := s.client(t, &waits{}).GetPlanItem(t.Context(), client.GetPlanItemInput{ItemID: "itm_1"}, client.IfNoneMatch(`"t"`))
+	if !errors.Is(err, client.ErrNotModified) || s.got[0].Header.Get("If-None-Match") != `"t"` {
+		t.Error(err)
+	}
+}
+
+// Ensure an error says what the service said, and nothing of what is not the service's.
+func TestError(t *testing.T) {
+	t.Parallel()
+	s := serve(t, answer{status: 400, body: envelope("bad_request", "body.title: is required", "body.slug: is long")}, answer{status: 404, body: "<html>secret page</html>"})
+	c := s.client(t, &waits{})
+	var e *client.Error
+	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 400 || e.Code != "bad_request" || len(e.Messages) != 2 || e.RequestID != "req_1" {
+		t.Error(err)
+	}
+	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 404 || e.Code != "" || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+}
+
+// Ensure the key goes to the base URL alone: neither where a redirect nor where a Link points, and into no text.
+func TestKeyStays(t *testing.T) {
+	t.Parallel()
+	other := serve(t, answer{body: `{"items":[]}`})
+	s := serve(t, answer{status: 307, header: []string{"Location", other.URL}},
+		answer{body: `{"items":[{"id":"brd_1"}]}`, header: []string{"Service-Has-More", "true", "Link", "<" + other.URL + `/x?cursor=next>; rel="next"`}}, answer{body: `{"items":[]}`})
+	c := s.client(t, &waits{})
+	if err := getBoard(t.Context(), c); err == nil {
+		t.Error("a redirect was followed")
+	}
+	for _, err := range c.AllPlanBoards(t.Context(), client.ListPlanBoardsInput{Limit: new(int64(1))}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if len(other.got) != 0 || len(s.got) != 3 || s.got[2].URL.Query().Get("cursor") != "next" || s.got[2].URL.Query().Get("limit") != "1" {
+		t.Error(len(other.got), len(s.got))
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c)
+	if _, err := client.New("::", key); err != nil {
+		out.WriteString(err.Error())
+	}
+	if strings.Contains(out.String(), key) {
+		t.Error(out.String())
+	}
+}
+
+// Ensure an iterator ends with the first error, and never runs in a circle.
+func TestPagesEnd(t *testing.T) {
+	t.Parallel()
+	first := answer{body: `{"items":[{"id":"brd_1"},{"id":"brd_2"}]}`, header: []string{"Link", `<http://x/?cursor=a>; rel="next"`}}
+	for name, second := range map[string]answer{
+		"circle": first, "no link": {body: `{"items":[]}`, header: []string{"Service-Has-More", "true"}},
+		"no cursor": {body: `{"items":[]}`, header: []string{"Link", `<http://x/>; rel="next"`}}, "refused": {status: 401, body: envelope("unauthorised", "x")},
+	} {
+		s := serve(t, first, second)
+		var failed error
+		n := 0
+		for _, err := range s.client(t, &waits{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
+			n++
+			if err != nil {
+				failed = err
+			}
+			if n > 10 {
+				t.Fatal("no end: ", name)
+			}
+		}
+		if failed == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	s := serve(t, first)
+	for range s.client(t, &waits{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
+		break
+	}
+	if len(s.got) != 1 {
+		t.Error("a page was read that nobody asked for")
+	}
+}
+
+// Ensure the company is asked for once, and that more or fewer than one is an error.
+func TestCompany(t *testing.T) {
+	t.Parallel()
+	s := serve(t, answer{body: `{"items":[{"id":"co_7"}]}`}, board)
+	c := s.client(t, &waits{}, client.WithCompany(""))
+	for range 2 {
+		if err := getBoard(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.got) != 3 || s.got[2].URL.Path != "/v1/companies/co_7/plan/boards/brd_1" {
+		t.Error(len(s.got))
+	}
+	s = serve(t, answer{body: `{"items":[]}`})
+	if err := getBoard(t.Context(), s.client(t, &waits{}, client.WithCompany(""))); err == nil {
+		t.Error("no company and no error")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"", key}, {"api.example.com", key}, {"ftp://x", key}, {"http://", key}, {"https://x?y=1", key}, {"https://me:secret@x", key},
+		{"https://x", ""}, {"https://x", "pk_live_x"}, {"https://x", "sk_live_x\n"}, {"https://x", "sk live"},
+	} {
+		if got, err := client.New(c[0], c[1]); err == nil || strings.Contains(err.Error(), "secret@") || strings.Contains(err.Error(), key) {
+			t.Errorf("%q: %v %v", c, got, err)
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package client
+
+// Jittered is what New waits with.
+var Jittered = jittered

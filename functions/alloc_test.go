@@ -62,3 +62,17 @@ func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
 	s.Handler.ServeHTTP(w, r)
 	return w
 }
+
+// Ensure the hot paths allocate no more than they did when this was written, and a little: what a request costs in memory
+// is what the garbage collector costs at 128 MB. A change that needs more changes the number here, and says why.
+func TestAllocations(t *testing.T) {
+	most := map[string]float64{"an item": 1500, "a board's items": 1500, "365 points": 7000, "200 feedback": 7300}
+	s, requests := hotPaths(t)
+	for name, r := range requests {
+		got := testing.AllocsPerRun(20, func() { serve(s, r) })
+		t.Logf("%s: %.0f allocations", name, got)
+		if got > most[name] {
+			t.Errorf("%s: %.0f allocations, want at most %.0f", name, got, most[name])
+		}
+	}
+}

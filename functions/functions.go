@@ -5,6 +5,7 @@ package functions
 import (
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"growthworkspace/functions/broadcast"
@@ -65,19 +66,24 @@ func Transfers(t *table.Client) []transfer.Type {
 // behind the event adapter, reached by its path segment; whatever is nobody's goes to the company's function, whose
 // answer to an unknown path is the envelope.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
+	return Greeting(t, log, openapi.Demo{})
+}
+
+// Greeting is Handler with a page that greets with a demo company and its key, for one's own machine.
+func Greeting(t *table.Client, log *slog.Logger, demo openapi.Demo) http.Handler {
 	byName := map[string]http.Handler{}
 	for _, a := range All() {
 		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log))
 	}
-	document := gateway.Local(openapi.Handler(t.NewID))
+	description := gateway.Local(openapi.Handler(t.NewID, demo))
 	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Service-Version", api.CurrentVersion) // for what the gateway refuses by itself
-		switch r.URL.EscapedPath() {
-		case openapi.Path:
-			document.ServeHTTP(w, r)
+		switch path := r.URL.EscapedPath(); {
+		case slices.Contains(openapi.Paths(), path):
+			description.ServeHTTP(w, r)
 			return
-		case mcpserver.Path:
+		case path == mcpserver.Path:
 			tools.ServeHTTP(w, r)
 			return
 		}

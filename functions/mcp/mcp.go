@@ -15,9 +15,3 @@ import (
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	return mcpserver.New(functions.Operations(t), service.Config(t, log))
 }
-
-// Rehearsal is what the function rehearses while it starts: the call of a tool.
-var Rehearsal = service.Request{
-	Method: http.MethodPost, Path: mcpserver.Path,
-	Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"service_list_companies","arguments":{}}}`,
-}

@@ -79,7 +79,10 @@ func decodePoint(text string, p *Point) error {
 		}
 	}
 	if ingested != nil {
-		start, _ := timestamp.Parse(*p.TS)
+		start, err := time.Parse(time.DateOnly, dayOf(*p.TS))
+		if err != nil {
+			return fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
+		}
 		p.IngestedAt = new(timestamp.Format(time.UnixMilli(start.UnixMilli() + *ingested)))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"html"
 	"net"
 	"net/http"
+	"strings"
 )
 
 // Demo is the company and the key that the page greets with on one's own machine. The key opens the whole company, so it
@@ -26,10 +27,7 @@ func (d Demo) shownTo(r *http.Request) bool {
 	if err != nil {
 		host = r.Host
 	}
-	if len(host) > 1 && host[0] == '[' {
-		host = host[1 : len(host)-1]
-	}
-	address := net.ParseIP(host)
+	address := net.ParseIP(strings.Trim(host, "[]"))
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 

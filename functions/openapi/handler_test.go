@@ -17,7 +17,7 @@ import (
 
 func send(t *testing.T, method, target string, header ...string) *http.Response {
 	t.Helper()
-	h := gateway.Local(openapi.Handler(func(prefix string) string { return prefix + "_1" }))
+	h := gateway.Local(openapi.Handler(func(prefix string) string { return prefix + "_1" }, openapi.Demo{}))
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
@@ -95,7 +95,11 @@ func TestRefuses(t *testing.T) {
 		{"DELETE", "/openapi.json", "method_not_allowed", 405},
 		{"GET", "/openapi.json/", "not_found", 404},
 		{"GET", "/%6fpenapi.json", "not_found", 404},
-		{"GET", "/", "not_found", 404},
+		{"POST", "/", "method_not_allowed", 405},
+		{"PUT", "/page.js", "method_not_allowed", 405},
+		{"OPTIONS", "/page.css", "method_not_allowed", 405},
+		{"GET", "/page.html", "not_found", 404},
+		{"GET", "//", "not_found", 404},
 	} {
 		r := send(t, c.method, c.path)
 		var envelope struct {
@@ -122,7 +126,7 @@ func TestFunctionLinksNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dependency := range strings.Lines(string(out)) {
-		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol"} {
+		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol", "growthworkspace/shared/page"} {
 			if strings.HasPrefix(dependency, banned) {
 				t.Errorf("links %s", dependency)
 			}

@@ -74,8 +74,7 @@ func served(demo Demo) map[string]func(*http.Request) file {
 	same := func(f file) func(*http.Request) file { return func(*http.Request) file { return f } }
 	api := newFile(document, "application/json", cachePublic)
 	delete(api.header, "Cross-Origin-Resource-Policy") // other pages may show the document
-	pages := map[string]file{"": newPage(page, cacheNot)}
-	var mutex sync.Mutex
+	bare := newPage(page, cacheNot)
 	return map[string]func(*http.Request) file{
 		Path:       same(api),
 		stylePath:  same(newFile(style, "text/css; charset=utf-8", cachePublic)),
@@ -84,15 +83,10 @@ func served(demo Demo) map[string]func(*http.Request) file {
 			if demo.shownTo(r) {
 				return newPage(demo.greet(page), cacheNever)
 			}
-			mutex.Lock()
-			defer mutex.Unlock()
-			stage := stageOf(r)
-			f, ok := pages[stage]
-			if !ok { // there is one, so this grows once
-				f = newPage(below(stage, page), cacheNot)
-				pages[stage] = f
+			if stage := stageOf(r); stage != "" {
+				return newPage(below(stage, page), cacheNot)
 			}
-			return f
+			return bare
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 
 	"growthworkspace/shared/fault"
@@ -194,6 +195,9 @@ func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, 
 	if errors.As(err, &canceled) {
 		if _, noBoard := canceled.Failed(0); noBoard {
 			return Item{}, fault.ErrNotFound
+		}
+		if taken, _ := canceled.Failed(1); reflect.DeepEqual(taken["itemId"], table.String(i.ID)) {
+			return i, nil // by this very create, whose answer was lost
 		}
 		return Item{}, errSlugTaken
 	}

@@ -187,6 +187,7 @@ func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) erro
 	if b.Claim != nil {
 		claim, values[":old"] = "claim = :old", table.String(*b.Claim)
 	}
+	claim = "(claim = :claim OR " + claim + ")" // its own, when the answer was lost
 	return overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
 		"SET claim = :claim", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)))
 }
@@ -246,7 +247,7 @@ func (s Store) writeMarks(at table.Key, m marks) table.Write {
 func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID string, chunks int, at string) error {
 	b := p.board
 	p.difference = p.difference.committed(version)
-	return overtaken(idempotency.Transact(ctx, s.table, p.result(version, at, true),
+	err := overtaken(idempotency.Transact(ctx, s.table, p.result(version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
 			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim ADD rev :one",
 			"claim = :claim", nil, table.Item{
@@ -259,6 +260,12 @@ func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID 
 			SnapshotID: snapshotID, SnapshotChunks: float64(chunks),
 		}),
 	))
+	if errors.Is(err, errOvertaken) {
+		if done, failed := s.committed(ctx, b, version, snapshotID); done || failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
 // dropChunks deletes the chunks of a snapshot that can never be committed.

@@ -47,6 +47,14 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
+// committed tells whether a version shows this snapshot. A transaction whose answer was lost is repeated, and a table that
+// has forgotten it meanwhile, as a local engine does that was killed and started again, refuses the repetition: then the
+// publish was not overtaken but done, and its chunks are what visitors see.
+func (s Store) committed(ctx context.Context, b storedBoard, version float64, snapshotID string) (bool, error) {
+	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
+	return err == nil && v.SnapshotID == snapshotID, absent(err)
+}
+
 // version reads a version that the board has reached.
 func (s Store) version(ctx context.Context, b storedBoard, version float64) (storedVersion, error) {
 	none := fault.New(fault.NotFound, "the board has no version %.0f that is kept", version)

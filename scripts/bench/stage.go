@@ -57,8 +57,7 @@ func newStage(ctx context.Context, transport http.RoundTripper, log io.Writer) (
 	if s.Engine, err = engine.Open(ctx, engine.Options{Install: true, Log: log}); err != nil {
 		return nil, err
 	}
-	provider := credentials.NewStaticCredentialsProvider("bench", "bench", "")
-	s.dynamo = dynamodb.New(dynamodb.Options{Region: region, Credentials: provider, BaseEndpoint: &s.Engine.Endpoint})
+	s.dynamo = dynamo(s.Engine)
 	s.Table = table.New(table.Options{
 		Name: tableName, Region: region, Endpoint: s.Engine.Endpoint, Credentials: provider, Transport: transport,
 		Timeout: time.Minute, Now: time.Now, NewID: id.NewGenerator(time.Now, rand.Reader),
@@ -72,6 +71,13 @@ func newStage(ctx context.Context, transport http.RoundTripper, log io.Writer) (
 	grant := keys.Grant{Name: "bench", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}
 	_, s.Secret, err = keys.NewStore(s.Table, time.Now).Issue(ctx, demo.CompanyID, grant, rand.Reader)
 	return s, err
+}
+
+var provider = credentials.NewStaticCredentialsProvider("bench", "bench", "")
+
+// dynamo is the SDK's client of an engine, as it comes.
+func dynamo(e *engine.Engine) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{Region: region, Credentials: provider, BaseEndpoint: &e.Endpoint})
 }
 
 // Close ends the engine and removes the folder.

@@ -62,9 +62,13 @@ func (d *deployer) installCDK(ctx context.Context) error {
 
 // cdk runs the CDK's command line on the app.
 func (d *deployer) cdk(ctx context.Context, args ...string) error {
-	name := args[0]
-	args = append([]string{"--app", filepath.Join(d.tmp, "app"), "--context", "stack=" + d.stack, "--context", "dist=" + filepath.Join(d.root, "dist"),
-		"--ci", "--no-notices"}, args...)
+	name, dir := args[0], filepath.Join(d.root, "infra", "cdk")
+	args = append([]string{"--ci", "--no-notices"}, args...)
+	if name == "bootstrap" {
+		dir = d.tmp // away from the app, which it does not need and would run
+	} else {
+		args = append(args, "--app", filepath.Join(d.tmp, "app"), "--context", "stack="+d.stack, "--context", "dist="+filepath.Join(d.root, "dist"))
+	}
 	if d.profile != "" {
 		args = append(args, "--profile", d.profile)
 	}
@@ -75,7 +79,7 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	if d.account != nil {
 		env = append(env, "AWS_REGION="+d.account.config.Region, "AWS_DEFAULT_REGION="+d.account.config.Region)
 	}
-	if err := d.command(ctx, filepath.Join(d.root, "infra", "cdk"), env, filepath.Join(d.cdkFolder(), "node_modules", ".bin", "cdk"), args...); err != nil {
+	if err := d.command(ctx, dir, env, filepath.Join(d.cdkFolder(), "node_modules", ".bin", "cdk"), args...); err != nil {
 		return fmt.Errorf("cdk %s: %w", name, err)
 	}
 	return nil

@@ -102,9 +102,8 @@ func (a *app) listOperations() error {
 
 func (a *app) operationCommand(where *remote, area string, op api.Operation) *cobra.Command {
 	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
-	path := c.names(schema.InPath)
 	cmd := &cobra.Command{
-		Use: strings.Join(append([]string{op.ID}, path...), " "), Short: op.Summary, GroupID: area,
+		Use: strings.Join(append([]string{op.ID}, c.positions()...), " "), Short: op.Summary, GroupID: area,
 		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
 		Long:    helpOf(op), Example: exampleOf(op),
 		Args:              cobra.ArbitraryArgs, // counted when the flags are known
@@ -143,13 +142,27 @@ func helpOf(op api.Operation) string {
 	return text + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 
+// position spells boardId as BOARD_ID.
+func position(f schema.Field) string {
+	return strings.ToUpper(strings.ReplaceAll(kebab(f.Name), "-", "_"))
+}
+
+func (c *operationCall) positions() (out []string) {
+	for _, f := range c.Input {
+		if f.In == schema.InPath {
+			out = append(out, position(f))
+		}
+	}
+	return out
+}
+
 // exampleOf is a line with what must be given.
 func exampleOf(op api.Operation) string {
 	line := "  workspace api " + op.ID
 	for _, f := range op.Input {
 		switch {
 		case f.In == schema.InPath:
-			line += " " + strings.TrimSuffix(f.Name, "Id") + "-id"
+			line += " " + position(f)
 		case f.Required:
 			line += " --" + kebab(f.Name) + " " + sampleOf(f)
 		}

@@ -198,10 +198,12 @@ func (f recordField) rank() int {
 	switch {
 	case f.name == "id":
 		return 0
-	case f.name == "companyId", f.name == "createdAt", f.name == "updatedAt", f.records(), f.element == reflect.TypeFor[json.RawMessage]():
+	case f.name == "companyId", f.name == "createdAt", f.name == "updatedAt", f.records():
 		return -1
-	case slices.Contains([]string{"name", "title", "key", "metricKey", "ts", "value"}, f.name):
+	case slices.Contains([]string{"name", "title", "key", "metricKey", "ts", "value", "dims"}, f.name):
 		return 1
+	case f.element == reflect.TypeFor[json.RawMessage]():
+		return -1
 	case closed && !f.slice:
 		return 2
 	case f.element.Kind() != reflect.String:
@@ -247,7 +249,7 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 // cut shortens all but what has to be copied whole, which has no spaces.
 func cut(text string) string {
 	chars := []rune(text)
-	if len(chars) <= cellCharsMax || !strings.Contains(text, " ") {
+	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {
 		return text
 	}
 	return string(chars[:cellCharsMax-1]) + "…"

@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"growthworkspace/functions/company"
+	"growthworkspace/functions/openapi"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
@@ -68,6 +69,14 @@ func (a *app) demo(ctx context.Context, s *session) (demoKey, error) {
 	return d, d.write()
 }
 
+// greeting is the key for the page of a server that only this machine reaches; for any other none.
+func (d demoKey) greeting(addr net.Addr) openapi.Demo {
+	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		return openapi.Demo{}
+	}
+	return openapi.Demo{CompanyID: d.CompanyID, Key: d.Key}
+}
+
 // readDemoKey reads the file; works is false when there is none, or when its key is not one that the table knows.
 func readDemoKey(ctx context.Context, s *session, file string) (d demoKey, works bool, err error) {
 	text, err := os.ReadFile(file)
@@ -95,22 +104,4 @@ func readDemoKey(ctx context.Context, s *session, file string) (d demoKey, works
 	return d, false, fmt.Errorf("check the demo key: %w", err)
 }
 
-func (d demoKey) write() error {
-	dir := filepath.Dir(d.file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep the demo key: %w", err)
-	}
-	f, err := os.CreateTemp(dir, ".demo-key-*") // which only its owner may read
-	if err != nil {
-		return fmt.Errorf("keep the demo key: %w", err)
-	}
-	err = errors.Join(json.NewEncoder(f).Encode(d), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), d.file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("keep the demo key: %w", err)
-	}
-	return nil
-}
+func (d demoKey) write() error { return writePrivate(d.file, d) }

@@ -39,7 +39,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	err = unknownCommand(root, err)
 	// A flag that does not parse stops the parser before it gets to --json.
 	if a.json || slices.Contains(args, "--json") {
-		text, _ := json.Marshal(map[string]string{"error": err.Error()}) // of a string, it cannot fail
+		text, _ := json.Marshal(detailOf(err)) // of texts and numbers, it cannot fail
 		fmt.Fprintf(errOut, "%s\n", text)
 	} else {
 		fmt.Fprintf(errOut, "workspace: %s\n", err)
@@ -53,6 +53,15 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return 3
 	}
 	return 1
+}
+
+// detailOf is an error as JSON: its text, and what else is known of it.
+func detailOf(err error) any {
+	var known interface{ detail() any }
+	if errors.As(err, &known) {
+		return known.detail()
+	}
+	return map[string]string{"error": err.Error()}
 }
 
 func (a *app) root() *cobra.Command {
@@ -87,7 +96,8 @@ protocol.`,
 	flags.BoolVar(&a.json, "json", false, "print one JSON object, and errors as JSON")
 	a.place.flags(flags)
 	root.AddCommand(a.serveCommand(), a.companyCommand(), a.keyCommand(), a.importCommand(), a.exportCommand(),
-		a.dueCommand(), a.approvedCommand(), a.snapshotCommand())
+		a.dueCommand(), a.approvedCommand(), a.snapshotCommand(), a.apiCommand(), a.loginCommand(), a.logoutCommand(),
+		a.doctorCommand(), a.checkCommand())
 	return root
 }
 

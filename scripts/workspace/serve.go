@@ -80,7 +80,7 @@ func (a *app) serve(ctx context.Context, addr string, withDemo bool) (err error)
 	log := a.logger()
 	slog.SetDefault(log) // for what the event adapter says
 	server := &http.Server{
-		Handler:           functions.Handler(s.table, log),
+		Handler:           functions.Greeting(s.table, log, d.greeting(listener.Addr())),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute,

@@ -175,11 +175,14 @@ func (s *session) company(ctx context.Context, companyID string) (company.Compan
 	return c, err
 }
 
+// demoKeyName is the demo key's file in a data folder.
+const demoKeyName = "demo-key.json"
+
 // demoFile is where the key of the demo company is kept. A table that is no folder has none in which to put it, so it
 // is in the user's own data folder, under a name made from where the table is.
 func (s *session) demoFile() (string, error) {
 	if s.local() {
-		return filepath.Join(s.data, "demo-key.json"), nil
+		return filepath.Join(s.data, demoKeyName), nil
 	}
 	dir, err := defaultData()
 	if err != nil {

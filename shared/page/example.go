@@ -43,8 +43,8 @@ func samples(op api.Operation, body json.RawMessage, examples map[string]json.Ra
 	if err != nil {
 		return nil, err
 	}
-	if strings.ContainsAny(r.body, "`'") {
-		return nil, fmt.Errorf("the example of the body has a quote, which the samples do not escape: %s", r.body)
+	if strings.Contains(r.body, "`") {
+		return nil, fmt.Errorf("the example of the body has a backtick, which a raw string of Go cannot hold: %s", r.body)
 	}
 	var out []sample
 	for _, language := range []struct {
@@ -144,7 +144,7 @@ func (r request) curl() string {
 	}
 	fmt.Fprintf(&out, "\"%s\" \\\n  -H \"Authorization: Bearer $%s\"", address, keyVariable)
 	if r.body != "" {
-		fmt.Fprintf(&out, " \\\n  -H \"Content-Type: application/json\" \\\n  -d '%s'", r.body)
+		fmt.Fprintf(&out, " \\\n  -H \"Content-Type: application/json\" \\\n  -d '%s'", strings.ReplaceAll(r.body, "'", `'\''`))
 	}
 	return out.String()
 }

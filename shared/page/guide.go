@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
@@ -17,6 +18,9 @@ type scope struct {
 	Name       string
 	Operations []operationName
 }
+
+// Anchor is how others link to the scope's row.
+func (s scope) Anchor() string { return anchor(s.Name) }
 
 type listLimits struct {
 	operationName
@@ -46,7 +50,14 @@ var extras = map[string]func(c *chapter, operations []api.Operation){
 
 // guide is the guide of the OpenAPI document with the tables that belong to its chapters.
 func (d document) guide(operations []api.Operation) (intro template.HTML, out []chapter, err error) {
-	intro, out, err = chapters(d.Info.Description)
+	text := d.Info.Description
+	for _, extension := range []string{", here as `x-scope`", ", here as `x-quota`"} {
+		if !strings.Contains(text, extension) {
+			return "", nil, fmt.Errorf("the guide does not say %q, which the page leaves out", extension)
+		}
+		text = strings.Replace(text, extension, "", 1)
+	}
+	intro, out, err = chapters(text)
 	if err != nil {
 		return "", nil, err
 	}

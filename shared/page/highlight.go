@@ -21,7 +21,7 @@ const (
 // group that matches says what it is.
 var token = map[string]*regexp.Regexp{
 	languageJSON:   regexp.MustCompile(`(?P<k>"(?:[^"\\]|\\.)*"):|(?P<s>"(?:[^"\\]|\\.)*")|(?P<n>-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b)`),
-	languageShell:  regexp.MustCompile(`(?s)(?P<s>"(?:[^"\\]|\\.)*"|'[^']*')|(?P<w>\bcurl\b|\bexport\b)`),
+	languageShell:  regexp.MustCompile(`(?s)(?P<s>"(?:[^"\\]|\\.)*"|'(?:[^']|'\\'')*')|(?P<w>\bcurl\b|\bexport\b)`),
 	languageGo:     regexp.MustCompile("(?P<s>\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)|(?P<w>\\b(?:if|err|nil|defer|:=)\\b)"),
 	languageScript: regexp.MustCompile("(?P<s>\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)|(?P<w>\\b(?:const|await|true|false|null)\\b)|(?P<n>\\b\\d[\\d.]*\\b)"),
 	languagePython: regexp.MustCompile(`(?P<s>f?"(?:[^"\\]|\\.)*")|(?P<w>\b(?:import|with|as|True|False|None)\b)|(?P<n>\b\d[\d.]*\b)`),

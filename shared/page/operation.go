@@ -44,6 +44,9 @@ type operation struct {
 	Codes         []code
 }
 
+// ScopeAnchor is where the guide's table has the scope.
+func (o operation) ScopeAnchor() string { return anchor(o.Scope) }
+
 // group is the arguments in one place of a request.
 type group struct {
 	Title  string

@@ -48,6 +48,7 @@ func Build(operations []api.Operation, document []byte) (Files, error) {
 	if err != nil {
 		return Files{}, fmt.Errorf("page: %w", err)
 	}
+	v.Greeting = "<!-- demo -->"
 	v.CSS, v.JS = "page.css?v="+digest(css), "page.js?v="+digest(js)
 	t, err := template.New("page.html").ParseFS(sources, "template/*.html")
 	if err != nil {
@@ -63,7 +64,8 @@ func Build(operations []api.Operation, document []byte) (Files, error) {
 // view is all that the templates show.
 type view struct {
 	Title, Summary, Version string
-	CSS, JS                 string // addresses, with the digest of the content: a new page never meets old assets
+	CSS, JS                 string        // addresses, with the digest of the content: a new page never meets old assets
+	Greeting                template.HTML // where functions/openapi greets with the key of a demo company
 	Intro                   template.HTML
 	Guide                   []chapter
 	Areas                   []area

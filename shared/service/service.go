@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -52,27 +51,21 @@ var metrics = func() requestlog.Metrics {
 // for side by side.
 const warmConnections = 3
 
-// Handler builds what serves the requests of a function.
-type Handler func(t *table.Client, log *slog.Logger) http.Handler
-
 // Start serves the operations in a Lambda function; it never returns. Its settings are the environment variables that
 // the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for a table that is not DynamoDB's own.
 func Start(operations Operations) {
-	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return New(t, operations(t), log) }, Rehearsed(operations(nil))...)
+	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return New(t, operations(t), log) })
 }
 
-// Serve is Start for a handler that is not that of operations over HTTP. What is slow once is done before the first
-// request, while the CPU is not throttled: connections to the table are opened while the rehearsal goes on.
-func Serve(handler Handler, rehearsal ...Request) {
+// Serve is Start for a handler that is not that of operations over HTTP. Connections to the table are opened before the
+// first request, while the CPU is not throttled.
+func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{
 		Name: os.Getenv("TABLE_NAME"), Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"),
 		Credentials: aws.CredentialsProviderFunc(environment), Now: now, NewID: id.NewGenerator(now, rand.Reader),
 	})
-	var warm sync.WaitGroup
-	warm.Go(func() { t.Warm(context.Background(), warmConnections) })
-	Rehearse(handler, rehearsal...)
 	h := handler(t, slog.New(slog.NewJSONHandler(os.Stdout, nil)))
-	warm.Wait()
+	t.Warm(context.Background(), warmConnections)
 	gateway.Start(h)
 }

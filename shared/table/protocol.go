@@ -26,8 +26,14 @@ func (p protocol) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	if fill(out, body) {
 		return nil
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = again{bytes.NewReader(body), resp.Body}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+}
+
+// again is a body that was read, to be read again. It closes the first one, because its timeout ends with that.
+type again struct {
+	io.Reader
+	io.Closer
 }
 
 // fill reads the answer into what the SDK returns, and tells whether it could.

@@ -6,4 +6,4 @@ import (
 	"growthworkspace/shared/service"
 )
 
-func main() { service.Serve(mcp.Handler, mcp.Rehearsal) }
+func main() { service.Serve(mcp.Handler) }

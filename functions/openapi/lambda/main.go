@@ -1,4 +1,4 @@
-// Command lambda is the Lambda function of the OpenAPI document.
+// Command lambda is the Lambda function of the OpenAPI document and the page.
 package main
 
 import (
@@ -10,4 +10,4 @@ import (
 	"growthworkspace/shared/id"
 )
 
-func main() { gateway.Start(openapi.Handler(id.NewGenerator(time.Now, rand.Reader))) }
+func main() { gateway.Start(openapi.Handler(id.NewGenerator(time.Now, rand.Reader), openapi.Demo{})) }

@@ -11,7 +11,7 @@ import (
 
 func run(t *testing.T, plant func(http.RoundTripper) http.RoundTripper) (int, []string) {
 	t.Helper()
-	report, err := linear.Run(t.Context(), gate.Setting{Seed: 1, Dir: t.TempDir(), Log: t.Output()}, linear.Options{Records: 3, Requests: 8, Plant: plant})
+	report, err := linear.Run(t.Context(), gate.Setting{Seed: 1, Dir: t.TempDir(), Log: t.Output()}, linear.Options{Records: 2, Requests: 8, Plant: plant})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"growthworkspace/functions"
@@ -37,6 +38,7 @@ const (
 	PlantBehind        Plant = "behind"        // wire.Behind
 	PlantUnconditional Plant = "unconditional" // wire.Unconditional
 	PlantHasty         Plant = "hasty"         // a Retry-After that is always one second
+	PlantStingy        Plant = "stingy"        // refuses three of four requests that it has admitted
 )
 
 func (p Plant) transport(next http.RoundTripper) http.RoundTripper {
@@ -50,21 +52,38 @@ func (p Plant) transport(next http.RoundTripper) http.RoundTripper {
 }
 
 func (p Plant) handler(next http.Handler) http.Handler {
-	if p != PlantHasty {
-		return next
+	switch p {
+	case PlantHasty:
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(altered{w, func(status int) int {
+				if w.Header().Get("Retry-After") != "" {
+					w.Header().Set("Retry-After", "1")
+				}
+				return status
+			}}, r)
+		})
+	case PlantStingy:
+		var requests atomic.Int64
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(altered{w, func(status int) int {
+				if requests.Add(1)%4 == 0 {
+					return status
+				}
+				w.Header().Set("Retry-After", "1")
+				return http.StatusTooManyRequests
+			}}, r)
+		})
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(hasty{w}, r) })
+	return next
 }
 
-// hasty answers every Retry-After with one second.
-type hasty struct{ http.ResponseWriter }
-
-func (h hasty) WriteHeader(status int) {
-	if h.Header().Get("Retry-After") != "" {
-		h.Header().Set("Retry-After", "1")
-	}
-	h.ResponseWriter.WriteHeader(status)
+// altered answers with another status, or with other headers.
+type altered struct {
+	http.ResponseWriter
+	alter func(status int) int
 }
+
+func (a altered) WriteHeader(status int) { a.ResponseWriter.WriteHeader(a.alter(status)) }
 
 // BeServer makes this process a server when it was started as one, and then never returns. A program that starts
 // servers, and each test binary, calls it first of all.

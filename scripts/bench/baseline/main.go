@@ -1,0 +1,210 @@
+// Command baseline does what a list does without us: the SDK reads an answer of DynamoDB, attributevalue fills structs,
+// encoding/json spells them. It is a module of its own, so that attributevalue is nobody else's dependency.
+//
+//	baseline feedback|points FILE N
+//
+// FILE is the body of a list of our API; its records are stored as attributevalue stores them, one item each, and listed
+// N times from memory. It prints the microseconds of CPU time that one list takes.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+type feedback struct {
+	ID          string   `json:"id"`
+	CompanyID   string   `json:"companyId"`
+	Source      *string  `json:"source"`
+	Kind        *string  `json:"kind"`
+	ExternalID  string   `json:"externalId"`
+	ExternalURL *string  `json:"externalUrl"`
+	AuthorName  *string  `json:"authorName"`
+	Title       *string  `json:"title"`
+	Body        *string  `json:"body"`
+	Rating      *float64 `json:"rating"`
+	AppVersion  *string  `json:"appVersion"`
+	Territory   *string  `json:"territory"`
+	Locale      *string  `json:"locale"`
+	PostedAt    *string  `json:"postedAt"`
+	FetchedAt   *string  `json:"fetchedAt"`
+	Flags       []string `json:"flags"`
+	Priority    *float64 `json:"priority"`
+	Sentiment   *string  `json:"sentiment"`
+	ReplyBody   *string  `json:"replyBody"`
+	ReplyStatus *string  `json:"replyStatus"`
+	CreatedAt   *string  `json:"createdAt"`
+	UpdatedAt   *string  `json:"updatedAt"`
+}
+
+type point struct {
+	SeriesID   string         `json:"seriesId"`
+	PointKey   string         `json:"pointKey"`
+	CompanyID  string         `json:"companyId"`
+	MetricKey  string         `json:"metricKey"`
+	Grain      *string        `json:"grain"`
+	TS         *string        `json:"ts"`
+	Dims       map[string]any `json:"dims"`
+	Value      *float64       `json:"value"`
+	Currency   *string        `json:"currency"`
+	BaseValue  *float64       `json:"baseValue"`
+	Source     *string        `json:"source"`
+	IngestedAt *string        `json:"ingestedAt"`
+}
+
+type list[T any] struct {
+	Items []T `json:"items"`
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "baseline:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 3 {
+		return errors.New("usage: baseline feedback|points FILE N")
+	}
+	text, err := os.ReadFile(args[1])
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[2])
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is no number of lists", args[2])
+	}
+	switch args[0] {
+	case "feedback":
+		return measure[feedback](text, n)
+	case "points":
+		return measure[point](text, n)
+	}
+	return fmt.Errorf("unknown list %q", args[0])
+}
+
+func measure[T any](text []byte, n int) error {
+	answer, err := store[T](text)
+	if err != nil {
+		return err
+	}
+	db := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("bench", "bench", ""), HTTPClient: memory(answer),
+	})
+	const warmUp = 20
+	var begin int64
+	for i := range warmUp + n {
+		if i == warmUp {
+			begin = cpu()
+		}
+		body, err := query[T](db)
+		if err != nil {
+			return err
+		}
+		if i == 0 && !same(body, text) {
+			return errors.New("the list is not what was stored")
+		}
+	}
+	fmt.Println((cpu() - begin) / int64(n))
+	return nil
+}
+
+// query is what is measured.
+func query[T any](db *dynamodb.Client) ([]byte, error) {
+	out, err := db.Query(context.Background(), &dynamodb.QueryInput{
+		TableName: aws.String("bench"), KeyConditionExpression: aws.String("pk = :pk"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "bench"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var records []T
+	err = attributevalue.UnmarshalListOfMapsWithOptions(out.Items, &records, func(o *attributevalue.DecoderOptions) { o.TagKey = "json" })
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(list[T]{records})
+}
+
+// store returns the answer of DynamoDB that has the records.
+func store[T any](text []byte) ([]byte, error) {
+	var from list[T]
+	if err := json.Unmarshal(text, &from); err != nil {
+		return nil, err
+	}
+	var items []any
+	for _, record := range from.Items {
+		item, err := attributevalue.MarshalMapWithOptions(record, func(o *attributevalue.EncoderOptions) { o.TagKey = "json" })
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, spell(&types.AttributeValueMemberM{Value: item}).(map[string]any)["M"])
+	}
+	return json.Marshal(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
+}
+
+// spell is DynamoDB's JSON of an attribute.
+func spell(a types.AttributeValue) any {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": a.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": a.Value}
+	case *types.AttributeValueMemberBOOL:
+		return map[string]any{"BOOL": a.Value}
+	case *types.AttributeValueMemberNULL:
+		return map[string]any{"NULL": true}
+	case *types.AttributeValueMemberL:
+		out := []any{}
+		for _, e := range a.Value {
+			out = append(out, spell(e))
+		}
+		return map[string]any{"L": out}
+	case *types.AttributeValueMemberM:
+		out := map[string]any{}
+		for name, e := range a.Value {
+			out[name] = spell(e)
+		}
+		return map[string]any{"M": out}
+	}
+	panic(fmt.Sprintf("baseline: no record has a %T", a))
+}
+
+// memory answers every call with the same body.
+type memory []byte
+
+func (m memory) Do(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+		Body: io.NopCloser(bytes.NewReader(m)), ContentLength: int64(len(m)),
+	}, nil
+}
+
+func same(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// cpu is the time that the process has used, in microseconds.
+func cpu() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(fmt.Sprintf("baseline: the CPU time is not told: %v", err))
+	}
+	return (u.Utime.Nano() + u.Stime.Nano()) / 1000
+}

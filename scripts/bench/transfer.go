@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/engine"
+	"growthworkspace/shared/table"
+)
+
+// Records of a full import (--scale 1).
+const (
+	importFeedback = 100_000
+	importPoints   = 1_000_000
+)
+
+// lanes is how many batches the bare loop has in flight, as many as an import.
+const lanes = 8
+
+// transfer compares `workspace import` and `export` with bare loops over BatchWriteItem and Query, on an engine each of
+// the same kind.
+func (b *bench) transfer(ctx context.Context) ([]goal, error) {
+	dir, err := os.MkdirTemp("", "growth-bench-*")
+	if err != nil {
+		return nil, fmt.Errorf("a folder for the imports: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	w := workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
+	if err := goBuild(ctx, ".", w.binary, "", "./scripts/workspace"); err != nil {
+		return nil, err
+	}
+	var goals []goal
+	for _, k := range []struct {
+		name string
+		n    int
+		line func(int) line
+		pack func(line) table.Item // what the bare loop writes for a line; nil: what the import wrote
+	}{{"feedback", int(importFeedback * b.scale), feedbackLine, nil}, {"metrics", int(importPoints * b.scale), pointLine, bareItem}} {
+		found, err := b.transferKind(ctx, w, dir, k.name, k.n, k.line, k.pack)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+		goals = append(goals, found...)
+	}
+	return goals, nil
+}
+
+func (b *bench) transferKind(ctx context.Context, w workspace, dir, name string, n int, make func(int) line, pack func(line) table.Item) ([]goal, error) {
+	small, _, err := w.importOf(ctx, dir, n/10, make)
+	if err != nil {
+		return nil, err
+	}
+	large, company, err := w.importOf(ctx, dir, n, make)
+	if err != nil {
+		return nil, err
+	}
+	out := filepath.Join(dir, "out.jsonl")
+	exported, err := w.run(ctx, nil, "export", "--company", company, out)
+	if err != nil {
+		return nil, err
+	}
+	items, err := w.bareItems(ctx, n, make, pack, table.Partition(company, name))
+	if err != nil {
+		return nil, err
+	}
+	wrote, read, err := b.bare(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", n, name,
+		large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.resident, small.resident)
+	return []goal{
+		{"time of an import of " + name + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
+		{"time of an export of " + name + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
+		{"memory of an import of " + name + ", to that of a tenth", large.resident / small.resident, 1.5},
+	}, nil
+}
+
+// workspaceTable is the command's table in an engine of its own.
+const workspaceTable = "workspace"
+
+// workspace is the built command with a data folder.
+type workspace struct{ binary, data string }
+
+type ran struct {
+	took     time.Duration
+	resident float64 // MiB, of the command
+}
+
+func (w workspace) run(ctx context.Context, into any, args ...string) (ran, error) {
+	cmd := exec.CommandContext(ctx, w.binary, append(args, "--json", "--data", w.data)...)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	begin := time.Now()
+	if err := cmd.Run(); err != nil {
+		return ran{}, fmt.Errorf("workspace %v: %w\n%s", args, err, errOut.Bytes())
+	}
+	r := ran{took: time.Since(begin)}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.resident = float64(usage.Maxrss) / 1024
+	}
+	if into != nil {
+		if err := json.Unmarshal(out.Bytes(), into); err != nil {
+			return r, fmt.Errorf("workspace %v: %w: %s", args, err, out.Bytes())
+		}
+	}
+	return r, nil
+}
+
+// importOf imports n lines into a new company.
+func (w workspace) importOf(ctx context.Context, dir string, n int, make func(int) line) (r ran, companyID string, err error) {
+	var created struct{ CompanyID string }
+	if _, err := w.run(ctx, &created, "company", "create", "--name", "Bench"); err != nil {
+		return r, "", err
+	}
+	name := filepath.Join(dir, "in.jsonl")
+	if err := writeLines(name, n, make); err != nil {
+		return r, "", err
+	}
+	r, err = w.run(ctx, nil, "import", "--company", created.CompanyID, name)
+	return r, created.CompanyID, err
+}
+
+func writeLines(name string, n int, make func(int) line) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	out := bufio.NewWriter(f)
+	encoder := json.NewEncoder(out)
+	for i := range n {
+		if err := encoder.Encode(make(i)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// bareItem is a point as an item of its own, the way a program without packing stores one.
+func bareItem(l line) table.Item {
+	key, _ := l.Record["metricKey"].(string)
+	ts, _ := l.Record["ts"].(time.Time)
+	value, _ := l.Record["value"].(float64)
+	return table.Item{
+		"pk": table.String("bare#metrics"), "sk": table.String("pt#" + key + "#day#" + ts.Format(time.DateOnly)), "metricKey": table.String(key), "grain": table.String("day"),
+		"ts": table.String(ts.Format(time.RFC3339)), "value": table.Float(value), "source": table.String("import"),
+	}
+}
+
+// bareItems are what the bare loop writes: what pack makes of each line, else what the import wrote, keys of the indexes
+// included.
+func (w workspace) bareItems(ctx context.Context, n int, make func(int) line, pack func(line) table.Item, partition string) (func(i int) table.Item, error) {
+	if pack != nil {
+		return func(i int) table.Item {
+			if i >= n {
+				return nil
+			}
+			return pack(make(i))
+		}, nil
+	}
+	e, err := engine.Open(ctx, engine.Options{Data: w.data})
+	if err != nil {
+		return nil, err
+	}
+	var items []table.Item
+	err = readPartition(ctx, dynamo(e), workspaceTable, partition, func(page []table.Item) error {
+		items = append(items, page...)
+		return nil
+	})
+	if err == nil && len(items) != n {
+		err = fmt.Errorf("%d records are in the table, want %d", len(items), n)
+	}
+	return func(i int) table.Item {
+		if i >= n {
+			return nil
+		}
+		return items[i]
+	}, errors.Join(err, e.Close())
+}
+
+// bare writes the items in batches and reads them again, over an engine of its own.
+func (b *bench) bare(ctx context.Context, item func(int) table.Item) (wrote, read time.Duration, err error) {
+	s, err := newStage(ctx, nil, b.log)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Close()
+	begin := time.Now()
+	partition, err := s.writeAll(ctx, item)
+	if err != nil {
+		return 0, 0, err
+	}
+	wrote = time.Since(begin)
+	begin = time.Now()
+	err = s.readAll(ctx, partition)
+	return wrote, time.Since(begin), err
+}
+
+func (s *stage) writeAll(ctx context.Context, item func(int) table.Item) (partition string, err error) {
+	const batchMost = 25
+	batches := make(chan []types.WriteRequest)
+	errs := make(chan error, lanes)
+	var wait sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for range lanes {
+		wait.Go(func() {
+			for batch := range batches {
+				for len(batch) > 0 && ctx.Err() == nil {
+					out, err := s.dynamo.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{tableName: batch}})
+					if err != nil {
+						cancel()
+						errs <- err
+						break
+					}
+					batch = out.UnprocessedItems[tableName]
+				}
+			}
+		})
+	}
+	var batch []types.WriteRequest
+	for i := 0; ; i++ {
+		next := item(i)
+		if next != nil {
+			if pk, ok := next["pk"].(*types.AttributeValueMemberS); ok {
+				partition = pk.Value
+			}
+			batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: next}})
+		}
+		if len(batch) == batchMost || next == nil && len(batch) > 0 {
+			batches <- batch
+			batch = nil
+		}
+		if next == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	close(batches)
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		return "", fmt.Errorf("write a batch: %w", err)
+	}
+	return partition, ctx.Err()
+}
+
+// readAll reads the partition from its begin to its end, and spells what it reads.
+func (s *stage) readAll(ctx context.Context, partition string) error {
+	encoder := json.NewEncoder(io.Discard)
+	return readPartition(ctx, s.dynamo, tableName, partition, func(page []table.Item) error { return encoder.Encode(page) })
+}
+
+func readPartition(ctx context.Context, db *dynamodb.Client, name, partition string, visit func([]table.Item) error) error {
+	condition := "pk = :pk"
+	in := &dynamodb.QueryInput{TableName: &name, KeyConditionExpression: &condition, ExpressionAttributeValues: table.Item{":pk": table.String(partition)}}
+	for {
+		out, err := db.Query(ctx, in)
+		if err != nil {
+			return fmt.Errorf("read a page: %w", err)
+		}
+		if err := visit(out.Items); err != nil {
+			return fmt.Errorf("take a page: %w", err)
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}

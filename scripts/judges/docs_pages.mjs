@@ -1,0 +1,190 @@
+// Runs pages; the manual is that of scripts/judges/docs, which starts it.
+// usage: node scripts/judges/docs_pages.mjs ROOT TMP PAGE...
+import { execFileSync, spawn } from 'node:child_process';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { blocks } from './docs_blocks.mjs';
+
+const secondsMax = 180; // of all pages
+const graceMs = 20_000; // for a service to finish its requests: it takes 15 s at most
+const [root, tmp, ...pages] = process.argv.slice(2);
+const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // nothing that a page prints
+
+// Blocks of the README that are run elsewhere, or not at all, and why. Any other is run, so a new one cannot be forgotten.
+const elsewhere = [
+  [/scripts\/(test|judges|fault|bench|roundtrip)\b/, 'CI runs it by itself'],
+  [/-fuzztime|-rapid\.checks/, 'takes as long as one likes'],
+  [/openapi-generator-cli/, 'scripts/judges/openapi runs it'],
+  [/scripts\/(deploy|sam|build)\b|\bcdk |\bsam |\baws /, 'scripts/judges/deploy runs what needs no account'],
+  [/<the table>|<base URL>/, 'is for a stack in an account; scripts/judges/deploy does the same'],
+  [/…/, 'shows ids as `…`; the pages run the same commands'],
+];
+
+// The README is read beside the output of serve, so it says in words what a page says with a variable.
+const filled = [
+  [/<the id( it printed)?>/g, '"$COMPANY"'],
+  [/ records\.jsonl\b/g, ' "$TMPDIR/records.jsonl"'],
+];
+
+const placeholder = /…|(?<!\/)\.\.\.|<(the|your|a) [^>]*>|\b(co|brd|itm|fbk|pst|key|clm)_(\.|…)/;
+
+const goEnv = JSON.parse(execFileSync('go', ['env', '-json', 'GOMODCACHE', 'GOCACHE', 'GOENV', 'GOPROXY', 'GOSUMDB', 'GOTOOLCHAIN'], { cwd: root }));
+
+function environment(home) {
+  const env = { ...process.env, ...goEnv };
+  for (const name of Object.keys(env)) if (/^(AWS_|WORKSPACE_)/.test(name) || name === 'GOBIN') delete env[name];
+  const made = name => { const folder = path.join(home, name); fs.mkdirSync(folder, { recursive: true }); return folder; };
+  return Object.assign(env, {
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || path.join(process.env.HOME, '.cache'), // fetched tools are no state of the reader's
+    HOME: made('home'), XDG_DATA_HOME: made('data'), XDG_CONFIG_HOME: made('config'), XDG_STATE_HOME: made('state'), TMPDIR: made('tmp'),
+    GOPATH: made('go'),
+  });
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer().on('error', reject);
+    server.listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => resolve(port)); });
+  });
+}
+
+// serving starts a block in a process group of its own and waits until it answers.
+const serving = (text, pidFile, port) => `
+set -m
+{
+${text}
+} >"$TMPDIR/.service" 2>&1 &
+set +m
+printf %s "$!" >'${pidFile}'
+until curl -sf -o /dev/null 'http://127.0.0.1:${port}/openapi.json'; do
+  kill -0 "$(cat '${pidFile}')" 2>/dev/null || { cat "$TMPDIR/.service"; echo 'the service ended'; exit 1; }
+  sleep 0.1
+done
+cat "$TMPDIR/.service"`;
+
+const demo = port => `
+BASE=http://127.0.0.1:${port}
+COMPANY=$(jq -r .companyId "$XDG_DATA_HOME/growth-workspace/demo-key.json")
+KEY=$(jq -r .key "$XDG_DATA_HOME/growth-workspace/demo-key.json")
+export BASE COMPANY KEY
+workspace export --company "$COMPANY" "$TMPDIR/records.jsonl" >/dev/null`;
+
+// script returns the shell script of a page, and its blocks that are run, each with what it has to print.
+function script(page, env, port, pidFile) {
+  const isReadme = page === 'README.md';
+  const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of both outputs
+  const here = text => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
+  let served = false;
+  for (const b of blocks(page, fs.readFileSync(path.join(root, page), 'utf8'))) {
+    if (b.kind.endsWith(' output')) {
+      if (runs.length === 0 || runs.at(-1).skipped) throw new Error(`${page}:${b.line}: an output before any command`);
+      runs.at(-1).outputs.push({ line: b.line, text: here(b.text) });
+      continue;
+    }
+    if (!/^sh( service)?$/.test(b.kind)) continue;
+    let text = b.text, service = b.kind === 'sh service';
+    if (isReadme) {
+      const rule = elsewhere.find(([pattern]) => pattern.test(text));
+      if (rule) { runs.push({ ...b, skipped: rule[1], outputs: [] }); continue; }
+      for (const [pattern, value] of filled) text = text.replace(pattern, value);
+      service = service || /^go run \.\/scripts\/workspace serve$/.test(text);
+    }
+    const open = placeholder.exec(text);
+    if (open) throw new Error(`${page}:${b.line}: "${open[0]}" cannot be run as it stands: use a variable that the page sets`);
+    if (service) text = text.replace(/(workspace serve)\b/, `$1 --addr 127.0.0.1:${port}`);
+    text = here(text);
+    parts.push(`printf '\\n%s %s\\n' '${mark}' ${runs.length}`, service ? serving(text, pidFile, port) : text);
+    if (service && isReadme) parts.push(demo(port));
+    served = served || service;
+    runs.push({ ...b, outputs: [] });
+  }
+  const installs = runs.some(r => /go install \.\/scripts\/workspace/.test(r.text));
+  if (!installs) env.PATH = path.join(tmp, 'go', 'bin') + path.delimiter + env.PATH;
+  if (!served && page.startsWith('scripts/docs/')) parts.splice(1, 0, 'cd "$TMPDIR"', serving(`workspace serve --addr 127.0.0.1:${port}`, pidFile, port));
+  return { text: parts.join('\n') + '\n', runs };
+}
+
+const escaped = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+// prints tells whether a text has the expected one in it.
+function prints(actual, expected) {
+  const parts = expected.trim().split('…').map(part => part.split(/\s+/).map(escaped).join('\\s*'));
+  return new RegExp(parts.join('[\\s\\S]*?')).test(actual);
+}
+
+const started = new Set(); // process groups that are alive
+function kill(pid, signal) {
+  try { process.kill(-pid, signal); return true; } catch { return false; }
+}
+const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
+async function end(pid) {
+  for (let waited = 0; kill(pid, waited === 0 ? 'SIGTERM' : 0); waited += 50) {
+    if (waited >= graceMs) kill(pid, 'SIGKILL');
+    await pause(50);
+  }
+  started.delete(pid);
+}
+
+let expired = false;
+const deadline = setTimeout(() => { expired = true; for (const pid of started) kill(pid, 'SIGKILL'); }, secondsMax * 1000);
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, async () => { await Promise.all([...started].map(end)); process.exit(1); });
+}
+
+async function run(page, n) {
+  const home = path.join(tmp, `page-${n}`);
+  const env = environment(home), port = await freePort(), pidFile = path.join(home, 'service.pid');
+  const { text, runs } = script(page, env, port, pidFile);
+  const done = { page, blocks: runs.filter(r => !r.skipped).length, outputs: 0, problems: [], skipped: runs.filter(r => r.skipped) };
+  if (done.blocks === 0) return done;
+  const file = path.join(home, 'page.sh');
+  fs.writeFileSync(file, text);
+  const child = spawn('bash', [file], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  started.add(child.pid);
+  let said = '';
+  child.stdout.on('data', d => { said += d; });
+  child.stderr.on('data', d => { said += d; });
+  const code = await new Promise(resolve => child.on('exit', (code, signal) => resolve(code ?? signal)));
+  await pause(50); // what is still in the pipes; the service has its own output
+  const services = fs.existsSync(pidFile) ? [Number(fs.readFileSync(pidFile, 'utf8'))] : [];
+  for (const pid of services) started.add(pid);
+  await Promise.all([child.pid, ...services].map(end));
+
+  const outputs = new Map();
+  const pieces = said.split(new RegExp(`\\n${mark} (\\d+)\\n`));
+  for (let i = 1; i < pieces.length; i += 2) outputs.set(Number(pieces[i]), pieces[i + 1]);
+  if (code !== 0) {
+    const last = outputs.size ? Math.max(...outputs.keys()) : -1;
+    const b = runs[last];
+    const why = expired ? `took longer than ${secondsMax} s` : `ended with ${code}`;
+    done.problems.push(b ? `${page}:${b.line}: ${why}:\n${b.text}\n--- it printed:\n${outputs.get(last).trim()}` : `${page}: ${why}:\n${said.trim()}`);
+  }
+  for (const [n, actual] of outputs) {
+    for (const o of runs[n].outputs) {
+      done.outputs++;
+      if (code === 0 && !prints(actual, o.text)) done.problems.push(`${page}:${o.line}: the page says:\n${o.text}\n--- it printed:\n${actual.trim()}`);
+    }
+  }
+  return done;
+}
+
+let failed = false;
+for (const [n, page] of pages.entries()) {
+  if (expired) break;
+  const begin = Date.now();
+  let done;
+  try {
+    done = await run(page, n);
+  } catch (e) {
+    done = { page, blocks: 0, outputs: 0, problems: [e.message], skipped: [] };
+  }
+  for (const p of done.problems) console.error(p);
+  failed = failed || done.problems.length > 0;
+  const result = done.problems.length ? 'FAILED' : done.blocks ? 'ok' : 'nothing to run';
+  console.log(`${page}: ${result}, ${done.blocks} blocks, ${done.outputs} outputs, ${((Date.now() - begin) / 1000).toFixed(1)} s`);
+  for (const b of done.skipped) console.log(`  line ${b.line} not run: ${b.skipped}`);
+}
+clearTimeout(deadline);
+process.exit(failed || expired ? 1 : 0);

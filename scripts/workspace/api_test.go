@@ -1,0 +1,391 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/schema"
+)
+
+// service is a running server whose key the environment has.
+func service(t *testing.T) (s *server, data string) {
+	t.Helper()
+	private(t)
+	data = folder(t)
+	s = serve(t, data)
+	t.Setenv(urlVariable, s.BaseURL)
+	t.Setenv(keyVariable, s.Key)
+	return s, data
+}
+
+// apiJSON calls an operation with --json, as a script does.
+func apiJSON(t *testing.T, in string, args ...string) map[string]any {
+	t.Helper()
+	r := call(t, in, append([]string{"api", "--json"}, args...)...)
+	var object map[string]any
+	if err := json.Unmarshal([]byte(r.out), &object); err != nil || r.code != 0 {
+		t.Fatalf("%v: exit code %d, %v: %s %s", args, r.code, err, r.out, r.err)
+	}
+	return object
+}
+
+// readArguments fills in what a read needs with what the lists have.
+func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
+	t.Helper()
+	lists := map[string]string{
+		"boardId": "list_plan_boards", "feedbackId": "list_feedback", "siteId": "list_optimise_sites", "auditId": "list_optimise_audits", "postId": "list_broadcast_posts",
+	}
+	path = op.Path
+	for _, f := range op.Input {
+		switch {
+		case f.In == schema.InPath && f.Name == "itemId":
+			boards := apiJSON(t, "", "list_plan_boards")["items"].([]any)
+			items := apiJSON(t, "", "list_plan_items", boards[0].(map[string]any)["id"].(string))["items"].([]any)
+			args = append(args, items[0].(map[string]any)["id"].(string))
+		case f.In == schema.InPath:
+			items := apiJSON(t, "", lists[f.Name])["items"].([]any)
+			args = append(args, items[0].(map[string]any)["id"].(string))
+		case f.Required && f.Name == "metricKey":
+			args = append(args, "--metricKey", "growth.signups")
+			path += "?metricKey=growth.signups"
+			continue
+		case f.Required:
+			t.Fatalf("%s: what is %s?", op.ID, f.Name)
+		default:
+			continue
+		}
+		path = strings.Replace(path, "{"+f.Name+"}", args[len(args)-1], 1)
+	}
+	return args, path
+}
+
+// Ensure every read is a command, whose JSON is what the service answers, and whose text shows it to people.
+func TestAPIReads(t *testing.T) {
+	s, _ := service(t)
+	for _, op := range functions.Operations(nil) {
+		if op.Method != http.MethodGet {
+			continue
+		}
+		args, path := readArguments(t, op)
+		got := apiJSON(t, "", append([]string{op.ID}, args...)...)
+		_, body := get(t, s.Key, s.BaseURL+strings.ReplaceAll(path, "{companyId}", s.CompanyID))
+		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // each use of a key changes it
+			t.Errorf("%s: %v instead of %v", op.ID, got, body)
+		}
+		r := call(t, "", append([]string{"api", op.ID}, args...)...)
+		lines := strings.Count(r.out, "\n")
+		if r.code != 0 || strings.Contains(r.out, "{}") || op.IsList() && lines != len(got["items"].([]any))+1 || !op.IsList() && lines < len(got) {
+			t.Errorf("%s: exit code %d: %s %s", op.ID, r.code, r.out, r.err)
+		}
+	}
+}
+
+// Ensure each kind of field reaches the service as its own type, and a record is followed from its creation to its end.
+func TestAPIWrites(t *testing.T) {
+	service(t)
+	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	item := apiJSON(t, "", "create_plan_item", "--board-id", board, "--title", "From the shell", "--category-ids", "a,b", "--categoryIds", `["c","d"]`, "--sort-order", "0", "--summary", "12")
+	if !reflect.DeepEqual(item["categoryIds"], []any{"a,b", "c", "d"}) || item["sortOrder"] != 0.0 || item["summary"] != "12" {
+		t.Error(item)
+	}
+	id := item["id"].(string)
+	if got := apiJSON(t, "", "update-plan-item", id, "--category-ids", "[]", "--status", "published"); len(got["categoryIds"].([]any)) != 0 || got["status"] != "published" {
+		t.Error(got)
+	}
+	if r := call(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
+		t.Error(r)
+	}
+	if got := apiJSON(t, "", "delete_plan_item", id); got["deleted"] != true {
+		t.Error(got)
+	}
+	kind := apiJSON(t, "", "create_context_content_type", "--name", "Note", "--active", "false")
+	if kind["active"] != false {
+		t.Error(kind)
+	}
+	file := filepath.Join(t.TempDir(), "points.json")
+	body := `{"points":[{"metricKey":"growth.signups","ts":"2026-08-10","value":1.5}]}`
+	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for in, args := range map[string][]string{
+		"": {"--input", file}, " ": {"--input", "@" + file}, body: {"--input", "-"},
+		"  ":  {"--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`, "--points", `{"metricKey":"growth.signups","ts":"2026-08-11","value":2}`},
+		"   ": {"--points", `[{"metricKey":"growth.signups","ts":"2026-08-10","value":1,"dims":{"a":"b"}}]`},
+	} {
+		if got := apiJSON(t, in, append([]string{"push_metric_points"}, args...)...); got["accepted"].(float64) < 1 {
+			t.Error(args, got)
+		}
+	}
+	first := apiJSON(t, "", "create_broadcast_post", "--platform", "x", "--body", "-", "--hashtags", "a", "--idempotency-key", "once")
+	if again := apiJSON(t, "", "create_broadcast_post", "--platform", "x", "--body", "-", "--hashtags", "a", "--idempotency-key", "once"); again["id"] != first["id"] || first["body"] != "-" {
+		t.Error(first, again)
+	}
+	if secret := apiJSON(t, "", "create_key", "--name", "CI", "--scopes", "plan:read", "--scopes", "feedback:read")["secret"]; secret == nil {
+		t.Error("no secret")
+	}
+}
+
+// Ensure --all gives a list whole, whatever the size of its pages, and that without it a person is told of the rest.
+func TestAPIAll(t *testing.T) {
+	service(t)
+	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)
+	if len(whole) < 20 {
+		t.Fatal(len(whole))
+	}
+	if got := apiJSON(t, "", "list_feedback", "--limit", "7", "--all")["items"].([]any); !reflect.DeepEqual(got, whole) {
+		t.Errorf("%d records instead of %d", len(got), len(whole))
+	}
+	r := call(t, "", "api", "list_feedback", "--limit", "7")
+	want(t, r.err, "--all follows the pages", "--cursor ")
+	if strings.Count(r.out, "\n") != 8 {
+		t.Error(r.out)
+	}
+	if r := call(t, "", "api", "list_feedback", "--limit", "7", "--json"); r.err != "" {
+		t.Error(r.err)
+	}
+}
+
+// Ensure a refusal is shown with flags for places, a message in a line, and the request's id; and as JSON for scripts.
+func TestAPIErrors(t *testing.T) {
+	service(t)
+	r := call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
+	lines := strings.Split(strings.TrimSpace(r.err), "\n")
+	if r.code != 1 || len(lines) != 4 || lines[0] != "workspace: bad_request (400)" || !strings.HasPrefix(lines[1], "  --title: ") ||
+		!strings.HasPrefix(lines[2], "  --status: ") || !strings.HasPrefix(lines[3], "  request req_") {
+		t.Errorf("%d %q", r.code, lines)
+	}
+	r = call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--json")
+	var refused refusedCall
+	if err := json.Unmarshal([]byte(r.err), &refused); err != nil || refused.Code != "bad_request" || refused.Status != 400 || len(refused.Messages) != 1 || refused.RequestID == "" || r.out != "" {
+		t.Error(err, r)
+	}
+	want(t, call(t, "", "api", "push_metric_points", "--points", `{"metricKey":"a","ts":"2026-08-10"}`).err, "--points[0].value: is required")
+	// What a file has is in the file's terms.
+	want(t, call(t, `{"points":[{"metricKey":"a","ts":"2026-08-10"}]}`, "api", "push_metric_points", "--input", "-").err, "body.points[0].value: is required")
+	want(t, call(t, "", "api", "push_metric_points", "--input", "nowhere.json").err, "--input: ", "nowhere.json")
+	t.Setenv(keyVariable, "sk_live_nope")
+	want(t, call(t, "", "api", "get_company", "--company", "co_1").err, "unauthorised (401)", "the key of WORKSPACE_KEY was sent to", "workspace doctor")
+	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not answer")
+	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be one such as")
+}
+
+// Ensure wrong usage is said in one line, with exit code 2 and before anything is sent.
+func TestAPIUsage(t *testing.T) {
+	private(t)
+	for args, parts := range map[string][]string{
+		"api list_fedback":                                        {`no operation "list_fedback"`, "did you mean list_feedback"},
+		"api bananas --title x":                                   {`no operation "bananas"`, "`workspace api` lists them"},
+		"api create_plan_item":                                    {"--board-id: is required"},
+		"api create_plan_item brd_1":                              {"--title: is required"},
+		"api get_plan_item ..":                                    {"--item-id: must be an id"},
+		"api get_plan_item itm_1 itm_2":                           {`too many arguments, from "itm_2" on`},
+		"api get_plan_item --item-id itm_1 itm_2":                 {`too many arguments, from "itm_2" on`},
+		"api list_feedback --reply-statu x":                       {"unknown flag: --reply-statu", "did you mean --reply-status?"},
+		"api list_feedback --all --cursor x":                      {"--all begins at the beginning"},
+		"api list_feedback --limit 1 --limit 2":                   {"is given twice"},
+		"api update_plan_item itm_1 --sort-order many":            {"must be a whole number"},
+		"api update_plan_item itm_1 --sort-order 1,2":             {"must be a whole number"},
+		"api create_context_content_type --name x --active maybe": {"must be true or false"},
+		"api push_metric_points --points x":                       {"must be a JSON object, or an array of them"},
+		"api push_metric_points --input - --points {}":            {"--input has the whole body: leave out --points"},
+		"login now":                           {`too many arguments`},
+		"login --base-url nowhere":            {"--base-url: must be a URL"},
+		"logout now":                          {`too many arguments`},
+		"doctor now":                          {`too many arguments`},
+		"check":                               {"name the BASE_URL"},
+		"check nowhere":                       {"BASE_URL must be a URL"},
+		"check http://127.0.0.1:1 --rule x":   {`no rule "x"`, "one-company", ruleChallenge},
+		"check http://x --spec --rule paging": {"--spec leaves none"},
+	} {
+		r := call(t, "", strings.Fields(args)...)
+		if r.code != 2 || r.out != "" || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {
+			t.Errorf("%s: exit code %d, %q, %q", args, r.code, r.out, r.err)
+		}
+		want(t, r.err, parts...)
+		want(t, refusal(t, 2, "", strings.Fields(args)...), parts...)
+	}
+}
+
+// Ensure every operation is a command with a flag, and help, for each of its fields, and that none hides one of the flags
+// that all commands have.
+func TestAPICommands(t *testing.T) {
+	t.Parallel()
+	root := (&app{}).root()
+	shared := map[string]bool{"help": true, "all": true, "input": true}
+	add := func(f *pflag.Flag) { shared[f.Name] = true }
+	root.PersistentFlags().VisitAll(add)
+	var group *cobra.Command
+	for _, c := range root.Commands() {
+		if c.Name() == "api" {
+			group = c
+			c.PersistentFlags().VisitAll(add)
+		}
+	}
+	list := call(t, "", "api")
+	for _, op := range functions.Operations(nil) {
+		want(t, list.out, "  "+op.ID+" ", op.Summary)
+		i := slices.IndexFunc(group.Commands(), func(c *cobra.Command) bool { return c.Name() == op.ID })
+		if i < 0 {
+			t.Errorf("no command %s", op.ID)
+			continue
+		}
+		help := call(t, "", "api", op.ID, "--help")
+		want(t, help.out, op.Path, "Examples:", "workspace api "+op.ID)
+		for _, f := range op.Input {
+			name := kebab(f.Name)
+			if shared[name] {
+				t.Errorf("%s: --%s is one of the flags of all commands", op.ID, name)
+			}
+			flag := group.Commands()[i].Flags().Lookup(name)
+			if flag == nil {
+				t.Errorf("%s: no flag --%s", op.ID, name)
+				continue
+			}
+			want(t, help.out, "--"+name, strings.ReplaceAll(f.Doc, "`", ""))
+			for _, value := range f.Enum {
+				want(t, flag.Usage, value)
+			}
+			if flag.DefValue != f.Default {
+				t.Errorf("%s: the default of --%s is %q", op.ID, name, flag.DefValue)
+			}
+		}
+	}
+	for _, command := range []string{"api", "login", "logout", "doctor", "check"} {
+		want(t, call(t, "", command, "--help").out, "Examples:", "workspace "+command)
+	}
+	if all := answer(t, t.TempDir(), "", "api")["items"].([]any); len(all) != len(functions.Operations(nil)) {
+		t.Error(len(all))
+	}
+}
+
+// Ensure a shell completes operations and the values of closed lists.
+func TestAPICompletion(t *testing.T) {
+	t.Parallel()
+	want(t, call(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
+	want(t, call(t, "", "__complete", "api", "list_feedback", "--reply-status", "").out, "needs_review\n", "skipped\n")
+	want(t, call(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
+	want(t, call(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
+	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "pag").out, "paging\n")
+}
+
+// Ensure what strangers wrote cannot move a terminal's cursor, in a table or in a record.
+func TestPrintEscapes(t *testing.T) {
+	t.Parallel()
+	op := functions.Operations(nil)[slices.IndexFunc(functions.Operations(nil), func(op api.Operation) bool { return op.ID == "list_feedback" })]
+	record := map[string]any{"id": "fbk_1", "title": "a\x1b[2Jb", "body": "one\r\ntwo\n\x07three", "flags": []any{"money", "legal"}, "rating": json.Number("4")}
+	element := op.Output.Field(0).Type.Elem()
+	for _, text := range []string{tableOf(element, []map[string]any{record}, 200), fieldsOf(element, record, "")} {
+		if strings.ContainsAny(text, "\x1b\r\x07") {
+			t.Errorf("%q", text)
+		}
+		want(t, text, `a\x1b[2Jb`, "money, legal", "4")
+	}
+	want(t, fieldsOf(element, record, ""), "one\\r\n             two\n")
+	wide := strings.Repeat("long words ", 20)
+	for width := range 200 {
+		record["title"] = wide
+		for line := range strings.Lines(tableOf(element, []map[string]any{record}, width)) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > max(width, cellCharsMax+10) {
+				t.Fatalf("%d characters in a width of %d: %q", n, width, line)
+			}
+		}
+	}
+}
+
+// Ensure a key that is kept is read by its owner alone, goes to its own service alone, and can be forgotten.
+func TestLogin(t *testing.T) {
+	s, _ := service(t)
+	t.Setenv(keyVariable, "")
+	t.Setenv(urlVariable, "")
+	want(t, call(t, "", "api", "get_company", "--base-url", s.BaseURL).err, "no key for "+s.BaseURL, keyVariable, "workspace login")
+	want(t, refusal(t, 1, "", "login", "--base-url", s.BaseURL), "no key on standard input")
+	want(t, refusal(t, 1, "pk_live_x", "login", "--base-url", s.BaseURL), "publishable")
+	want(t, call(t, "sk_live_nope", "login", "--base-url", s.BaseURL).err, "unauthorised (401)", "the key on standard input")
+	r := call(t, s.Key+"\n", "login", "--base-url", s.BaseURL+"/", "--json")
+	var in loggedIn
+	if err := json.Unmarshal([]byte(r.out), &in); err != nil || r.code != 0 || in.CompanyID != s.CompanyID || in.BaseURL != s.BaseURL {
+		t.Fatal(err, r)
+	}
+	if strings.Contains(r.out+r.err, s.Key) {
+		t.Error("the key is printed")
+	}
+	if st, err := os.Stat(in.File); err != nil || st.Mode().Perm() != 0o600 {
+		t.Error(st, err)
+	}
+	if got := apiJSON(t, "", "get_company"); got["id"] != s.CompanyID {
+		t.Error(got)
+	}
+	seen := 0
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { seen++ }))
+	t.Cleanup(other.Close)
+	if r := call(t, "", "api", "get_company", "--base-url", other.URL); r.code != 1 || seen > 0 {
+		t.Error("the key was sent to another service", r)
+	}
+	if err := os.Chmod(in.File, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want(t, refusal(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600")
+	if r := call(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "removed") {
+		t.Error(r)
+	}
+	want(t, call(t, "", "logout").out, "no key is kept")
+}
+
+// Ensure the demo company's key serves on this machine without any setting, and nowhere else.
+func TestDemoKeyHere(t *testing.T) {
+	s, data := service(t)
+	t.Setenv(keyVariable, "")
+	if got := apiJSON(t, "", "get_company", "--data", data); got["id"] != s.CompanyID {
+		t.Error(got)
+	}
+	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
+}
+
+// Ensure a key without company:read works, since it says itself which company it opens; one of another form asks.
+func TestCompanyOfKey(t *testing.T) {
+	s, data := service(t)
+	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
+	if got := apiJSON(t, "", "list_plan_boards")["items"].([]any); len(got) == 0 {
+		t.Error(got)
+	}
+	var paths []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.URL.Path)
+		fmt.Fprint(w, `{"items":[{"id":"co_7"}]}`)
+	}))
+	t.Cleanup(other.Close)
+	t.Setenv(keyVariable, "another-kind-of-key")
+	apiJSON(t, "", "list_plan_boards", "--base-url", other.URL)
+	if !slices.Equal(paths, []string{"/v1/companies", "/v1/companies/co_7/plan/boards"}) {
+		t.Error(paths)
+	}
+}
+
+// Ensure a call is as repeatable from the shell as from a program: the generated client and this one agree.
+func TestRepeatable(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
+		c.flags(&cobra.Command{})
+		for _, name := range c.names(schema.InPath) {
+			c.fields[name].values = []string{"x"}
+		}
+		if r := c.request(); !r.Repeatable && !r.TakesKey {
+			t.Errorf("%s is sent once only: %+v", op.ID, client.Request{Method: r.Method, Path: r.Path})
+		}
+	}
+}

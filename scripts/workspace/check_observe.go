@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// The rules about every answer.
+const (
+	ruleEnvelope  = "envelope"
+	ruleVersion   = "version"
+	ruleJSON      = "json"
+	ruleRetry     = "retry-after"
+	ruleRequestID = "request-id"
+	ruleCache     = "no-store"
+	ruleChallenge = "challenge"
+)
+
+// observe looks at an answer of the API itself for what all of them have.
+func (k *kit) observe(r reply) {
+	check := func(rule string, good bool, format string, args ...any) {
+		k.relevant[rule]++
+		if !good && len(k.observed[rule]) < problemsMax {
+			k.observed[rule] = append(k.observed[rule], fmt.Sprintf("%s (%d): ", r.what, r.status)+fmt.Sprintf(format, args...))
+		}
+	}
+	date, id, cache := r.header.Get("Service-Version"), r.header.Get("Service-Request-Id"), r.header.Get("Cache-Control")
+	check(ruleVersion, isDay(date), "Service-Version is %q", date)
+	check(ruleRequestID, id != "" && !k.seen[id], "Service-Request-Id is %q, which is empty or was there before", id)
+	k.seen[id] = true
+	check(ruleCache, cache == "no-store", "Cache-Control is %q", cache)
+	if len(r.body) > 0 {
+		kind, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
+		check(ruleJSON, err == nil && kind == "application/json" && json.Valid(r.body),
+			"Content-Type is %q, and the body is JSON: %v", r.header.Get("Content-Type"), json.Valid(r.body))
+	}
+	switch r.status {
+	case http.StatusUnauthorized:
+		check(ruleChallenge, r.header.Get("WWW-Authenticate") != "", "WWW-Authenticate is missing")
+	case http.StatusTooManyRequests:
+		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+		check(ruleRetry, err == nil && wait >= 1, "Retry-After is %q", r.header.Get("Retry-After"))
+	}
+	if r.status < http.StatusBadRequest || r.head {
+		return
+	}
+	code, _, err := r.envelope()
+	check(ruleEnvelope, err == nil, "%v", err)
+	if err == nil {
+		check(ruleEnvelope, codeOf(code, r.status), "the code %q is not one of that status", code)
+	}
+}
+
+// codeOf tells whether a code belongs to a status. Codes that nobody has named yet are left to the implementation.
+func codeOf(code string, status int) bool {
+	named := false
+	for known, s := range fault.Codes() {
+		if s == status {
+			named = true
+			if string(known) == code {
+				return true
+			}
+		}
+	}
+	return !named && !slices.ContainsFunc(codes(), func(c fault.Code) bool { return string(c) == code })
+}
+
+func codes() (out []fault.Code) {
+	for c := range fault.Codes() {
+		out = append(out, c)
+	}
+	return out
+}
+
+func isDay(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
+}
+
+// observedRule reports what was seen of a rule in all answers so far. A rule about an answer that never came is skipped.
+func observedRule(name string) func(*kit, *ruleReport) {
+	return func(k *kit, r *ruleReport) {
+		for _, problem := range k.observed[name] {
+			r.fail("%s", problem)
+		}
+		r.looked = k.relevant[name]
+		r.skip("no such answer came")
+	}
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/route"
+	"growthworkspace/shared/schema"
+)
+
+// primed is an operation that reads, and the answer to its plainest call.
+type primed struct {
+	api.Operation
+
+	path   string // with its ids, without a query
+	query  url.Values
+	answer reply
+	reason string // why it cannot be called; empty: it was, and answered
+}
+
+// address is where the operation is, with more parameters than it needs: name and value in turn.
+func (p primed) address(more ...string) string {
+	query := url.Values{}
+	for name, values := range p.query {
+		query[name] = values
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		query.Set(more[i], more[i+1])
+	}
+	if len(query) == 0 {
+		return p.path
+	}
+	return p.path + "?" + query.Encode()
+}
+
+func (p primed) field(name string) *schema.Field {
+	for i := range p.Input {
+		if p.Input[i].Name == name {
+			return &p.Input[i]
+		}
+	}
+	return nil
+}
+
+// optional tells whether an operation is one that decisions.md adds to the specification.
+func optional(op api.Operation) bool {
+	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
+}
+
+// prime asks for the company, and calls every operation that reads in its plainest form. What it learns, ids of records
+// first of all, is what the rules work with.
+func (k *kit) prime() error {
+	r, err := k.once(ask{method: http.MethodGet, path: "/v1/companies"})
+	if err != nil {
+		return fmt.Errorf("%s does not answer: %w", k.base, err)
+	}
+	var companies list[struct {
+		ID string `json:"id"`
+	}]
+	if r.status != http.StatusOK || json.Unmarshal(r.body, &companies) != nil || len(companies.Items) == 0 || companies.Items[0].ID == "" {
+		return fmt.Errorf("%s does not list the key's company (GET /v1/companies: %d): check the address, and that the key works and holds company:read", k.base, r.status)
+	}
+	k.company = companies.Items[0].ID
+	k.observe(r)
+	for _, op := range functions.Operations(nil) {
+		if op.Method == http.MethodGet {
+			k.primed = append(k.primed, k.primeOne(op))
+		}
+	}
+	return k.ctx.Err()
+}
+
+func (k *kit) primeOne(op api.Operation) primed {
+	p := primed{Operation: op, query: url.Values{}}
+	var ok bool
+	if p.path, ok = k.fill(op.Path); !ok {
+		p.reason = op.ID + ": the company has no such record"
+		return p
+	}
+	for _, f := range op.Input {
+		if f.In != schema.InQuery || !f.Required {
+			continue
+		}
+		if f.Name != "metricKey" {
+			p.reason = fmt.Sprintf("%s: no value is known for %s", op.ID, f.Name)
+			return p
+		}
+		key, found := k.known("definitions", "key")
+		if !found {
+			p.reason = op.ID + ": the company has no metric"
+			return p
+		}
+		p.query.Set(f.Name, key)
+	}
+	p.answer = k.get(p.address())
+	switch {
+	case p.answer.status == http.StatusUnauthorized:
+		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
+	case p.answer.status == http.StatusNotFound && (optional(op) || op.ID == "get_context_brand_kit"):
+		p.reason = op.ID + ": not offered, or there is none"
+	}
+	return p
+}
+
+// fill replaces the parameters of a path by ids of records that were listed.
+func (k *kit) fill(path string) (string, bool) {
+	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
+	for i, s := range segments {
+		if _, isParameter := route.Parameter(s); !isParameter {
+			continue
+		}
+		id, ok := k.known(segments[i-1], "id")
+		if !ok {
+			return "", false
+		}
+		segments[i] = url.PathEscape(id)
+	}
+	return strings.Join(segments, "/"), true
+}
+
+// known returns a field of the first record of the list whose path ends so.
+func (k *kit) known(collection, field string) (string, bool) {
+	for _, p := range k.primed {
+		if !p.IsList() || !strings.HasSuffix(p.Path, "/"+collection) || p.answer.status != http.StatusOK {
+			continue
+		}
+		for _, record := range p.records() {
+			if value, ok := record[field].(string); ok && value != "" {
+				return value, true
+			}
+		}
+	}
+	return "", false
+}
+
+// records returns what a list answered.
+func (p primed) records() []map[string]any { return p.answer.records() }
+
+func (r reply) records() []map[string]any {
+	var body list[map[string]any]
+	if r.status != http.StatusOK || json.Unmarshal(r.body, &body) != nil {
+		return nil
+	}
+	return body.Items
+}
+
+// each calls a rule's part with the operations that answered, and notes why the others did not. An operation that was
+// refused without a reason breaks the rule.
+func (k *kit) each(visit func(primed)) {
+	for _, p := range k.primed {
+		if p.reason != "" {
+			k.report.skip("%s", p.reason)
+			continue
+		}
+		visit(p)
+	}
+}
+
+// lists is each, for lists.
+func (k *kit) lists(visit func(primed)) {
+	k.each(func(p primed) {
+		if p.IsList() && p.answer.status == http.StatusOK {
+			visit(p)
+		}
+	})
+}
+
+// pagedLists is lists, for those that take a limit.
+func (k *kit) pagedLists(visit func(primed, schema.Field)) {
+	k.lists(func(p primed) {
+		if f := p.field("limit"); f != nil {
+			visit(p, *f)
+		}
+	})
+}
+
+// specified are the lists whose bounds the specification has itself (spec.md, Limits).
+func specified(op api.Operation) bool {
+	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
+}
+
+// companyPath begins with the company's path.
+func (k *kit) companyPath(rest string) string { return "/v1/companies/" + k.company + rest }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// examined calls doctor and returns its report by the name of the check.
+func examined(t *testing.T, code int, args ...string) map[string]finding {
+	t.Helper()
+	r := call(t, "", append([]string{"doctor", "--json"}, args...)...)
+	var report diagnosis
+	if err := json.Unmarshal([]byte(r.out), &report); err != nil || r.code != code || report.OK != (code == 0) {
+		t.Fatalf("%v: exit code %d, %v: %s %s", args, r.code, err, r.out, r.err)
+	}
+	out := map[string]finding{}
+	for _, f := range report.Checks {
+		out[f.Name] = f
+	}
+	if len(out) != 8 || len(report.Checks) != 8 {
+		t.Errorf("%v: %v", args, report.Checks)
+	}
+	return out
+}
+
+// is tells what differs: name and verdict in turn.
+func isAs(t *testing.T, got map[string]finding, want ...string) {
+	t.Helper()
+	for i := 0; i+1 < len(want); i += 2 {
+		f := got[want[i]]
+		if string(f.Result) != want[i+1] {
+			t.Errorf("%s is %s (%s), want %s", want[i], f.Result, f.Detail, want[i+1])
+		}
+		if f.Result == verdictFail && f.Advice == "" {
+			t.Errorf("%s: what is to be done? %s", want[i], f.Detail)
+		}
+	}
+}
+
+// Ensure doctor finds a healthy service and key healthy, names what is wrong with others, and never shows a key.
+func TestDoctor(t *testing.T) {
+	s, data := service(t)
+	isAs(t, examined(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
+	text := call(t, "", "doctor")
+	want(t, text.out, s.BaseURL, "ok    service", "ok    quota", s.CompanyID)
+	if strings.Contains(text.out+text.err, s.Key) {
+		t.Error("the key is printed")
+	}
+
+	issued := answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read", "--expires", "2d")
+	t.Setenv(keyVariable, issued["key"].(string))
+	got := examined(t, 0)
+	isAs(t, got, "key", "warn", "scopes", "ok")
+	want(t, got["scopes"].Detail, "plan:read; not company:read")
+	want(t, got["key"].Advice, "rotate")
+	answer(t, data, "", "key", "quota", issued["id"].(string), "--company", s.CompanyID, "--class", "read", "--limit", "0")
+	isAs(t, examined(t, 1), "key", "fail", "scopes", "skip")
+	answer(t, data, "", "key", "revoke", issued["id"].(string), "--company", s.CompanyID)
+	got = examined(t, 1)
+	isAs(t, got, "service", "ok", "key's form", "ok", "key", "fail", "scopes", "skip", "quota", "skip")
+	want(t, got["key"].Advice, "revoked or expired")
+
+	swapped := "x"
+	if strings.HasSuffix(s.Key, swapped) {
+		swapped = "y"
+	}
+	t.Setenv(keyVariable, s.Key[:len(s.Key)-1]+swapped)
+	got = examined(t, 1)
+	isAs(t, got, "key's form", "warn", "key", "fail")
+	want(t, got["key's form"].Detail, "a typo")
+	t.Setenv(keyVariable, "pk_live_x")
+	isAs(t, examined(t, 1), "key's form", "fail", "key", "skip")
+	t.Setenv(keyVariable, "")
+	isAs(t, examined(t, 1), "service", "ok", "key's form", "fail", "key", "skip")
+	t.Setenv(keyVariable, s.Key)
+	isAs(t, examined(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
+}
+
+// Ensure clocks, versions, certificates and strangers are told apart from the service.
+func TestDoctorOfOthers(t *testing.T) {
+	private(t)
+	t.Setenv(keyVariable, "another-kind-of-key")
+	for name, c := range map[string]struct {
+		date    time.Duration
+		version string
+		want    []string
+	}{
+		"a stranger":    {0, "", []string{"service", "fail", "version", "fail", "key", "skip"}},
+		"newer":         {0, "2099-01-01", []string{"service", "ok", "version", "warn"}},
+		"older":         {0, "2020-01-01", []string{"version", "warn"}},
+		"a slow clock":  {time.Minute, "2026-08-11", []string{"clock", "warn"}},
+		"a wrong clock": {-time.Hour, "2026-08-11", []string{"clock", "fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", time.Now().Add(c.date).UTC().Format(http.TimeFormat))
+				if c.version != "" {
+					w.Header().Set("Service-Version", c.version)
+				}
+				if strings.Contains(r.URL.Path, "/keys/") {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				_, _ = w.Write([]byte(`{"items":[{"id":"co_7"}]}`))
+			}))
+			t.Cleanup(s.Close)
+			code := 0
+			for _, verdict := range c.want {
+				if verdict == "fail" {
+					code = 1
+				}
+			}
+			got := examined(t, code, "--base-url", s.URL)
+			isAs(t, got, c.want...)
+			if c.version != "" { // of a service without the operations on keys
+				isAs(t, got, "key", "ok", "scopes", "skip", "quota", "skip")
+			}
+		})
+	}
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	got := examined(t, 1, "--base-url", s.URL)
+	want(t, got["service"].Detail, "certificate")
+}

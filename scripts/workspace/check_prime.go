@@ -101,12 +101,23 @@ func (k *kit) primeOne(op api.Operation) primed {
 	}
 	p.answer = k.get(p.address())
 	switch {
-	case p.answer.status == http.StatusUnauthorized:
+	case p.answer.status == http.StatusUnauthorized && !k.holds(op.Scope):
 		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
 	case p.answer.status == http.StatusNotFound && (optional(op) || op.ID == "get_context_brand_kit"):
 		p.reason = op.ID + ": not offered, or there is none"
 	}
 	return p
+}
+
+// holds tells whether the service itself says that the key has a scope, so that a 401 is no matter of scopes.
+func (k *kit) holds(scope auth.Scope) bool {
+	for _, p := range k.primed {
+		var key struct{ Scopes []auth.Scope }
+		if p.ID == "get_current_key" && p.answer.status == http.StatusOK && json.Unmarshal(p.answer.body, &key) == nil {
+			return slices.Contains(key.Scopes, scope)
+		}
+	}
+	return false
 }
 
 // fill replaces the parameters of a path by ids of records that were listed.

@@ -323,6 +323,14 @@ func TestCheckCatches(t *testing.T) {
 	if len(faults) != len(rules()) {
 		t.Error("a fault is of no rule")
 	}
+	// Of a scope that the key holds, a 401 is no reason to look away.
+	refusing := planted{response: func(r *http.Response, body string) string {
+		if strings.HasSuffix(r.Request.URL.Path, "/optimise/sites") {
+			r.StatusCode = http.StatusUnauthorized
+		}
+		return body
+	}}
+	checked(t, 1, proxy(t, s.BaseURL, refusing), "--rule", "list-shape")
 }
 
 // Ensure a check of what is no service says so in one line.

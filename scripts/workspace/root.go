@@ -82,6 +82,10 @@ Then a company of your own:
   4. workspace key issue --company co_... --scopes all
   5. workspace import --company co_... records.jsonl
 
+The API itself, of this machine or any other: workspace api calls its operations,
+workspace doctor says whether it can be called from here, workspace check holds an
+implementation to the contract.
+
 Where the data is: in your user's data folder, or where --data says; a running
 serve and the other commands share it. --table NAME goes to DynamoDB instead,
 with AWS's usual environment; --endpoint URL to any engine that speaks its

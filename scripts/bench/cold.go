@@ -27,7 +27,7 @@ type lambdas struct {
 
 // newLambdas prepares a relay that is rtt away and answers as DynamoDB in the region.
 func (b *bench) newLambdas(ctx context.Context, rtt time.Duration) (l *lambdas, err error) {
-	s, err := newStage(ctx, nil, b.log)
+	s, err := newStage(ctx, nil, false, b.log)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ const listsMeasured = 100
 // encoding/json. For both the table is memory.
 func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 	replay := &apitest.Replay{}
-	s, err := newStage(ctx, replay, b.log)
+	s, err := newStage(ctx, replay, false, b.log)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 		lines = append(lines, feedbackLine(n))
 	}
 	for n := range 370 {
-		lines = append(lines, pointLine(n*pointSeries))
+		lines = append(lines, pointLine(n))
 	}
 	if err := load(ctx, s.Table, demo.CompanyID, lines); err != nil {
 		return nil, err

@@ -31,13 +31,13 @@ func feedbackLine(n int) line {
 	}}
 }
 
-// pointSeries is how many metrics the points are of; each has one a day.
-const pointSeries = 1000
+// pointDays is how many points each metric has, one a day. They come metric by metric, as in an export.
+const pointDays = 1000
 
 func pointLine(n int) line {
-	day := firstDay.AddDate(0, 0, n/pointSeries)
+	day := firstDay.AddDate(0, 0, n%pointDays)
 	return line{"metric-point", map[string]any{
-		"metricKey": fmt.Sprintf("bench.metric%d", n%pointSeries), "grain": "day", "ts": day, "value": 1000.5 + float64(n%9973), "source": "import", "ingestedAt": day.AddDate(0, 0, 1),
+		"metricKey": fmt.Sprintf("bench.metric%d", n/pointDays), "grain": "day", "ts": day, "value": 1000.5 + float64(n%9973), "source": "import", "ingestedAt": day.AddDate(0, 0, 1),
 	}}
 }
 

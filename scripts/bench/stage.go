@@ -43,7 +43,8 @@ type stage struct {
 	dynamo *dynamodb.Client
 }
 
-func newStage(ctx context.Context, transport http.RoundTripper, log io.Writer) (s *stage, err error) {
+// newStage opens an engine in memory, or on the disk as the workspace's own is.
+func newStage(ctx context.Context, transport http.RoundTripper, onDisk bool, log io.Writer) (s *stage, err error) {
 	dir, err := os.MkdirTemp("", "growth-bench-*")
 	if err != nil {
 		return nil, fmt.Errorf("a folder for the benchmark: %w", err)
@@ -54,7 +55,11 @@ func newStage(ctx context.Context, transport http.RoundTripper, log io.Writer) (
 			s.Close()
 		}
 	}()
-	if s.Engine, err = engine.Open(ctx, engine.Options{Install: true, Log: log}); err != nil {
+	o := engine.Options{Install: true, Log: log}
+	if onDisk {
+		o.Data = filepath.Join(dir, "data")
+	}
+	if s.Engine, err = engine.Open(ctx, o); err != nil {
 		return nil, err
 	}
 	s.dynamo = dynamo(s.Engine)
@@ -83,7 +88,7 @@ func dynamo(e *engine.Engine) *dynamodb.Client {
 // Close ends the engine and removes the folder.
 func (s *stage) Close() {
 	if s.Engine != nil {
-		_ = s.Engine.Close() // its data was in memory
+		_ = s.Engine.Close() // its data goes with the folder
 	}
 	_ = os.RemoveAll(s.Dir)
 }

@@ -195,7 +195,7 @@ func (w workspace) bareItems(ctx context.Context, n int, make func(int) line, pa
 
 // bare writes the items in batches and reads them again, over an engine of its own.
 func (b *bench) bare(ctx context.Context, item func(int) table.Item) (wrote, read time.Duration, err error) {
-	s, err := newStage(ctx, nil, b.log)
+	s, err := newStage(ctx, nil, true, b.log)
 	if err != nil {
 		return 0, 0, err
 	}

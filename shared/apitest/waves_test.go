@@ -66,7 +66,7 @@ func TestWavesWaitsForQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &apitest.Waves{Transport: slow{}}
 		var wait sync.WaitGroup
-		for _, after := range []time.Duration{0, 10, 20, 30, 60} {
+		for _, after := range []time.Duration{0, 10, 20, 30, 120} {
 			wait.Go(func() {
 				time.Sleep(after * time.Millisecond)
 				if _, err := w.RoundTrip(httptest.NewRequest(http.MethodPost, "/1ms", nil)); err != nil {

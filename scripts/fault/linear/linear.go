@@ -102,7 +102,11 @@ func (r *run) record(ctx context.Context, n int) error {
 	var history []porcupine.Operation
 	began := time.Now()
 	err = table.Parallel(clients, clients, func(c int) error {
-		client := stand.NewClient(r.bases[c%functions], company)
+		own, err := r.stand.NewKey(ctx, company, 0)
+		if err != nil {
+			return err
+		}
+		client := stand.NewClient(r.bases[c%functions], own)
 		for m := range r.Requests {
 			in := r.draw(c, m)
 			call := time.Since(began)

@@ -34,10 +34,15 @@ type Company struct {
 
 // NewCompany makes one. The quota is that of every class; zero: as good as none.
 func (s *Stand) NewCompany(ctx context.Context, quota ratelimit.Quota) (Company, error) {
+	return s.NewKey(ctx, Company{ID: s.Table.NewID(id.Company)}, quota)
+}
+
+// NewKey returns a company with another key. Clients who are many have one each, as those of a service that is used so
+// much would: what a key may do is counted in one record.
+func (s *Stand) NewKey(ctx context.Context, c Company, quota ratelimit.Quota) (Company, error) {
 	if quota == 0 {
 		quota = unlimited
 	}
-	c := Company{ID: s.Table.NewID(id.Company)}
 	store := keys.NewStore(s.Table, time.Now)
 	issued, secret, err := store.Issue(ctx, c.ID, keys.Grant{Name: "fault", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}, rand.Reader)
 	if err != nil {

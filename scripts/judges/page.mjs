@@ -1,0 +1,253 @@
+// What a browser sees of the page: scripts/judges/page starts it, with the server and the tools in the environment.
+import { createServer, request as forward } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const { JUDGE_URL: url, JUDGE_KEY: key, JUDGE_COMPANY: company, PAGE_SHOTS: shots } = process.env;
+const { chromium } = await import(process.env.JUDGE_PLAYWRIGHT);
+const axe = readFileSync(process.env.JUDGE_AXE, 'utf8');
+
+// A browser that runs as root has no sandbox to run in.
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] });
+const failures = [];
+
+function check(holds, what) {
+  if (!holds) throw new Error(what);
+}
+
+// visit opens the page, and fails for what the browser complains of or fetches from elsewhere.
+async function visit({ width = 1280, height = 900, address = url, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, permissions: ['clipboard-read', 'clipboard-write'], ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15000);
+  page.complaints = [];
+  page.on('console', m => { if (['error', 'warning'].includes(m.type())) page.complaints.push(m.text()); });
+  page.on('pageerror', e => page.complaints.push(e.message));
+  page.on('request', r => { if (!r.url().startsWith(new URL(address).origin) && !r.url().startsWith('data:')) page.complaints.push(`fetches ${r.url()}`); });
+  await page.goto(address, { waitUntil: 'networkidle' });
+  return page;
+}
+
+async function step(name, run) {
+  const began = Date.now();
+  const pages = [];
+  try {
+    await run(async options => {
+      const page = await visit(options);
+      pages.push(page);
+      return page;
+    });
+    for (const page of pages) check(page.complaints.length === 0, page.complaints.join('\n'));
+    console.log(`   ${name}: ok, ${((Date.now() - began) / 1000).toFixed(1)} s`);
+  } catch (problem) {
+    failures.push(name);
+    console.error(`   ${name}: FAILED: ${problem.message}`);
+  }
+  for (const page of pages) await page.context().close();
+}
+
+const overflow = page => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+const ground = page => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+const open = async (page, id) => { await page.locator(`#${id} .try > summary`).click(); return page.locator(`#${id} .try`); };
+
+await step('greets with the company, its key folded away, and its records', async visit => {
+  const page = await visit();
+  check(await page.locator('#demo-company').innerText() === company, 'another company');
+  check(!await page.locator('#demo-key').isVisible(), 'the key is not folded away');
+  await page.locator('.credentials summary').click();
+  check(await page.locator('#demo-key').innerText() === key, 'another key');
+  for (const [what, selector, least] of [['columns', '.board section', 3], ['cards', '.board .card', 5], ['reviews', '.queue .card', 2], ['curves', '.plot .curve', 1], ['days', '.month td', 28], ['posts', '.month li', 1]]) {
+    await page.waitForSelector(selector);
+    const count = await page.locator(selector).count();
+    check(count >= least, `${count} ${what}`);
+  }
+  check((await page.locator('.plot .said').innerText()).includes('highest'), 'the plot says nothing in words');
+  await page.locator('.credentials .copy').click();
+  check(await page.evaluate(() => navigator.clipboard.readText()) === key, 'the key is not copied');
+  await page.getByLabel('Metric').selectOption('product.sync_time');
+  await page.waitForFunction(() => document.querySelector('.plot text').textContent.includes('ms') || document.querySelector('.plot text').textContent.includes('s'));
+});
+
+await step('search finds operations, and words in their texts', async visit => {
+  const page = await visit();
+  await page.keyboard.press('/');
+  check(await page.evaluate(() => document.activeElement.id) === 'search', '/ does not lead to the search');
+  await page.keyboard.type('rotate');
+  check(await page.locator('#found').innerText() === '1 match', await page.locator('#found').innerText());
+  await page.keyboard.press('Enter');
+  check(new URL(page.url()).hash === '#rotate_key', page.url());
+  await page.fill('#search', 'quarter label');
+  check(await page.locator('.side a[href="#create_plan_item"]').isVisible(), 'a word of a field is not found');
+  await page.fill('#search', 'no such thing');
+  check(await page.locator('#found').innerText() === '0 matches', 'something is found that is not there');
+  await page.keyboard.press('Escape');
+  check(await page.locator('.side li:not([hidden])').count() > 60, 'the search does not clear');
+});
+
+await step('the contents mark what is read', async visit => {
+  const page = await visit();
+  await page.locator('.side a[href="#get_feedback"]').click();
+  await page.waitForFunction(() => document.querySelector('.side [aria-current]')?.hash === '#get_feedback');
+});
+
+await step('one choice of language is for all examples', async visit => {
+  const page = await visit();
+  await page.locator('label[for="get_company-python"]').click();
+  check(await page.locator('#list_feedback pre[data-language=python]').isVisible(), 'other examples stay');
+  check(!await page.locator('#list_feedback pre[data-language=curl]').isVisible(), 'two examples are shown');
+  await page.locator('#get_company .tabs .copy').click();
+  check((await page.evaluate(() => navigator.clipboard.readText())).startsWith('import json'), 'another example is copied');
+});
+
+await step('a read is sent, with ids found', async visit => {
+  const page = await visit();
+  const form = await open(page, 'list_plan_items');
+  await page.waitForFunction(() => document.querySelector('#list_plan_items .try input').value.startsWith('brd_'));
+  await form.getByRole('button', { name: 'Send' }).click();
+  await page.waitForSelector('#list_plan_items [data-status="200"]');
+  check((await form.innerText()).includes('Service-Request-Id'), 'no request id is shown');
+  check((await form.locator('.result pre').innerText()).includes('"items"'), 'no body is shown');
+  const nested = await open(page, 'get_plan_item');
+  await page.waitForFunction(() => document.querySelector('#get_plan_item .try input').value.startsWith('itm_'));
+  await nested.getByRole('button', { name: 'Send' }).click();
+  await page.waitForSelector('#get_plan_item [data-status="200"]');
+});
+
+await step('a write asks first, and says what was refused', async visit => {
+  const page = await visit();
+  let posts = 0;
+  page.on('request', r => { if (r.method() !== 'GET') posts++; });
+  const form = await open(page, 'create_plan_item');
+  await page.waitForFunction(() => document.querySelector('#create_plan_item .try input').value.startsWith('brd_'));
+  await form.getByRole('button', { name: 'Send' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Cancel' }).click();
+  check(posts === 0, 'a write was sent that was cancelled');
+  await form.locator('textarea').fill('{"title": "Seen by a browser", "status": "draft"}');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Send' }).click();
+  await page.waitForSelector('#create_plan_item [data-status="200"]');
+  await form.locator('textarea').fill('{"title": ""}');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Send' }).click();
+  await page.waitForSelector('#create_plan_item [data-status="400"]');
+  check((await form.locator('.result pre').innerText()).includes('body.title'), 'the envelope is not shown');
+  page.complaints = page.complaints.filter(c => !c.includes('400'));
+});
+
+await step('a key stays in the memory of the tab', async visit => {
+  const page = await visit();
+  await page.locator('#key-button').click();
+  await page.locator('#key-field').fill(key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'));
+  await page.locator('dialog').getByRole('button', { name: 'Use it' }).click();
+  const form = await open(page, 'list_companies');
+  await form.getByRole('button', { name: 'Send' }).click();
+  await page.waitForSelector('#list_companies [data-status="401"]');
+  const kept = await page.evaluate(async () => [localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length, location.search, history.state].join());
+  check(kept === '0,0,,0,,', `something is kept: ${kept}`);
+  await page.reload({ waitUntil: 'networkidle' });
+  check(await page.locator('#key-button').innerText() === 'Demo key', 'the key outlives the page');
+  page.complaints = page.complaints.filter(c => !c.includes('401'));
+});
+
+await step('the themes are the system’s until one is chosen', async visit => {
+  const light = await ground(await visit({ colorScheme: 'light' }));
+  const page = await visit({ colorScheme: 'dark' });
+  const dark = await ground(page);
+  check(light !== dark, 'both themes look the same');
+  await page.locator('#theme-button').click();
+  check(await ground(page) === light, 'light was chosen');
+  await page.locator('#theme-button').click();
+  check(await ground(page) === dark, 'dark was chosen');
+});
+
+await step('fits a phone', async visit => {
+  for (const width of [320, 375, 768]) {
+    const page = await visit({ width, height: 812 });
+    check(await overflow(page) <= 0, `${width} px: ${await overflow(page)} px too wide`);
+    if (width > 700) continue;
+    check(!await page.locator('.side').isVisible(), 'the contents are open');
+    await page.locator('label.menu').click();
+    check(await page.locator('.side a[href="#list_feedback"]').isVisible(), 'the menu does not open');
+    await open(page, 'push_metric_points');
+    check(await overflow(page) <= 0, `${width} px, with a form: ${await overflow(page)} px too wide`);
+  }
+});
+
+await step('reads without JavaScript', async visit => {
+  const page = await visit({ javaScriptEnabled: false });
+  for (const id of ['overview', 'quick-start', 'errors', 'create_plan_item', 'record-Feedback']) check(await page.locator(`#${id}`).isVisible(), `no ${id}`);
+  check(await page.locator('#create_plan_item pre[data-language=curl]').isVisible(), 'no example');
+  await page.locator('label[for="create_plan_item-go"]').click();
+  check(await page.locator('#create_plan_item pre[data-language=go]').isVisible(), 'the tabs need scripts');
+  for (const selector of ['.search', '#theme-button', '#key-button', '.try', '.copy']) {
+    check(await page.locator(selector).filter({ visible: true }).count() === 0, `${selector} is shown, and does nothing`);
+  }
+});
+
+await step('works behind a path', async visit => {
+  const proxy = createServer((from, to) => {
+    if (!from.url.startsWith('/prod/')) { to.writeHead(404).end(); return; }
+    const call = forward(new URL(from.url.slice('/prod'.length), url), { method: from.method, headers: from.headers }, answer => {
+      to.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(to);
+    });
+    from.pipe(call.on('error', () => to.destroy()));
+  });
+  await new Promise(resolve => proxy.listen(0, '127.0.0.1', resolve));
+  try {
+    const page = await visit({ address: `http://127.0.0.1:${proxy.address().port}/prod/` });
+    await page.waitForSelector('.board .card');
+    check((await page.locator('#quick-code').innerText()).includes('/prod\n'), 'the quick start names another address');
+  } finally {
+    proxy.close();
+    proxy.closeAllConnections();
+  }
+});
+
+await step('axe-core finds nothing serious', async visit => {
+  for (const [width, colorScheme] of [[1280, 'light'], [1280, 'dark'], [375, 'light']]) {
+    const page = await visit({ width, colorScheme });
+    await page.waitForSelector('.plot .curve');
+    await open(page, 'list_plan_items');
+    const found = await page.evaluate(async source => {
+      (0, eval)(source);
+      return (await axe.run(document, { resultTypes: ['violations'] })).violations.map(v => ({ id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.length, first: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)) }));
+    }, axe).catch(async () => { // the page's policy forbids eval: the debugger may add a script
+      const session = await page.context().newCDPSession(page);
+      await session.send('Runtime.evaluate', { expression: axe });
+      const answer = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true, expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => ({ id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.length, first: v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)) })))` });
+      return answer.result.value;
+    });
+    const serious = found.filter(v => ['serious', 'critical'].includes(v.impact));
+    for (const v of found) console.log(`   ${width} px ${colorScheme}: ${v.impact} ${v.id}: ${v.help} (${v.nodes}) ${v.first[0]}`);
+    check(serious.length === 0, `${serious.length} serious findings: ${JSON.stringify(serious, null, 1)}`);
+  }
+});
+
+await step('prints', async visit => {
+  const page = await visit();
+  await page.emulateMedia({ media: 'print' });
+  for (const selector of ['.bar', '.side', '.try', '#live']) check(!await page.locator(selector).first().isVisible(), `${selector} is printed`);
+  check(await page.locator('#create_plan_item pre[data-language=curl]').isVisible(), 'no example is printed');
+});
+
+if (shots) {
+  await step(`screenshots in ${shots}`, async visit => {
+    for (const width of [1280, 375]) {
+      for (const colorScheme of ['light', 'dark']) {
+        const page = await visit({ width, colorScheme, height: width === 375 ? 812 : 900 });
+        await page.waitForSelector('.month li');
+        for (const id of ['overview', 'demo', 'quick-start', 'errors', 'area-plan', 'create_plan_item', 'record-Item']) {
+          await page.evaluate(name => document.getElementById(name).scrollIntoView(), id);
+          await page.screenshot({ path: join(shots, `${id}-${width}-${colorScheme}.png`) });
+        }
+      }
+    }
+  });
+}
+
+await browser.close();
+if (failures.length > 0) {
+  console.error(`${failures.length} of the page's steps failed: ${failures.join('; ')}`);
+  process.exit(1);
+}

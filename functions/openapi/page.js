@@ -94,6 +94,7 @@ addEventListener('DOMContentLoaded', () => {
   startSearch();
   startTry();
   startLive();
+  document.documentElement.dataset.ready = '';
 });
 // The posts of a month, on the days on which they are due or went out.
 

@@ -7,6 +7,7 @@
 //	cold      process start to the first answer, throttled as a function of 128 MB, beside two public Lambda programs
 //	warm      a warm read with a key beside one without, and what the CPU spends on one
 //	transfer  import and export of 100,000 reviews and 1,000,000 points, beside bare loops of BatchWriteItem and Query
+//	cost      what each operation spends of the table, and a million of it in dollars
 //
 // Every mode is measured in rounds in which the programs take turns, and a ratio is the median of the rounds' ratios. No
 // goal is asserted: a busy machine changes times. What CI holds is counted, not timed, in the ordinary tests and by
@@ -38,6 +39,8 @@ type bench struct {
 	scale      float64
 	peerFolder string
 	log        io.Writer
+	results    string
+	costs      string // the table that cost makes
 }
 
 // goal is a line of the table: a ratio and what it should be at most.
@@ -58,6 +61,7 @@ var modes = []mode{
 	{"cold", (*bench).cold},
 	{"warm", (*bench).warm},
 	{"transfer", (*bench).transfer},
+	{"cost", (*bench).cost},
 }
 
 func main() {
@@ -75,6 +79,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&b.rounds, "rounds", 9, "how often each program takes its turn")
 	flags.Float64Var(&b.scale, "scale", 1, "the size of the imports, as a share of 100,000 reviews and 1,000,000 points")
+	flags.StringVar(&b.results, "results", "", "write the results into this file, too, such as scripts/bench/RESULTS.md")
 	flags.StringVar(&b.peerFolder, "peers", "", "a folder with the sources of the programs to compare with (default: clone them)")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -95,8 +100,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		goals = append(goals, found...)
 	}
-	fmt.Fprintf(out, "%s\n\n", machine(time.Now()))
-	fmt.Fprint(out, report(goals))
+	result := results(machine(time.Now()), args, report(goals), b.costs)
+	fmt.Fprint(out, result)
+	if b.results != "" {
+		if err := os.WriteFile(b.results, []byte(result), 0o644); err != nil {
+			return fmt.Errorf("keep the results: %w", err)
+		}
+	}
 	if len(chosen) == 1 && chosen[0].name == "count" && slices.ContainsFunc(goals, goal.missed) {
 		return errors.New("count: a goal is missed")
 	}
@@ -138,7 +148,23 @@ func machine(now time.Time) string {
 	return fmt.Sprintf("%s, %s, %d CPUs (%s), %s/%s", now.UTC().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), cpu, runtime.GOOS, runtime.GOARCH)
 }
 
+// results is the page that a run leaves.
+func results(machine string, args []string, table, costs string) string {
+	page := "# Results\n\nMade by `go run ./scripts/bench " + strings.Join(args, " ") + "`\non " + machine + ".\n"
+	if table != "" {
+		page += "\nEach ratio is the median of the rounds' ratios; the programs took turns.\n\n" + table
+	}
+	if costs != "" {
+		page += "\nWhat a request spends, with the defaults, on the demo company; list prices of us-east-1, November 2025: a million read\nunits $0.125, write units $0.625, " +
+			"requests of a REST API $3.50, requests of a function $0.20.\nA write spends a unit for each index that the record is in.\n\n" + costs
+	}
+	return page
+}
+
 func report(goals []goal) string {
+	if len(goals) == 0 {
+		return ""
+	}
 	var out strings.Builder
 	out.WriteString("| Measured | Ratio | Goal | |\n|---|---|---|---|\n")
 	for _, g := range goals {

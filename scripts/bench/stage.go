@@ -73,9 +73,15 @@ func newStage(ctx context.Context, transport http.RoundTripper, onDisk bool, log
 	if err := demo.Seed(ctx, s.Table, time.Now()); err != nil {
 		return nil, fmt.Errorf("the demo company: %w", err)
 	}
-	grant := keys.Grant{Name: "bench", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}
-	_, s.Secret, err = keys.NewStore(s.Table, time.Now).Issue(ctx, demo.CompanyID, grant, rand.Reader)
+	s.Secret, err = s.issue(ctx)
 	return s, err
+}
+
+// issue returns a new key of the demo company.
+func (s *stage) issue(ctx context.Context) (string, error) {
+	grant := keys.Grant{Name: "bench", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}
+	_, secret, err := keys.NewStore(s.Table, time.Now).Issue(ctx, demo.CompanyID, grant, rand.Reader)
+	return secret, err
 }
 
 var provider = credentials.NewStaticCredentialsProvider("bench", "bench", "")

@@ -51,7 +51,7 @@ function freePort() {
 }
 
 // serving starts a block in a process group of its own and waits until it answers.
-const serving = (text, pidFile, port) => `
+const serving = (text, port) => `
 set -m
 {
 ${text}
@@ -72,7 +72,7 @@ export BASE COMPANY KEY
 workspace export --company "$COMPANY" "$TMPDIR/records.jsonl" >/dev/null`;
 
 // script returns the shell script of a page, and its blocks that are run, each with what it has to print.
-function script(page, env, port, pidFile) {
+function script(page, env, port) {
   const isReadme = page === 'README.md';
   const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of both outputs
   const here = text => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
@@ -95,14 +95,14 @@ function script(page, env, port, pidFile) {
     if (open) throw new Error(`${page}:${b.line}: "${open[0]}" cannot be run as it stands: use a variable that the page sets`);
     if (service) text = text.replace(/(workspace serve)\b/, `$1 --addr 127.0.0.1:${port}`);
     text = here(text);
-    parts.push(`printf '\\n%s %s\\n' '${mark}' ${runs.length}`, service ? serving(text, pidFile, port) : text);
+    parts.push(`printf '\\n%s %s\\n' '${mark}' ${runs.length}`, service ? serving(text, port) : text);
     if (service && isReadme) parts.push(demo(port));
     served = served || service;
     runs.push({ ...b, outputs: [] });
   }
   const installs = runs.some(r => /go install \.\/scripts\/workspace/.test(r.text));
   if (!installs) env.PATH = path.join(tmp, 'go', 'bin') + path.delimiter + env.PATH;
-  if (!served && page.startsWith('scripts/docs/')) parts.splice(1, 0, 'cd "$TMPDIR"', serving(`workspace serve --addr 127.0.0.1:${port}`, pidFile, port));
+  if (!served && page.startsWith('scripts/docs/')) parts.splice(1, 0, 'cd "$TMPDIR"', serving(`workspace serve --addr 127.0.0.1:${port}`, port));
   return { text: parts.join('\n') + '\n', runs };
 }
 
@@ -114,7 +114,9 @@ function prints(actual, expected) {
   return new RegExp(parts.join('[\\s\\S]*?')).test(actual);
 }
 
-const started = new Set(); // process groups that are alive
+const started = new Set(); // process groups that are alive, beside the service
+let pidFile = null; // of the service of the page that is run
+const groups = () => fs.existsSync(pidFile ?? '') ? [...started, Number(fs.readFileSync(pidFile, 'utf8'))] : [...started];
 function kill(pid, signal) {
   try { process.kill(-pid, signal); return true; } catch { return false; }
 }
@@ -130,13 +132,14 @@ async function end(pid) {
 let expired = false;
 const deadline = setTimeout(() => { expired = true; for (const pid of started) kill(pid, 'SIGKILL'); }, secondsMax * 1000);
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.on(signal, async () => { await Promise.all([...started].map(end)); process.exit(1); });
+  process.on(signal, async () => { await Promise.all(groups().map(end)); process.exit(1); });
 }
 
 async function run(page, n) {
   const home = path.join(tmp, `page-${n}`);
-  const env = environment(home), port = await freePort(), pidFile = path.join(home, 'service.pid');
-  const { text, runs } = script(page, env, port, pidFile);
+  const env = environment(home), port = await freePort();
+  pidFile = path.join(home, 'service.pid');
+  const { text, runs } = script(page, env, port);
   const done = { page, blocks: runs.filter(r => !r.skipped).length, outputs: 0, problems: [], skipped: runs.filter(r => r.skipped) };
   if (done.blocks === 0) return done;
   const file = path.join(home, 'page.sh');
@@ -148,9 +151,8 @@ async function run(page, n) {
   child.stderr.on('data', d => { said += d; });
   const code = await new Promise(resolve => child.on('exit', (code, signal) => resolve(code ?? signal)));
   await pause(50); // what is still in the pipes; the service has its own output
-  const services = fs.existsSync(pidFile) ? [Number(fs.readFileSync(pidFile, 'utf8'))] : [];
-  for (const pid of services) started.add(pid);
-  await Promise.all([child.pid, ...services].map(end));
+  await Promise.all(groups().map(end));
+  pidFile = null;
 
   const outputs = new Map();
   const pieces = said.split(new RegExp(`\\n${mark} (\\d+)\\n`));

@@ -56,14 +56,14 @@ type connection struct {
 // a changed --base-url must not carry it to a stranger.
 func (a *app) credential(r remote) (credential, error) {
 	kept, err := readLogin()
-	if err != nil {
-		return credential{}, err
-	}
 	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), kept.BaseURL, defaultBaseURL), "/")
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
 		c.Key, c.source = strings.TrimSpace(key), "the key of "+keyVariable
-		return c, nil
+		return c, nil // whatever is the matter with one that is not used
+	}
+	if err != nil {
+		return c, err
 	}
 	if kept.Key != "" && kept.BaseURL == base {
 		c.Key, c.source = kept.Key, "the key of `workspace login`"

@@ -338,6 +338,11 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, refusal(t, 1, "", "api", "get_company"), "can be read by others", "chmod 600")
+	isAs(t, examined(t, 1, "--base-url", s.BaseURL), "service", "ok", "key's form", "fail", "key", "skip")
+	t.Setenv(keyVariable, s.Key)
+	if got := apiJSON(t, "", "get_company", "--base-url", s.BaseURL); got["id"] != s.CompanyID {
+		t.Error(got)
+	}
 	if r := call(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "removed") {
 		t.Error(r)
 	}

@@ -92,9 +92,7 @@ func (d *doctor) find(name string, result verdict, advice, format string, args .
 // examine goes from the wire to the quota; what depends on something that failed is skipped and says so.
 func (d *doctor) examine(ctx context.Context) diagnosis {
 	var keyErr error
-	if d.key, keyErr = d.credential(d.remote); keyErr != nil && d.key.BaseURL == "" {
-		d.key.BaseURL = d.remote.baseURL
-	}
+	d.key, keyErr = d.credential(d.remote)
 	reached := d.examineService(ctx)
 	switch formed := d.examineKey(keyErr); {
 	case !formed:

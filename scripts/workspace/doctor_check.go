@@ -121,7 +121,7 @@ func (d *doctor) examineKey(failed error) bool {
 	_, err := auth.Parse(d.key.Key)
 	switch {
 	case failed != nil:
-		d.find(name, verdictFail, "", "%v", failed)
+		d.find(name, verdictFail, "`workspace logout`, then `workspace login` with a key that nobody else has read", "%v", failed)
 		return false
 	case d.key.Key == "":
 		d.find(name, verdictFail, "set "+keyVariable+", or run `workspace login`", "there is no key for this service")

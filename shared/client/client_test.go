@@ -29,6 +29,20 @@ type service struct {
 	bodies  []string
 }
 
+// requests returns what came so far.
+func (s *service) requests() []*http.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+// sent returns the bodies of it.
+func (s *service) sent() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.bodies)
+}
+
 type answer struct {
 	status int
 	body   string
@@ -46,12 +60,13 @@ func serve(t *testing.T, answers ...answer) *service {
 		}
 		s.mu.Lock()
 		s.got, s.bodies = append(s.got, r), append(s.bodies, string(body))
-		a := s.answers[min(len(s.got), len(s.answers))-1]
+		n := len(s.got)
+		a := s.answers[min(n, len(s.answers))-1]
 		s.mu.Unlock()
 		if a.cut {
 			panic(http.ErrAbortHandler)
 		}
-		w.Header().Set("Service-Request-Id", fmt.Sprintf("req_%d", len(s.got)))
+		w.Header().Set("Service-Request-Id", fmt.Sprintf("req_%d", n))
 		for i := 0; i+1 < len(a.header); i += 2 {
 			w.Header().Add(a.header[i], a.header[i+1])
 		}
@@ -158,17 +173,17 @@ func TestAgain(t *testing.T) {
 			code := ""
 			if errors.As(err, &refused) {
 				code = refused.Code
-				if refused.Attempts != len(s.got) {
-					t.Errorf("%d attempts, sent %d times", refused.Attempts, len(s.got))
+				if refused.Attempts != len(s.requests()) {
+					t.Errorf("%d attempts, sent %d times", refused.Attempts, len(s.requests()))
 				}
 			} else if err != nil {
 				code = "-"
 			}
-			if code != c.code || !slices.Equal(w.all, c.waits) || len(s.got) != len(c.waits)+1 {
-				t.Errorf("%v, waited %v, sent %d times", err, w.all, len(s.got))
+			if code != c.code || !slices.Equal(w.all, c.waits) || len(s.requests()) != len(c.waits)+1 {
+				t.Errorf("%v, waited %v, sent %d times", err, w.all, len(s.requests()))
 			}
-			for i, r := range s.got {
-				if r.Header.Get("Idempotency-Key") != s.got[0].Header.Get("Idempotency-Key") || s.bodies[i] != s.bodies[0] {
+			for i, r := range s.requests() {
+				if r.Header.Get("Idempotency-Key") != s.requests()[0].Header.Get("Idempotency-Key") || s.sent()[i] != s.sent()[0] {
 					t.Error("sent again as another request")
 				}
 			}
@@ -184,7 +199,7 @@ func TestContextEnds(t *testing.T) {
 	c := s.client(t, &waits{}, client.WithSleep(func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }))
 	err := getBoard(ctx, c)
 	var refused *client.Error
-	if !errors.Is(err, context.Canceled) || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second || len(s.got) != 1 {
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second || len(s.requests()) != 1 {
 		t.Error(err)
 	}
 	if err := getBoard(ctx, c); !errors.Is(err, context.Canceled) {
@@ -219,7 +234,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := s.got[0]
+	r := s.requests()[0]
 	for name, want := range map[string]string{
 		"Authorization": "Bearer " + key, "Service-Version": "2026-08-11", "User-Agent": "robot/1", "Idempotency-Key": "mine", "If-Match": `"tag"`,
 		"Content-Type": "application/json", "Accept": "application/json",
@@ -232,10 +247,10 @@ func TestOptions(t *testing.T) {
 		t.Error(r.URL, response)
 	}
 	// What is nil is not sent; an empty list is, because it clears.
-	if s.bodies[0] != `{"title":"x","categoryIds":[],"sortOrder":0}` {
-		t.Error(s.bodies[0])
+	if s.sent()[0] != `{"title":"x","categoryIds":[],"sortOrder":0}` {
+		t.Error(s.sent()[0])
 	}
-	if _, err := c.GetPlanItem(t.Context(), client.GetPlanItemInput{}); err == nil || len(s.got) != 1 {
+	if _, err := c.GetPlanItem(t.Context(), client.GetPlanItemInput{}); err == nil || len(s.requests()) != 1 {
 		t.Error("a call without an id was sent")
 	}
 }
@@ -244,7 +259,7 @@ func TestNotModified(t *testing.T) {
 	t.Parallel()
 	s := serve(t, answer{status: 304, header: []string{"ETag", `"t"`}})
 	_, err := s.client(t, &waits{}).GetPlanItem(t.Context(), client.GetPlanItemInput{ItemID: "itm_1"}, client.IfNoneMatch(`"t"`))
-	if !errors.Is(err, client.ErrNotModified) || s.got[0].Header.Get("If-None-Match") != `"t"` {
+	if !errors.Is(err, client.ErrNotModified) || s.requests()[0].Header.Get("If-None-Match") != `"t"` {
 		t.Error(err)
 	}
 }
@@ -278,8 +293,8 @@ func TestKeyStays(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(other.got) != 0 || len(s.got) != 3 || s.got[2].URL.Query().Get("cursor") != "next" || s.got[2].URL.Query().Get("limit") != "1" {
-		t.Error(len(other.got), len(s.got))
+	if len(other.requests()) != 0 || len(s.requests()) != 3 || s.requests()[2].URL.Query().Get("cursor") != "next" || s.requests()[2].URL.Query().Get("limit") != "1" {
+		t.Error(len(other.requests()), len(s.requests()))
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c)
@@ -319,7 +334,7 @@ func TestPagesEnd(t *testing.T) {
 	for range s.client(t, &waits{}).AllPlanBoards(t.Context(), client.ListPlanBoardsInput{}) {
 		break
 	}
-	if len(s.got) != 1 {
+	if len(s.requests()) != 1 {
 		t.Error("a page was read that nobody asked for")
 	}
 }
@@ -334,8 +349,8 @@ func TestCompany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(s.got) != 3 || s.got[2].URL.Path != "/v1/companies/co_7/plan/boards/brd_1" {
-		t.Error(len(s.got))
+	if len(s.requests()) != 3 || s.requests()[2].URL.Path != "/v1/companies/co_7/plan/boards/brd_1" {
+		t.Error(len(s.requests()))
 	}
 	s = serve(t, answer{body: `{"items":[]}`})
 	if err := getBoard(t.Context(), s.client(t, &waits{}, client.WithCompany(""))); err == nil {

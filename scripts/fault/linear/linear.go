@@ -39,7 +39,7 @@ const checkMax = time.Minute
 // Gates returns the gate.
 func Gates() []gate.Gate {
 	return []gate.Gate{{Name: "linear", Run: func(ctx context.Context, s gate.Setting) (*gate.Report, error) {
-		return Run(ctx, s, Options{Records: s.Pick(10, 100), Requests: 12})
+		return Run(ctx, s, Options{Records: s.Pick(5, 40), Requests: 12})
 	}}}
 }
 

@@ -114,7 +114,7 @@ func (q *quotas) flood(ctx context.Context) error {
 				case admitted(answer):
 					got.Add(1)
 				case answer.Status != http.StatusTooManyRequests || answer.RetryAfter() < time.Second:
-					q.report.Violate("a flooded server answers %d, Retry-After %s: %s", answer.Status, answer.RetryAfter(), answer.Body)
+					q.report.Violate("a flooded server answers %d, Retry-After %s: %s: %s", answer.Status, answer.RetryAfter(), answer.Body, q.servers[n%processes].Failure())
 				}
 				asked.Add(1)
 				<-tick.C

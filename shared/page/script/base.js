@@ -94,4 +94,5 @@ addEventListener('DOMContentLoaded', () => {
   startSearch();
   startTry();
   startLive();
+  document.documentElement.dataset.ready = '';
 });

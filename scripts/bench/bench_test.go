@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Ensure the relay is a table that is far away: it is verified by the benchmark's root and by no other, hands on what it is
+// asked, and counts it.
+func TestRelay(t *testing.T) {
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(w, r.Header.Get("X-Amz-Target")+" "+string(body))
+	}))
+	defer engine.Close()
+	ca, err := newAuthority("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRelay("127.0.0.1:0", engine.URL, &ca.Leaf, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, port, err := net.SplitHostPort(r.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.Root)
+	ask := func(trusted *x509.CertPool) (string, error) {
+		request, err := http.NewRequest(http.MethodPost, "https://localhost:"+port, strings.NewReader("a body"))
+		if err != nil {
+			return "", err
+		}
+		request.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+		defer client.CloseIdleConnections()
+		answer, err := client.Do(request)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return string(body), err
+	}
+	if got, err := ask(pool); err != nil || got != "DynamoDB_20120810.GetItem a body" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := ask(x509.NewCertPool()); err == nil {
+		t.Error("a stranger's root verifies the relay")
+	}
+	if calls, dials := r.counted(); calls["GetItem"] != 1 || dials != 2 {
+		t.Errorf("%v over %d connections, want one GetItem and two", calls, dials)
+	}
+}
+
+// Ensure the Runtime API hands out an event, takes its answer, and tells what a program reports.
+func TestRuntimeAPI(t *testing.T) {
+	api, err := newRuntimeAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	base := "http://" + api.Address + runtimePrefix
+	go func() {
+		for _, path := range []string{"invocation/1/response", "invocation/2/error"} {
+			next, err := http.Get(base + "invocation/next")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			event, err := io.ReadAll(next.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			_ = next.Body.Close()
+			done, err := http.Post(base+path, "application/json", strings.NewReader("answer to "+string(event)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = done.Body.Close()
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	events, err := api.ready(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, events, err := api.invoke(ctx, events, []byte("event"))
+	if err != nil || string(body) != "answer to event" {
+		t.Fatalf("%q, %v", body, err)
+	}
+	if _, _, _, err := api.invoke(ctx, events, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "answer to trouble") {
+		t.Errorf("%v, want what the program reported", err)
+	}
+}
+
+// Ensure a goal is missed also by what is no number, and that the table says so.
+func TestReport(t *testing.T) {
+	got := report([]goal{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
+	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if m := median([]float64{3, 1, 2, 10}); m != 2.5 {
+		t.Errorf("the median is %g", m)
+	}
+	if _, err := choose([]string{"cold", "hot"}); err == nil || !strings.Contains(err.Error(), `"hot"`) {
+		t.Errorf("%v, want the unknown mode named", err)
+	}
+}

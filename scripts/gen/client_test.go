@@ -1,0 +1,76 @@
+package main
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+)
+
+// Ensure names of operations, fields and values become names that Go people would choose.
+func TestGoName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"create_plan_item": "CreatePlanItem", "boardId": "BoardID", "categoryIds": "CategoryIDs", "websiteUrl": "WebsiteURL", "ts": "TS",
+		"plan:read": "PlanRead", "2-10": "2To10", "5001+": "5001Plus", "If-Match": "IfMatch", "b2b2c": "B2b2c", "in_review": "InReview",
+	} {
+		if got := goName(name); got != want {
+			t.Errorf("%s: %s instead of %s", name, got, want)
+		}
+	}
+}
+
+// Ensure no constant of a closed list hides another: two values may not become one name.
+func TestClientNamesAreApart(t *testing.T) {
+	t.Parallel()
+	m := clientModel{records: map[string]reflect.Type{}, lists: map[string]reflect.Type{}}
+	seen := map[string]bool{}
+	for _, area := range functions.All() {
+		text := m.recordsOf(area.Name, area.Operations(nil)) + m.operationsOf(area.Operations(nil))
+		for line := range strings.Lines(text) {
+			name, _, found := strings.Cut(line, " ")
+			if strings.HasPrefix(line, "type ") {
+				name, found = strings.Fields(line)[1], true
+			}
+			if !found || !strings.Contains(line, " = \"") && !strings.HasPrefix(line, "type ") {
+				continue
+			}
+			if seen[name] {
+				t.Errorf("two things are called %s", name)
+			}
+			seen[name] = true
+		}
+	}
+	if m.err != nil || !seen["Item"] || !seen["PlanStatusDraft"] || !seen["CreatePlanItemInput"] {
+		t.Error(m.err, len(seen))
+	}
+}
+
+// Ensure two records with one name are refused instead of mixed up.
+func TestClientRefusesTwins(t *testing.T) {
+	t.Parallel()
+	type Company struct {
+		ID string `json:"id"`
+	}
+	m := clientModel{records: map[string]reflect.Type{"Company": reflect.TypeFor[Company]()}, lists: map[string]reflect.Type{}}
+	m.recordsOf("company", functions.All()[0].Operations(nil))
+	if m.err == nil || !strings.Contains(m.err.Error(), "are both called Company") {
+		t.Error(m.err)
+	}
+}
+
+// Ensure comments stay within their width and lose no word.
+func TestComment(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("some words of a description ", 20)
+	got := comment("\t", text)
+	for line := range strings.Lines(got) {
+		if len(line) > commentWidth+1 || !strings.HasPrefix(line, "\t// ") {
+			t.Errorf("%q", line)
+		}
+	}
+	if strings.Join(strings.Fields(strings.ReplaceAll(got, "//", "")), " ") != strings.TrimSpace(text) {
+		t.Error(got)
+	}
+}

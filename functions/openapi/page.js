@@ -147,9 +147,12 @@ function monthOf(month, posts) {
 async function metricPanel(heading, body) {
   const definitions = (await read('/metrics/definitions?limit=200')).items.filter(d => d.kind !== 'derived')
     .sort((a, b) => Number(a.needsReview) - Number(b.needsReview));
+  let chosen = '';
   const show = async key => {
+    chosen = key;
     const definition = definitions.find(d => d.key === key);
     const points = (await read(`/metrics/points?metricKey=${encodeURIComponent(key)}&limit=1000`)).items;
+    if (chosen !== key) return; // another was chosen meanwhile
     const values = folded(points, definition.aggregation);
     const box = make('div', { class: 'plot' });
     const draw = () => {
@@ -162,7 +165,11 @@ async function metricPanel(heading, body) {
   };
   let resized = () => {};
   new ResizeObserver(() => resized()).observe(body);
-  heading.append(choice('Metric', definitions.map(d => [d.key, d.name ?? d.key]), show));
+  if (definitions.length === 0) {
+    body.append(make('p', {}, 'There is no metric yet.'));
+    return;
+  }
+  heading.append(choice('Metric', definitions.map(d => [d.key, d.name ?? d.key]), body, show));
   await show(definitions[0].key);
 }
 
@@ -175,7 +182,7 @@ function folded(points, aggregation) {
 }
 
 function said(values, definition) {
-  const what = [definition.description, definition.description ? null : definition.key].filter(Boolean).join('');
+  const what = definition.description ?? definition.key;
   if (values.length < 2) return what;
   const last = values.at(-1), low = Math.min(...values.map(v => v.value)), high = Math.max(...values.map(v => v.value));
   const spell = value => spelled(value, definition.unit, last.currency);
@@ -334,15 +341,19 @@ async function panel(place, title, fill) {
 
 async function boardPanel(heading, body) {
   const boards = (await read('/plan/boards')).items;
+  if (boards.length === 0) {
+    body.append(make('p', {}, 'There is no board yet.'));
+    return;
+  }
   const show = async id => {
     const items = (await read(`/plan/boards/${id}/items?limit=200`)).items;
-    const columns = Map.groupBy ? Map.groupBy(items, i => i.columnId ?? 'no column') : grouped(items, i => i.columnId ?? 'no column');
+    const columns = grouped(items, i => i.columnId ?? 'no column');
     body.replaceChildren(make('div', { class: 'board', tabindex: '0', role: 'group', 'aria-label': 'The columns of the board' }, ...[...columns].map(([name, cards]) =>
       make('section', { 'aria-label': name },
         make('h4', {}, name, make('span', {}, String(cards.length))),
         ...cards.map(i => make('div', { class: 'card' }, i.title, make('p', {}, [i.targetLabel, i.status?.replace('_', ' ')].filter(Boolean).join(' · '))))))));
   };
-  heading.append(choice('Board', boards.map(b => [b.id, b.name ?? b.id]), show));
+  heading.append(choice('Board', boards.map(b => [b.id, b.name ?? b.id]), body, show));
   await show(boards[0].id);
 }
 
@@ -352,10 +363,10 @@ function grouped(list, key) {
   return out;
 }
 
-// choice is a select; problems of a later choice are shown where the list is.
-function choice(name, options, change) {
-  return make('select', { 'aria-label': name, change(event) { change(event.target.value).catch(problem => event.target.setCustomValidity(problem.message)); } },
-    ...options.map(([value, text]) => make('option', { value }, text)));
+// choice is a select; what goes wrong with a later choice is shown in the panel's body.
+function choice(name, options, body, show) {
+  const change = event => show(event.target.value).catch(problem => body.replaceChildren(make('p', { class: 'problem' }, problem.message)));
+  return make('select', { 'aria-label': name, change }, ...options.map(([value, text]) => make('option', { value }, text)));
 }
 
 async function queuePanel(heading, body) {
@@ -479,7 +490,7 @@ function tryForm(part) {
   if (body) body.value = exampleBody(part);
   const note = make('p', { class: 'note' });
   const send = make('button', { type: 'submit', class: 'solid' }, 'Send');
-  const result = make('div', { class: 'result', 'aria-live': 'polite' });
+  const result = make('div', { class: 'result' }, make('p', { class: 'status', role: 'status' }));
   const form = make('form', {
     async submit(event) {
       event.preventDefault();
@@ -557,7 +568,9 @@ async function idsOf(path) {
 }
 
 async function sendTry({ method, path, effect }, fields, body, result) {
-  result.replaceChildren();
+  const status = result.firstChild;
+  status.replaceChildren();
+  result.replaceChildren(status);
   try {
     let target = path;
     if (path.includes('{companyId}')) target = path.replace('{companyId}', encodeURIComponent(session.key ? await companyOf() : 'co_unknown'));
@@ -572,21 +585,21 @@ async function sendTry({ method, path, effect }, fields, body, result) {
     if (effect !== 'read' && !await confirmed(method, target, effect === 'destructive')) return;
     showAnswer(result, await call(method, target, { headers, body: body?.value || undefined }));
   } catch (problem) {
-    result.append(make('p', { class: 'status' }, make('b', { class: 'bad' }, 'Not sent'), make('span', {}, problem.message)));
+    status.replaceChildren(make('b', { class: 'bad' }, 'No answer'), make('span', {}, problem.message));
   }
 }
 
 function showAnswer(result, answer) {
+  const size = new TextEncoder().encode(answer.text).length;
+  result.firstChild.replaceChildren(
+    make('b', { class: answer.ok || answer.status === 304 ? '' : 'bad', 'data-status': answer.status }, String(answer.status)),
+    make('span', {}, `${answer.milliseconds} ms · ${size.toLocaleString('en')} bytes`));
   const headers = make('dl');
   for (const name of telling) {
     const value = answer.headers.get(name);
     if (value !== null) headers.append(make('dt', {}, name), make('dd', {}, value));
   }
-  const size = new TextEncoder().encode(answer.text).length;
-  result.append(
-    make('p', { class: 'status' }, make('b', { class: answer.ok || answer.status === 304 ? '' : 'bad', 'data-status': answer.status }, String(answer.status)),
-      make('span', {}, `${answer.milliseconds} ms · ${size.toLocaleString('en')} bytes`)),
-    headers);
+  result.append(headers);
   if (!answer.text) return;
   const pre = make('pre', { tabindex: '0' }, make('code', {}, coloured(answer.text)));
   result.append(make('figure', { class: 'code' }, make('figcaption', {}, 'Body'), pre, copyButton(() => pre.textContent, 'Copy the body')));

@@ -165,11 +165,11 @@ base URL  %s
 company   %s
 key       %s
 
-Try it in another terminal:
+Look around at %s/ in a browser, or try it in another terminal:
 
   curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
 
 The key opens the demo company only. It is kept in
 %s, which you alone can read. Ctrl-C ends.
-`, "\n"), s.name(), s.target, base, d.CompanyID, d.Key, d.Key, base, d.CompanyID, d.file)
+`, "\n"), s.name(), s.target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
 }

@@ -1,6 +1,6 @@
 // Package roots opens TLS connections to AWS without reading the system's certificates. A Go program parses every root
-// of the system before its first connection, 144 of them in a Lambda function, which at 128 MB takes longer than all the
-// rest of a cold start together. The endpoints of AWS chain to five roots of Amazon Trust Services; those are embedded here.
+// of the system before its first connection, well over a hundred, which at 128 MB takes longer than all the rest of a
+// cold start together. The endpoints of AWS chain to five roots of Amazon Trust Services; those are embedded here.
 //
 // They are a short cut, never a gate: where they do not verify a server, because Amazon rotated its roots, or a proxy or
 // another cloud is in between, the connection is made again with the system's roots, and every later one with those at

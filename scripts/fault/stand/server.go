@@ -104,7 +104,7 @@ func beServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	t := newClient(o.Endpoint, o.Plant.transport(wire.Pooled()), 0)
+	t := newClient(o.Endpoint, o.Plant.transport(wire.Pooled()), attemptTimeout)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	base, stop, err := Serve(o.Plant.handler(functions.Handler(t, log)))
 	if err != nil {

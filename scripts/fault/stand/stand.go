@@ -62,9 +62,13 @@ func (s *Stand) Close() error { return s.engine.Close() }
 // patience is the attempt timeout of the stand's own calls, which a busy machine must not fail.
 const patience = 30 * time.Second
 
-// Client returns a table client as a function has it, deadlines included, over a transport.
+// attemptTimeout is that of `workspace serve`: longer than the one second of a function, because a busy machine whose
+// engine takes longer now and then says nothing about the service.
+const attemptTimeout = 5 * time.Second
+
+// Client returns a table client as the local server has it, over a transport.
 func (s *Stand) Client(transport http.RoundTripper) *table.Client {
-	return newClient(s.engine.Endpoint, transport, 0)
+	return newClient(s.engine.Endpoint, transport, attemptTimeout)
 }
 
 func newClient(endpoint string, transport http.RoundTripper, timeout time.Duration) *table.Client {

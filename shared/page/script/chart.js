@@ -3,9 +3,12 @@
 async function metricPanel(heading, body) {
   const definitions = (await read('/metrics/definitions?limit=200')).items.filter(d => d.kind !== 'derived')
     .sort((a, b) => Number(a.needsReview) - Number(b.needsReview));
+  let chosen = '';
   const show = async key => {
+    chosen = key;
     const definition = definitions.find(d => d.key === key);
     const points = (await read(`/metrics/points?metricKey=${encodeURIComponent(key)}&limit=1000`)).items;
+    if (chosen !== key) return; // another was chosen meanwhile
     const values = folded(points, definition.aggregation);
     const box = make('div', { class: 'plot' });
     const draw = () => {
@@ -18,7 +21,11 @@ async function metricPanel(heading, body) {
   };
   let resized = () => {};
   new ResizeObserver(() => resized()).observe(body);
-  heading.append(choice('Metric', definitions.map(d => [d.key, d.name ?? d.key]), show));
+  if (definitions.length === 0) {
+    body.append(make('p', {}, 'There is no metric yet.'));
+    return;
+  }
+  heading.append(choice('Metric', definitions.map(d => [d.key, d.name ?? d.key]), body, show));
   await show(definitions[0].key);
 }
 
@@ -31,7 +38,7 @@ function folded(points, aggregation) {
 }
 
 function said(values, definition) {
-  const what = [definition.description, definition.description ? null : definition.key].filter(Boolean).join('');
+  const what = definition.description ?? definition.key;
   if (values.length < 2) return what;
   const last = values.at(-1), low = Math.min(...values.map(v => v.value)), high = Math.max(...values.map(v => v.value));
   const spell = value => spelled(value, definition.unit, last.currency);

@@ -24,15 +24,19 @@ async function panel(place, title, fill) {
 
 async function boardPanel(heading, body) {
   const boards = (await read('/plan/boards')).items;
+  if (boards.length === 0) {
+    body.append(make('p', {}, 'There is no board yet.'));
+    return;
+  }
   const show = async id => {
     const items = (await read(`/plan/boards/${id}/items?limit=200`)).items;
-    const columns = Map.groupBy ? Map.groupBy(items, i => i.columnId ?? 'no column') : grouped(items, i => i.columnId ?? 'no column');
+    const columns = grouped(items, i => i.columnId ?? 'no column');
     body.replaceChildren(make('div', { class: 'board', tabindex: '0', role: 'group', 'aria-label': 'The columns of the board' }, ...[...columns].map(([name, cards]) =>
       make('section', { 'aria-label': name },
         make('h4', {}, name, make('span', {}, String(cards.length))),
         ...cards.map(i => make('div', { class: 'card' }, i.title, make('p', {}, [i.targetLabel, i.status?.replace('_', ' ')].filter(Boolean).join(' · '))))))));
   };
-  heading.append(choice('Board', boards.map(b => [b.id, b.name ?? b.id]), show));
+  heading.append(choice('Board', boards.map(b => [b.id, b.name ?? b.id]), body, show));
   await show(boards[0].id);
 }
 
@@ -42,10 +46,10 @@ function grouped(list, key) {
   return out;
 }
 
-// choice is a select; problems of a later choice are shown where the list is.
-function choice(name, options, change) {
-  return make('select', { 'aria-label': name, change(event) { change(event.target.value).catch(problem => event.target.setCustomValidity(problem.message)); } },
-    ...options.map(([value, text]) => make('option', { value }, text)));
+// choice is a select; what goes wrong with a later choice is shown in the panel's body.
+function choice(name, options, body, show) {
+  const change = event => show(event.target.value).catch(problem => body.replaceChildren(make('p', { class: 'problem' }, problem.message)));
+  return make('select', { 'aria-label': name, change }, ...options.map(([value, text]) => make('option', { value }, text)));
 }
 
 async function queuePanel(heading, body) {

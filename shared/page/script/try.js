@@ -22,7 +22,7 @@ function tryForm(part) {
   if (body) body.value = exampleBody(part);
   const note = make('p', { class: 'note' });
   const send = make('button', { type: 'submit', class: 'solid' }, 'Send');
-  const result = make('div', { class: 'result', 'aria-live': 'polite' });
+  const result = make('div', { class: 'result' }, make('p', { class: 'status', role: 'status' }));
   const form = make('form', {
     async submit(event) {
       event.preventDefault();
@@ -100,7 +100,9 @@ async function idsOf(path) {
 }
 
 async function sendTry({ method, path, effect }, fields, body, result) {
-  result.replaceChildren();
+  const status = result.firstChild;
+  status.replaceChildren();
+  result.replaceChildren(status);
   try {
     let target = path;
     if (path.includes('{companyId}')) target = path.replace('{companyId}', encodeURIComponent(session.key ? await companyOf() : 'co_unknown'));
@@ -115,21 +117,21 @@ async function sendTry({ method, path, effect }, fields, body, result) {
     if (effect !== 'read' && !await confirmed(method, target, effect === 'destructive')) return;
     showAnswer(result, await call(method, target, { headers, body: body?.value || undefined }));
   } catch (problem) {
-    result.append(make('p', { class: 'status' }, make('b', { class: 'bad' }, 'Not sent'), make('span', {}, problem.message)));
+    status.replaceChildren(make('b', { class: 'bad' }, 'No answer'), make('span', {}, problem.message));
   }
 }
 
 function showAnswer(result, answer) {
+  const size = new TextEncoder().encode(answer.text).length;
+  result.firstChild.replaceChildren(
+    make('b', { class: answer.ok || answer.status === 304 ? '' : 'bad', 'data-status': answer.status }, String(answer.status)),
+    make('span', {}, `${answer.milliseconds} ms · ${size.toLocaleString('en')} bytes`));
   const headers = make('dl');
   for (const name of telling) {
     const value = answer.headers.get(name);
     if (value !== null) headers.append(make('dt', {}, name), make('dd', {}, value));
   }
-  const size = new TextEncoder().encode(answer.text).length;
-  result.append(
-    make('p', { class: 'status' }, make('b', { class: answer.ok || answer.status === 304 ? '' : 'bad', 'data-status': answer.status }, String(answer.status)),
-      make('span', {}, `${answer.milliseconds} ms · ${size.toLocaleString('en')} bytes`)),
-    headers);
+  result.append(headers);
   if (!answer.text) return;
   const pre = make('pre', { tabindex: '0' }, make('code', {}, coloured(answer.text)));
   result.append(make('figure', { class: 'code' }, make('figcaption', {}, 'Body'), pre, copyButton(() => pre.textContent, 'Copy the body')));

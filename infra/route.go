@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"strings"
+
 	"growthworkspace/functions/openapi"
 	"growthworkspace/shared/mcpserver"
 )
@@ -32,4 +34,16 @@ func areaRoutes(area string) []Route {
 
 func mcpRoutes() []Route { return []Route{{"Tools", mcpserver.Path}} }
 
-func openapiRoutes() []Route { return []Route{{"Document", openapi.Path}, {"Root", "/"}} }
+func openapiRoutes() (out []Route) {
+	names := map[string]string{openapi.Path: "Document", openapi.PagePath: "Root"}
+	for _, path := range openapi.Paths() {
+		name, named := names[path]
+		if !named { // /page.css is PageCss
+			for part := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '.' }) {
+				name += strings.ToUpper(part[:1]) + part[1:]
+			}
+		}
+		out = append(out, Route{name, path})
+	}
+	return out
+}

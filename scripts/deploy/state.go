@@ -55,11 +55,11 @@ The reason: %[2]s
 Look for what failed, mend its cause, and let CloudFormation finish the way back; then run this again:
   aws cloudformation describe-stack-events --stack-name %[1]s --query "StackEvents[?ends_with(ResourceStatus, 'FAILED')]"
   aws cloudformation continue-update-rollback --stack-name %[1]s
-The table and its records are not touched by any of this.`, s.Name, or(s.Reason, "not told"))
+The table and its records are not touched by any of this`, s.Name, or(s.Reason, "not told"))
 	case s.Status == "DELETE_FAILED":
 		return fmt.Errorf(`the stack %[1]s is DELETE_FAILED: it was taken down in part.
 The reason: %[2]s
-Mend the cause and take it down again with --destroy; the table stays. Then deploy with --table and the table's name.`, s.Name, or(s.Reason, "not told"))
+Mend the cause and take it down again with --destroy; the table stays. Then deploy with --table and the table's name`, s.Name, or(s.Reason, "not told"))
 	}
 	return nil
 }

@@ -64,24 +64,30 @@ func Publish(ctx context.Context, s gate.Setting, o Options) (report *gate.Repor
 				if calls > callsMax {
 					return nil, fmt.Errorf("a publish of %d items takes no end of calls", size)
 				}
-				outcome, died, err := publishDies(ctx, where, o, size, calls, report)
-				if err != nil {
-					return nil, fmt.Errorf("%d items, death after call %d: %w", size, calls, err)
+				alive := false
+				for _, unheard := range []bool{false, true} {
+					outcome, died, err := publishDies(ctx, where, o, size, death{calls, unheard}, report)
+					if err != nil {
+						return nil, fmt.Errorf("%d items, death after call %d: %w", size, calls, err)
+					}
+					for _, wrong := range outcome.Wrong {
+						report.Violate("%d items, death after call %d: %s", size, calls, wrong)
+					}
+					if len(outcome.Wrong) > 0 {
+						mixed++
+					}
+					if alive = alive || !died; !died {
+						continue
+					}
+					if crashes++; !outcome.Published {
+						old++
+					}
 				}
-				for _, wrong := range outcome.Wrong {
-					report.Violate("%d items, death after call %d: %s", size, calls, wrong)
-				}
-				if len(outcome.Wrong) > 0 {
-					mixed++
-				}
-				if !died && round == 0 {
-					report.Figure("%d items: %d calls", size, calls)
-				}
-				if !died {
+				if alive {
+					if round == 0 {
+						report.Figure("%d items: %d calls", size, calls)
+					}
 					break
-				}
-				if crashes++; !outcome.Published {
-					old++
 				}
 			}
 		}
@@ -92,7 +98,7 @@ func Publish(ctx context.Context, s gate.Setting, o Options) (report *gate.Repor
 
 // publishDies publishes a board whose process dies after so many calls, looks at what is left, and publishes again.
 // died tells whether there was a call left to die at.
-func publishDies(ctx context.Context, where *stand.Stand, o Options, size int, calls int64, report *gate.Report) (outcome board.Outcome, died bool, err error) {
+func publishDies(ctx context.Context, where *stand.Stand, o Options, size int, at death, report *gate.Report) (outcome board.Outcome, died bool, err error) {
 	b, err := board.New(ctx, where, size)
 	if err != nil {
 		return outcome, false, err
@@ -108,7 +114,7 @@ func publishDies(ctx context.Context, where *stand.Stand, o Options, size int, c
 	if err := b.Edit(ctx); err != nil {
 		return outcome, false, err
 	}
-	answer, died, err := dying(ctx, where, b.Company, o, calls, http.MethodPost, b.Path(), nil)
+	answer, died, err := dying(ctx, where, b.Company, o, at, http.MethodPost, b.Path(), nil)
 	if err != nil {
 		return outcome, died, err
 	}
@@ -121,7 +127,7 @@ func publishDies(ctx context.Context, where *stand.Stand, o Options, size int, c
 
 // publish publishes with nothing in the way, as whoever got no answer would.
 func publish(ctx context.Context, where *stand.Stand, b *board.Board, report *gate.Report) error {
-	answer, _, err := dying(ctx, where, b.Company, Options{}, 1<<30, http.MethodPost, b.Path(), nil)
+	answer, _, err := dying(ctx, where, b.Company, Options{}, never, http.MethodPost, b.Path(), nil)
 	if err != nil {
 		return err
 	}
@@ -136,11 +142,20 @@ func publish(ctx context.Context, where *stand.Stand, b *board.Board, report *ga
 	return err
 }
 
-// dying makes one request to a process of its own that dies after so many calls to the table. What such a process
+// death is after so many calls to the table, or with the answer to the next one on its way.
+type death struct {
+	calls   int64
+	unheard bool
+}
+
+// never is the death of a process that lives.
+var never = death{calls: 1 << 30}
+
+// dying makes one request to a process of its own that dies. What such a process
 // still answers is a failure and tells nothing, unless it was done before.
-func dying(ctx context.Context, where *stand.Stand, c stand.Company, o Options, calls int64, method, path string, body any, header ...string) (answer stand.Answer, died bool, err error) {
-	death := &wire.Die{Next: where.Transport, After: calls}
-	var transport http.RoundTripper = death
+func dying(ctx context.Context, where *stand.Stand, c stand.Company, o Options, at death, method, path string, body any, header ...string) (answer stand.Answer, died bool, err error) {
+	die := &wire.Die{Next: where.Transport, After: at.calls, Unheard: at.unheard}
+	var transport http.RoundTripper = die
 	if o.Plant != nil {
 		transport = o.Plant(transport)
 	}
@@ -150,5 +165,5 @@ func dying(ctx context.Context, where *stand.Stand, c stand.Company, o Options, 
 	}
 	defer stop()
 	answer, err = stand.NewClient(base, c).Call(ctx, method, path, body, header...)
-	return answer, death.Died(), err
+	return answer, die.Died(), err
 }

@@ -36,15 +36,21 @@ func Create(ctx context.Context, s gate.Setting, o Options) (report *gate.Report
 				if calls > callsMax {
 					return nil, fmt.Errorf("a create takes no end of calls")
 				}
-				done, died, err := createDies(ctx, where, o, n, calls, report)
-				if err != nil {
-					return nil, fmt.Errorf("%s, death after call %d: %w", creates[n].name, calls, err)
+				alive := false
+				for _, unheard := range []bool{false, true} {
+					done, died, err := createDies(ctx, where, o, n, death{calls, unheard}, report)
+					if err != nil {
+						return nil, fmt.Errorf("%s, death after call %d: %w", creates[n].name, calls, err)
+					}
+					if alive = alive || !died; !died {
+						continue
+					}
+					if crashes++; done {
+						made++
+					}
 				}
-				if !died {
+				if alive {
 					break
-				}
-				if crashes++; done {
-					made++
 				}
 			}
 		}
@@ -57,7 +63,7 @@ func Create(ctx context.Context, s gate.Setting, o Options) (report *gate.Report
 
 // createDies creates a record in a company of its own, in a process that dies after so many calls, looks at what is
 // left, and sends the same request again to a process that lives.
-func createDies(ctx context.Context, where *stand.Stand, o Options, n int, calls int64, report *gate.Report) (done, died bool, err error) {
+func createDies(ctx context.Context, where *stand.Stand, o Options, n int, at death, report *gate.Report) (done, died bool, err error) {
 	c := creates[n]
 	company, err := where.NewCompany(ctx, 0)
 	if err != nil {
@@ -67,7 +73,7 @@ func createDies(ctx context.Context, where *stand.Stand, o Options, n int, calls
 		return false, false, err
 	}
 	key := []string{"Idempotency-Key", "one-" + company.ID}
-	first, died, err := dying(ctx, where, company, o, calls, http.MethodPost, c.path, c.body, key...)
+	first, died, err := dying(ctx, where, company, o, at, http.MethodPost, c.path, c.body, key...)
 	if err != nil {
 		return false, died, err
 	}
@@ -75,11 +81,11 @@ func createDies(ctx context.Context, where *stand.Stand, o Options, n int, calls
 	if err != nil {
 		return false, died, err
 	}
-	place := fmt.Sprintf("%s, death after call %d", c.name, calls)
+	place := fmt.Sprintf("%s, death after call %d", c.name, at.calls)
 	report.Require(len(left) <= 1, "%s: %d records", place, len(left))
 	report.Require(first.Failed() || len(left) == 1, "%s: answered %d and nothing is there", place, first.Status)
 
-	again, _, err := dying(ctx, where, company, o, 1<<30, http.MethodPost, c.path, c.body, key...)
+	again, _, err := dying(ctx, where, company, o, never, http.MethodPost, c.path, c.body, key...)
 	if err != nil {
 		return false, died, err
 	}

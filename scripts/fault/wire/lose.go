@@ -35,19 +35,26 @@ func (l *Lose) Lost() int64 { return l.lost.Load() }
 // ErrDead is what a process that has died gets, if it lived to see it.
 var ErrDead = errors.New("the process has died")
 
-// Die lets a number of calls through and then none: the death of the process after its n-th call.
+// Die lets a number of calls through and then none: the death of the process after its n-th call. Unheard sends one more,
+// whose answer comes too late: the death while a call is on its way, which the table has done.
 type Die struct {
-	Next  http.RoundTripper
-	After int64
-	calls atomic.Int64
+	Next    http.RoundTripper
+	After   int64
+	Unheard bool
+	calls   atomic.Int64
 }
 
 // RoundTrip is http.RoundTripper.
 func (d *Die) RoundTrip(r *http.Request) (*http.Response, error) {
-	if d.calls.Add(1) > d.After {
+	n := d.calls.Add(1)
+	if n > d.After+1 || n > d.After && !d.Unheard {
 		return nil, ErrDead
 	}
-	return d.Next.RoundTrip(r)
+	answer, err := d.Next.RoundTrip(r)
+	if n > d.After && err == nil {
+		return nil, errors.Join(ErrDead, answer.Body.Close())
+	}
+	return answer, err
 }
 
 // Died tells whether any call was made after the last that was let through.

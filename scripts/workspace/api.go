@@ -215,5 +215,11 @@ func (a *app) callOperation(ctx context.Context, r connection, c *operationCall)
 			return err
 		}
 	}
-	return a.printAnswer(c, answer.Body, next)
+	if err := a.printAnswer(c, answer.Body, next); err != nil {
+		return err
+	}
+	if tag := answer.ETag(); tag != "" {
+		a.note("\nETag %s, for --if-match", tag)
+	}
+	return nil
 }

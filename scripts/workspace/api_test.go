@@ -393,3 +393,22 @@ func TestRepeatable(t *testing.T) {
 		}
 	}
 }
+
+// Ensure a person sees the entity tag that --if-match takes: what was previewed is what goes live, and nothing else does.
+func TestAPIShowsEntityTags(t *testing.T) {
+	service(t)
+	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	preview := call(t, "", "api", "preview_plan_publish", board)
+	_, tag, found := strings.Cut(preview.err, "ETag ")
+	tag, _, _ = strings.Cut(tag, ",")
+	if !found || !strings.HasPrefix(tag, `"`) {
+		t.Fatalf("%s %s", preview.out, preview.err)
+	}
+	stale := call(t, "", "api", "publish_plan_board", board, "--if-match", `"other"`)
+	if want(t, stale.err, "preview again"); stale.code != 1 {
+		t.Errorf("another tag: %d %s", stale.code, stale.out)
+	}
+	if r := call(t, "", "api", "publish_plan_board", board, "--if-match", tag); r.code != 0 {
+		t.Errorf("%d %s %s", r.code, r.out, r.err)
+	}
+}

@@ -13,8 +13,11 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/timestamp"
 )
 
 func takes(op api.Operation, header string) bool {
@@ -202,5 +205,57 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		if with > without {
 			t.Errorf("%s: %d round trips, %d with a key", op.ID, without, with)
 		}
+	}
+}
+
+// Ensure the same caller is known however it spells the Authorization header: an answer that holds a secret is read again
+// by whoever sent the key, and by nobody else.
+func TestReplayForAnySpellingOfTheKey(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	const path, body = "/v1/companies/{companyId}/keys", `{"name":"CI","scopes":["plan:read"]}`
+	first := s.Send(t, key, "POST", path, body, "Idempotency-Key", "once")
+	for _, spelling := range []string{"bearer " + key, "Bearer   " + key + " ", "BEARER " + key} {
+		again := s.Send(t, "", "POST", path, body, "Idempotency-Key", "once", "Authorization", spelling)
+		if first.Status != http.StatusOK || again.Status != http.StatusOK || again.Body != first.Body {
+			t.Errorf("%d, then %d %s", first.Status, again.Status, again.Body)
+		}
+	}
+}
+
+// Ensure no key makes one that may do more: not more often, and not for longer.
+func TestKeysAreBoundByTheirGrantor(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	ends := s.Clock.Now().Add(time.Hour)
+	grantor, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "for an hour", Scopes: auth.Scopes(), ExpiresAt: ends}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, grantor.ID, ratelimit.Read, 7); err != nil {
+		t.Fatal(err)
+	}
+	for _, expiresAt := range []any{nil, "2099-01-01T00:00:00Z", ends.Add(-time.Minute).Format(time.RFC3339)} {
+		args := map[string]any{"name": "made", "scopes": []string{"plan:read"}}
+		want := ends
+		if expiresAt != nil {
+			args["expiresAt"] = expiresAt
+		}
+		if expiresAt == ends.Add(-time.Minute).Format(time.RFC3339) {
+			want = ends.Add(-time.Minute)
+		}
+		made := s.Call(t, secret, "create_key", args)
+		if made.Status != http.StatusOK || made.JSON(t)["expiresAt"] != timestamp.Format(want) {
+			t.Errorf("%v: %d %s, want an end at %s", expiresAt, made.Status, made.Body, timestamp.Format(want))
+			continue
+		}
+		if r := s.Call(t, made.JSON(t)["secret"].(string), "list_plan_boards", nil); r.Header.Get("RateLimit-Limit") != "7" {
+			t.Errorf("its quota is %s", r.Header.Get("RateLimit-Limit"))
+		}
+	}
+	rotated := s.Call(t, secret, "rotate_key", map[string]any{"keyId": grantor.ID})
+	if rotated.Status != http.StatusOK || rotated.JSON(t)["expiresAt"] != timestamp.Format(ends) {
+		t.Errorf("a rotation: %d %s", rotated.Status, rotated.Body)
 	}
 }

@@ -78,7 +78,7 @@ func gatewayResponses() []GatewayResponse {
 		{"INVALID_SIGNATURE", fault.Unauthorised, "the key is missing or not valid"},
 		{"MISSING_AUTHENTICATION_TOKEN", fault.NotFound, "no such path"}, // what the gateway says where it has no route
 		{"QUOTA_EXCEEDED", fault.RateLimited, "too many requests to the service as a whole"},
-		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: must have at most 10 MB"},
+		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: must have at most 262144 bytes"},
 		{"RESOURCE_NOT_FOUND", fault.NotFound, "no such path"},
 		{"THROTTLED", fault.RateLimited, "too many requests to the service as a whole"},
 		{"UNAUTHORIZED", fault.Unauthorised, "the key is missing or not valid"},

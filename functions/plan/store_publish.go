@@ -116,7 +116,7 @@ func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Public
 			return Publication{}, ctx.Err()
 		}
 	}
-	return Publication{}, fault.New(fault.Conflict, "the board is being edited or published by others; try again")
+	return Publication{}, fault.Busy("the board is being edited or published by others; try again")
 }
 
 func (p Planned) result(version float64, at string, changed bool) Publication {

@@ -23,7 +23,8 @@ func (s stack) function(f infra.Function) {
 	})
 	s.logGroup(f.LogsID())
 
-	code := awss3assets.NewAsset(s.scope, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(s.dist, f.Name))})
+	// The zip of scripts/build, as it is: its digest is the CodeSha256 of what runs.
+	code := awss3assets.NewAsset(s.scope, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(s.dist, f.Name+".zip"))})
 	function := awslambda.NewCfnFunction(s.scope, jsii.String(f.ID()), &awslambda.CfnFunctionProps{
 		Code: &awslambda.CfnFunction_CodeProperty{S3Bucket: code.S3BucketName(), S3Key: code.S3ObjectKey()},
 		Role: text(infra.Attribute(f.RoleID(), "Arn")), Runtime: jsii.String(infra.Runtime), Handler: jsii.String("bootstrap"),

@@ -45,11 +45,7 @@ func TestMain(m *testing.M) {
 func synthesise(dist string) {
 	model := infra.New()
 	for _, f := range model.Functions {
-		folder := filepath.Join(dist, f.Name)
-		if err := os.Mkdir(folder, 0o755); err != nil {
-			panic(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "bootstrap"), []byte(f.Name), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dist, f.Name+".zip"), []byte(f.Name), 0o644); err != nil {
 			panic(err)
 		}
 	}

@@ -190,11 +190,11 @@ func (d *deployer) tearDown(ctx context.Context, s stack) error {
 	if err := s.ours(); err != nil {
 		return err
 	}
-	if err := settled(s); err != nil && s.Status != "DELETE_FAILED" {
+	if err := settled(s); err != nil && s.Status != "DELETE_FAILED" && s.Status != "CREATE_FAILED" {
 		return err
 	}
 	table := s.output("TableName")
-	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: take it down; the base URL ends, and does not come back\ntable     %s: stays, with all records\n",
+	fmt.Fprintf(d.out, "account   %s, as %s\nregion    %s\nstack     %s: take it down; the base URL ends, and does not come back; all logs are deleted\ntable     %s: stays, with all records\n",
 		d.account.id, d.account.caller, d.account.config.Region, d.stack, or(table, "none is known of this stack"))
 	if err := d.confirm(); err != nil {
 		return err

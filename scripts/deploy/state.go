@@ -15,7 +15,7 @@ func (s stack) exists() bool {
 
 // failedAtFirst tells whether the stack never came to be: it serves nothing, and the CDK removes it before it deploys.
 func (s stack) failedAtFirst() bool {
-	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED" || s.Status == "CREATE_FAILED"
+	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
 // ours tells whether the stack is one of this service, and not somebody's of the same name. Its parameters tell, which a
@@ -56,6 +56,10 @@ Look for what failed, mend its cause, and let CloudFormation finish the way back
   aws cloudformation describe-stack-events --stack-name %[1]s --query "StackEvents[?ends_with(ResourceStatus, 'FAILED')]"
   aws cloudformation continue-update-rollback --stack-name %[1]s
 The table and its records are not touched by any of this`, s.Name, or(s.Reason, "not told"))
+	case s.Status == "CREATE_FAILED":
+		return fmt.Errorf(`the stack %[1]s is CREATE_FAILED: its first deploy failed, with the rollback switched off, and nothing of it serves.
+The reason: %[2]s
+Take what is left of it down with --destroy, mend the cause, then run this again`, s.Name, or(s.Reason, "not told"))
 	case s.Status == "DELETE_FAILED":
 		return fmt.Errorf(`the stack %[1]s is DELETE_FAILED: it was taken down in part.
 The reason: %[2]s
@@ -75,7 +79,7 @@ func outcome(s stack) string {
 		return "The first deploy failed and nothing of it serves: the stack is " + s.Status + ".\n" +
 			"Mend the cause and run this again: what is left of the stack is removed first. A table that was already made stays, empty;\n" +
 			"aws dynamodb list-tables shows it."
-	case s.Status == "UPDATE_ROLLBACK_FAILED", s.Status == "DELETE_FAILED":
+	case s.Status == "UPDATE_ROLLBACK_FAILED", s.Status == "DELETE_FAILED", s.Status == "CREATE_FAILED":
 		return settled(s).Error()
 	}
 	return "The stack " + s.Name + " is " + s.Status + ": what was deployed before is what serves now. Mend the cause and run this again."

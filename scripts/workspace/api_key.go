@@ -116,6 +116,9 @@ func (a *app) connect(r remote, options ...client.Option) (connection, error) {
 }
 
 func (a *app) connectWith(c credential, company string, options ...client.Option) (connection, error) {
+	if !strings.HasPrefix(c.BaseURL, "https:") && !loopback(c.BaseURL) {
+		a.note("%s is not encrypted: everybody on the way can read the key", c.BaseURL)
+	}
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {
 		company = token.CompanyID // which saves a call, and keys without company:read work
 	}

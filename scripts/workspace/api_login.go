@@ -52,6 +52,9 @@ func (a *app) login(cmd *cobra.Command, base string) error {
 	if err != nil {
 		return err
 	}
+	if !strings.HasPrefix(base, "https:") && !loopback(base) {
+		return fmt.Errorf("%s is not encrypted, so everybody on the way could read the key: use https", base)
+	}
 	c := credential{BaseURL: base, Key: key, source: "the key on standard input"}
 	remote, err := a.connectWith(c, "")
 	if err != nil {
@@ -71,9 +74,6 @@ func (a *app) login(cmd *cobra.Command, base string) error {
 	result := loggedIn{BaseURL: base, CompanyID: company, File: file}
 	if holder != nil {
 		result.KeyID = &holder.ID
-	}
-	if !strings.HasPrefix(base, "https:") && !loopback(base) {
-		a.note("%s is not encrypted: everybody on the way can read the key", base)
 	}
 	return a.print(result, "company  %s\nkey      %s\nkept in  %s", company, shown(result.KeyID), file)
 }

@@ -86,10 +86,11 @@ func area(path string) string {
 }
 
 // remember ends an attempt: with its own answer, or with that of a twin that was faster. A fault of ours is not kept, because
-// it is safe to retry.
+// it is safe to retry, and neither is a lost race.
 func (a *API) remember(ctx context.Context, at *Attempt, result Answer, failure error, record *logRecord) Answer {
 	if failure == nil || !errors.Is(failure, ErrAnswered) {
-		if result.Status >= http.StatusInternalServerError {
+		var public *fault.Error
+		if result.Status >= http.StatusInternalServerError || errors.As(failure, &public) && public.Transient {
 			return result
 		}
 		kept, err := a.memory.Remember(ctx, Remembered{at.Request, result.Status, result.current, result.tag})

@@ -19,12 +19,13 @@ type Admission struct {
 // Derive returns a secret that only the bearer of a key can make again, for a purpose. The table, which has the key's hash,
 // cannot.
 func Derive(authorization []string, purpose string) ([32]byte, error) {
-	if len(authorization) != 1 {
-		return [32]byte{}, fmt.Errorf("derive: %w", ErrUnauthorised)
-	}
-	secret, err := hkdf.Key(sha256.New, []byte(authorization[0]), nil, purpose, 32)
+	secret, err := bearer(authorization)
 	if err != nil {
 		return [32]byte{}, fmt.Errorf("derive: %w", err)
 	}
-	return [32]byte(secret), nil
+	derived, err := hkdf.Key(sha256.New, []byte(secret), nil, purpose, 32)
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("derive: %w", err)
+	}
+	return [32]byte(derived), nil
 }

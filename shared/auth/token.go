@@ -58,17 +58,26 @@ type Token struct {
 // ParseHeader reads the values of the Authorization header. It needs no table: a missing header, another scheme, a
 // publishable key and a key with a typo are refused for nothing. The error wraps ErrUnauthorised.
 func ParseHeader(values []string) (Token, error) {
+	secret, err := bearer(values)
+	if err != nil {
+		return Token{}, err
+	}
+	return Parse(secret)
+}
+
+// bearer cuts the key out of the header, however its bearer spells the scheme and the spaces.
+func bearer(values []string) (string, error) {
 	if len(values) == 0 {
-		return Token{}, fmt.Errorf("%w: no Authorization header", ErrUnauthorised)
+		return "", fmt.Errorf("%w: no Authorization header", ErrUnauthorised)
 	}
 	if len(values) > 1 {
-		return Token{}, fmt.Errorf("%w: more than one Authorization header", ErrUnauthorised)
+		return "", fmt.Errorf("%w: more than one Authorization header", ErrUnauthorised)
 	}
 	scheme, secret, _ := strings.Cut(strings.TrimSpace(values[0]), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return Token{}, fmt.Errorf("%w: not a bearer token", ErrUnauthorised)
+		return "", fmt.Errorf("%w: not a bearer token", ErrUnauthorised)
 	}
-	return Parse(strings.TrimSpace(secret))
+	return strings.TrimSpace(secret), nil
 }
 
 // Parse reads a secret key. The error wraps ErrUnauthorised.

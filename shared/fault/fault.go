@@ -52,6 +52,16 @@ func Codes() map[Code]int {
 type Error struct {
 	Code     Code
 	Messages []string
+	// Transient says that nothing was done and that the same request may succeed a moment later: it lost a race, not an
+	// argument. It is not remembered under an Idempotency-Key.
+	Transient bool
+}
+
+// Busy returns a conflict that passes by itself.
+func Busy(format string, args ...any) *Error {
+	e := New(Conflict, format, args...)
+	e.Transient = true
+	return e
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + strings.Join(e.Messages, "; ") }

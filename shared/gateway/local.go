@@ -13,7 +13,7 @@ import (
 
 // Refusals that a deployed gateway makes itself, before any function runs.
 const (
-	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: must be at most 10 MB"}]}`
+	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: must have at most 262144 bytes"}]}`
 	unreadableBody = `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`
 )
 

@@ -110,6 +110,9 @@ func result(answer api.Answer) *mcp.CallToolResult {
 	} else {
 		out.Content = append(out.Content, text("The answer has %d bytes, too many to repeat here: it is in structuredContent.", len(answer.Body)))
 	}
+	if answer.Header.Get("Idempotent-Replayed") != "" {
+		out.Meta["idempotentReplayed"] = true
+	}
 	if answer.List {
 		out.Meta["hasMore"] = answer.Next != ""
 	}

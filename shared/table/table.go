@@ -78,7 +78,7 @@ type Keys struct {
 var (
 	ErrExists = errors.New("the record exists")
 	// ErrContended says that a compare-and-set lost to other writers again and again. It is for the caller to read.
-	ErrContended = fault.New(fault.Conflict, "too many others are writing the same record; try again")
+	ErrContended = fault.Busy("too many others are writing the same record; try again")
 )
 
 // Definition returns the request that creates the table, which is also what the infrastructure is compared with.

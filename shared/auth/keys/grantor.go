@@ -9,10 +9,11 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
 )
 
 // grantor is who makes a key. The zero value is the operator.
-type grantor struct{ key *Key }
+type grantor struct{ key *storedKey }
 
 // grantor reads the key that grants. What it may do never changes, so it need not be read again when the new key is
 // written; whether it still works is a condition of that write.
@@ -20,7 +21,7 @@ func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, 
 	if keyID == "" {
 		return grantor{}, nil
 	}
-	key, err := s.Get(ctx, companyID, keyID)
+	key, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
 	switch {
 	case errors.Is(err, fault.ErrNotFound):
 		return grantor{}, fmt.Errorf("%w: the granting key is unknown", auth.ErrUnauthorised)
@@ -49,10 +50,23 @@ func (g grantor) holds(scopes []auth.Scope) error {
 	return nil
 }
 
-// unrevoked are the writes that let no key come into being once the one that grants it is revoked.
-func (g grantor) unrevoked(t *table.Client) []table.Write {
+// bound holds a new key to what its grantor is held to: its quotas, and its end.
+func (g grantor) bound(fresh *storedKey) {
+	if g.key == nil {
+		return
+	}
+	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = g.key.ReadQuota, g.key.WriteQuota, g.key.PubQuota, g.key.PushQuota
+	if ends := g.key.ExpiresAt; ends != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *ends) {
+		fresh.ExpiresAt = ends
+	}
+}
+
+// alive are the writes that let no key come into being once the one that grants it is revoked or has ended.
+func (g grantor) alive(s *Store) []table.Write {
 	if g.key == nil {
 		return nil
 	}
-	return []table.Write{t.WriteCheck(keyKey(g.key.CompanyID, g.key.ID), "attribute_exists(pk) AND attribute_not_exists(revokedAt)", nil, nil)}
+	return []table.Write{s.table.WriteCheck(keyKey(g.key.CompanyID, g.key.ID),
+		"attribute_exists(pk) AND attribute_not_exists(revokedAt) AND (attribute_not_exists(expiresAt) OR expiresAt > :now)", nil,
+		table.Item{":now": table.String(timestamp.Format(s.now()))})}
 }

@@ -44,7 +44,8 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 			return fresh, "", nil, err
 		}
 		fresh, secret, err = s.newKey(companyID, g, random)
-		return fresh, secret, grantor.unrevoked(s.table), err
+		grantor.bound(&fresh)
+		return fresh, secret, grantor.alive(s), err
 	})
 	if err != nil {
 		return Key{}, "", fmt.Errorf("issue a key: %w", err)
@@ -166,7 +167,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 		}
 		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
 		if by != keyID { // otherwise the condition of that write says it
-			others = append(others, rotator.unrevoked(s.table)...)
+			others = append(others, rotator.alive(s)...)
 		}
 		return fresh, secret, others, nil
 	})
@@ -198,6 +199,7 @@ func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string,
 	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion), Scopes: old.scopes()}
 	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
 	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = old.ReadQuota, old.WriteQuota, old.PubQuota, old.PushQuota
+	fresh.ExpiresAt = old.ExpiresAt // what was to end still ends
 	return fresh, secret, err
 }
 

@@ -3,7 +3,7 @@
 function startLive() {
   const place = document.getElementById('live');
   if (!place) return;
-  document.querySelector('.credentials details').after(copyButton(() => session.key, 'Copy the key'));
+  document.querySelector('.credentials details').after(copyButton(() => document.getElementById('demo-key').textContent, 'Copy the key'));
   panel(place, 'Roadmap', boardPanel);
   panel(place, 'Review queue', queuePanel);
   panel(place, 'Metric', metricPanel);
@@ -52,11 +52,16 @@ function choice(name, options, body, show) {
   return make('select', { 'aria-label': name, change }, ...options.map(([value, text]) => make('option', { value }, text)));
 }
 
+function stars(rating) {
+  const full = Math.min(5, Math.max(0, Math.round(rating)));
+  return '★'.repeat(full) + '☆'.repeat(5 - full);
+}
+
 async function queuePanel(heading, body) {
   const reviews = (await read('/feedback?replyStatus=needs_review&limit=6')).items;
   heading.append(make('span', {}, 'replies that wait for a person, the most urgent first'));
   body.append(make('div', { class: 'queue' }, ...reviews.map(r => make('article', { class: 'card' },
-    r.rating === null ? null : make('span', { class: 'stars', role: 'img', 'aria-label': `${r.rating} of 5 stars` }, '★'.repeat(r.rating) + '☆'.repeat(5 - r.rating)),
+    r.rating === null ? null : make('span', { class: 'stars', role: 'img', 'aria-label': `${r.rating} of 5 stars` }, stars(r.rating)),
     make('p', { class: 'quote' }, r.title ? make('b', {}, r.title) : null, r.body ?? ''),
     make('p', {}, [r.authorName, r.source?.replace('_', ' '), ...(r.flags ?? [])].filter(Boolean).join(' · ')),
     r.replyBody ? make('p', { class: 'reply' }, r.replyBody) : null))));

@@ -43,7 +43,7 @@ func (s Store) headsBeside(ctx context.Context, companyID string) func() (func(b
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		headOf, err = s.heads(ctx, companyID)
+		err = table.Parallel(1, 1, func(int) (err error) { headOf, err = s.heads(ctx, companyID); return err })
 	}()
 	return func() (func(string) head, error) { <-done; return headOf, err }
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/openapi"
 )
 
 const defaultAddr = "127.0.0.1:8080"
@@ -26,7 +27,8 @@ until Ctrl-C. The first start installs the engine with npm, once, and makes a de
 company full of records; its key is printed at each start.
 
 Keys are stored as hashes only, so the demo key is kept in a file that you alone can
-read: demo-key.json in the data folder. With --table or --endpoint there is no data
+read: demo-key.json in the data folder. While it serves, the page at / shows the key to
+whoever opens it on this machine; do not put a proxy in front of it. With --table or --endpoint there is no data
 folder; the file is then in your user's data folder, under a name of its own for each
 place. If the demo company is gone, it is made again. In an account (--table without
 --endpoint) nothing is made unless you say --demo; use a key of "workspace key issue".
@@ -77,10 +79,14 @@ func (a *app) serve(ctx context.Context, addr string, withDemo bool) (err error)
 			return err
 		}
 	}
+	var greeting openapi.Demo
+	if s.engine != nil { // every user of this machine sees the page, so it never shows a key of an account
+		greeting = d.greeting(listener.Addr())
+	}
 	log := a.logger()
 	slog.SetDefault(log) // for what the event adapter says
 	server := &http.Server{
-		Handler:           functions.Greeting(s.table, log, d.greeting(listener.Addr())),
+		Handler:           functions.Greeting(s.table, log, greeting),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute,
@@ -169,7 +175,7 @@ Look around at %s/ in a browser, or try it in another terminal:
 
   curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
 
-The key opens the demo company only. It is kept in
-%s, which you alone can read. Ctrl-C ends.
+The key opens the demo company only, and the page shows it to users of this machine.
+It is kept in %s, which you alone can read. Ctrl-C ends.
 `, "\n"), s.name(), s.target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
 }

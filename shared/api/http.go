@@ -107,8 +107,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Set("Link", "<"+a.nextPage(r, answer.Next)+`>; rel="next"`)
 		}
 	}
+	// The tag is that of the newest version's spelling; in an older one the caller may have another text under it.
 	if seen := r.Header.Values("If-None-Match"); len(seen) > 0 && op.Method == http.MethodGet && answer.tag != "" &&
-		entity.Seen(strings.Join(seen, ","), h.Get("ETag")) {
+		h.Get("Service-Version-Served") == "" && entity.Seen(strings.Join(seen, ","), h.Get("ETag")) {
 		h.Del("Content-Type")
 		w.WriteHeader(http.StatusNotModified)
 		return

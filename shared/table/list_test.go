@@ -169,3 +169,16 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 		}
 	})
 }
+
+// Ensure a panic in work that is done side by side is an error of that work, and not the end of the process.
+func TestParallelPanics(t *testing.T) {
+	err := table.Parallel(2, 2, func(n int) error {
+		if n == 1 {
+			panic("planted")
+		}
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "goroutine") {
+		t.Error(err)
+	}
+}

@@ -2,6 +2,8 @@ package table
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -24,6 +26,11 @@ func Parallel(n, width int, do func(n int) error) error {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
+			defer func() {
+				if p := recover(); p != nil { // would end the process, and with it every other request
+					errs[i] = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				}
+			}()
 			errs[i] = do(i)
 		})
 	}

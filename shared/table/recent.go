@@ -18,9 +18,10 @@ const recentAttr = "recentWrites"
 // not contended has no list, or a short one.
 const recentTime = 10 * time.Second
 
-// recentMax bounds the list, about 1 KB. That many writes of one record by others, while one waits to be repeated, are
-// more than a record takes in the pause between two attempts.
-const recentMax = 40
+// recentMax bounds the list, at about 12 KB of a record that is written forty times a second for ten seconds. It must be
+// more than others can write while one write waits to be repeated: 40 were too few, by the fault harness, where a hundred
+// fitted into the pause between two attempts.
+const recentMax = 400
 
 // recentAfter returns the list for the write that follows the one that left stored; empty when there is nothing to remember.
 func (c *Client) recentAfter(stored Item) (list []types.AttributeValue) {

@@ -41,7 +41,7 @@ func tag(name string) func(*note) error {
 // again, and that its caller reads what it made, not what they made of it (design.md §4, writeId).
 func TestModifyAfterALostAnswerAndOtherWrites(t *testing.T) {
 	t.Parallel()
-	for _, others := range []int{1, 5, 40} {
+	for _, others := range []int{1, 5, 40, 150} {
 		other, _ := client(t, nil)
 		n := insert(t, other, newNote(other))
 		c, _ := client(t, meanwhile("UpdateItem", func() {
@@ -104,13 +104,13 @@ func TestRecentWritesAreForgotten(t *testing.T) {
 		}
 		return len(record.Recent)
 	}
-	for want := 1; want <= 45; want++ {
-		if got := remembered(); got != min(want, 40) {
+	for want := 1; want <= 405; want++ {
+		if got := remembered(); got != min(want, 400) {
 			t.Fatalf("write %d leaves %d remembered", want, got)
 		}
 	}
 	clock.Advance(9 * time.Second)
-	if got := remembered(); got != 40 {
+	if got := remembered(); got != 400 {
 		t.Errorf("%d remembered after 9 s", got)
 	}
 	clock.Advance(11 * time.Second)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/timestamp"
 )
@@ -82,18 +83,7 @@ func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	if err := decoder.Decode(&value); err != nil || value == nil {
 		return nil, err
 	}
-	return compactJSON(value)
-}
-
-// compactJSON encodes a value, keys sorted, without the escapes that json.Marshal makes for the sake of HTML.
-func compactJSON(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return entity.Encode(value)
 }
 
 const midnight = "T00:00:00.000Z"

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -59,7 +60,7 @@ func encodePoint(p Point) (string, error) {
 		}
 		ingested = new(at.UnixMilli() - start.UnixMilli())
 	}
-	text, err := compactJSON([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
+	text, err := entity.Encode([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
 	if err != nil {
 		return "", fmt.Errorf("encode a point of %s: %w", p.MetricKey, err)
 	}

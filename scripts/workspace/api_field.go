@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/schema"
 )
 
@@ -132,11 +132,7 @@ func (f *fieldFlag) array() (json.RawMessage, error) {
 }
 
 func spell(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(out.Bytes()), err
+	return entity.Encode(v)
 }
 
 // kebab spells metricKey and If-Match as flags are spelled.

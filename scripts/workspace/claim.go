@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -166,4 +167,24 @@ func (a *app) claimedCommand(cmd *cobra.Command, check func(*cobra.Command) erro
 		return check(cmd)
 	}
 	return claimed
+}
+
+// printSwept prints what a sweep found: as JSON what the command documents, and for a person a table of its records.
+func printSwept[T any](a *app, found any, records []T, nothing, header string, row func(T) []string) error {
+	if a.json {
+		return a.printJSON(a.out, found)
+	}
+	if len(records) == 0 {
+		a.note("%s", nothing)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, header)
+	for _, r := range records {
+		fmt.Fprintln(w, strings.Join(row(r), "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	return nil
 }

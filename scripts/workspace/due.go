@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -51,25 +50,13 @@ ids. With --json: {"items": [post, ...], "hasMore": true if --limit left some ou
 		if err != nil {
 			return fmt.Errorf("list the posts that are due: %w", err)
 		}
-		if a.json {
-			return a.printJSON(a.out, due)
-		}
-		if len(due.Items) == 0 {
-			a.note("nothing is due")
-			return nil
-		}
-		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE")
-		for _, p := range due.Items {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.ID, p.CompanyID, shown((*string)(p.Platform)), shown(p.ScheduledFor), shown(p.Title))
-		}
-		if err := w.Flush(); err != nil {
-			return fmt.Errorf("print the result: %w", err)
-		}
-		if due.HasMore {
+		err = printSwept(a, due, due.Items, "nothing is due", "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE", func(p broadcast.Post) []string {
+			return []string{p.ID, p.CompanyID, shown((*string)(p.Platform)), shown(p.ScheduledFor), shown(p.Title)}
+		})
+		if err == nil && due.HasMore {
 			a.note("more are due: see --limit")
 		}
-		return nil
+		return err
 	})
 }
 
@@ -156,19 +143,9 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 		if err != nil {
 			return fmt.Errorf("list the posts that are stuck: %w", err)
 		}
-		if a.json {
-			return a.printJSON(a.out, stuck)
-		}
-		if len(stuck.Items) == 0 {
-			a.note("nothing is stuck")
-			return nil
-		}
-		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "POST\tCOMPANY\tPLATFORM\tCLAIM\tCLAIMED")
-		for _, d := range stuck.Items {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, d.CompanyID, shown((*string)(d.Platform)), shown(d.ClaimID), shown(d.ClaimedAt))
-		}
-		return w.Flush()
+		return printSwept(a, stuck, stuck.Items, "nothing is stuck", "POST\tCOMPANY\tPLATFORM\tCLAIM\tCLAIMED", func(d broadcast.Dispatch) []string {
+			return []string{d.ID, d.CompanyID, shown((*string)(d.Platform)), shown(d.ClaimID), shown(d.ClaimedAt)}
+		})
 	})
 }
 

@@ -88,28 +88,28 @@ func area(path string) string {
 // remember ends an attempt: with its own answer, or with that of a twin that was faster. A fault of ours is not kept, because
 // it is safe to retry, and neither is a lost race.
 func (a *API) remember(ctx context.Context, at *Attempt, result Answer, failure error, record *logRecord) Answer {
-	if failure == nil || !errors.Is(failure, ErrAnswered) {
-		var public *fault.Error
-		if result.Status >= http.StatusInternalServerError || errors.As(failure, &public) && public.Transient {
-			return result
+	if errors.Is(failure, ErrAnswered) {
+		kept, err := a.memory.Recall(ctx, *at)
+		if err == nil && kept == nil {
+			err = failure
 		}
-		kept, err := a.memory.Remember(ctx, Remembered{at.Request, result.Status, result.current, result.tag})
 		if err != nil {
-			return a.refuse(fmt.Errorf("remember the answer: %w", err), record)
-		}
-		if kept == nil {
-			return result
+			return a.refuse(err, record)
 		}
 		return a.replay(at, *kept, record)
 	}
-	kept, err := a.memory.Recall(ctx, *at)
-	if err == nil && kept == nil {
-		err = failure
+	var public *fault.Error
+	if result.Status >= http.StatusInternalServerError || errors.As(failure, &public) && public.Transient {
+		return result
 	}
-	if err != nil {
-		return a.refuse(err, record)
+	kept, err := a.memory.Remember(ctx, Remembered{at.Request, result.Status, result.current, result.tag})
+	switch {
+	case err != nil:
+		return a.refuse(fmt.Errorf("remember the answer: %w", err), record)
+	case kept != nil:
+		return a.replay(at, *kept, record)
 	}
-	return a.replay(at, *kept, record)
+	return result
 }
 
 // replay answers as the first time. Another request under the same key is a mistake of the caller.

@@ -104,7 +104,8 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 		return a.refuse(err, record)
 	}
 	record.token = token
-	if early := a.early(c, token); early != nil {
+	requested, early := a.early(c, token)
+	if early != nil {
 		state, err := a.keys.Verify(ctx, token, c.Operation.Class)
 		if err != nil {
 			return a.refuse(err, record)
@@ -122,7 +123,7 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 		}
 		return admission, err
 	})
-	if record.version, _ = a.versions.Requested(c.Version); record.version == "" && len(a.versions) > 1 {
+	if record.version = requested; requested == "" && len(a.versions) > 1 {
 		if _, err := admit(); err != nil { // the key says in which version the arguments are
 			return a.refuse(err, record)
 		}
@@ -190,15 +191,13 @@ func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (
 	return answer
 }
 
-// early is what is known to be wrong before the quota counts: the version, then the company.
-func (a *API) early(c Call, token auth.Token) error {
-	if err := a.CheckVersion(c.Version); err != nil {
-		return err
+// early returns the version that the call asks for, and what is known to be wrong before the quota counts: the version,
+// then the company.
+func (a *API) early(c Call, token auth.Token) (requested string, err error) {
+	if requested, err = a.versions.Requested(c.Version); err == nil && c.CompanyID != "" && c.CompanyID != token.CompanyID {
+		err = fault.ErrNotFound
 	}
-	if c.CompanyID != "" && c.CompanyID != token.CompanyID {
-		return fault.ErrNotFound
-	}
-	return nil
+	return requested, err
 }
 
 // beside starts a call and returns what waits for its result, any number of times. A panic is its error, with the stack

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 )
 
@@ -189,11 +190,9 @@ func errorBody(id json.RawMessage, err *jsonrpc.Error) []byte {
 
 // encode spells what cannot fail to be spelled.
 func encode(v any) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := entity.Encode(v)
+	if err != nil {
 		panic("mcpserver: " + err.Error())
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return text
 }

@@ -10,6 +10,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/refusal"
 )
 
 // The names of what operations share; those of headers are the headers' own.
@@ -183,15 +184,7 @@ func closed(description string, members ...any) *jsonschema.Schema {
 }
 
 func envelope(code fault.Code, message string) json.RawMessage {
-	type entry struct {
-		Code    fault.Code `json:"code"`
-		Message string     `json:"message"`
-	}
-	text, err := marshal(map[string][]entry{"errors": {{code, message}}})
-	if err != nil {
-		panic("openapi: an envelope of strings does not encode: " + err.Error())
-	}
-	return text
+	return refusal.Envelope(fault.New(code, "%s", message))
 }
 
 // pascal spells not_found as NotFound.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/jsonschema"
 )
 
@@ -130,7 +131,7 @@ func valueOf(n *float64) float64 {
 }
 
 func (b *builder) marshal(v any) json.RawMessage {
-	text, err := marshal(v)
+	text, err := entity.Encode(v)
 	if err != nil {
 		b.problem("an example does not encode: %w", err)
 	}

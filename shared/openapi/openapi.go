@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
 )
 
 // Source is what a document says beyond the declarations: the words and examples that nobody can derive.
@@ -118,7 +119,7 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 }
 
 func encode(v any) ([]byte, error) {
-	text, err := marshal(v)
+	text, err := entity.Encode(v) // with the characters of HTML as they are: people read the document
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
@@ -127,15 +128,4 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
 	return append(out.Bytes(), '\n'), nil
-}
-
-// marshal leaves the characters of HTML as they are: people read the document.
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }

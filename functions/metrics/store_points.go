@@ -79,6 +79,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 			return nil, Position{}, err
 		}
 		before := len(points)
+		points = slices.Grow(points, bucketsMost(out.Items))
 		for _, item := range out.Items {
 			if points, err = appendPoints(points, item, q.holds); err != nil {
 				return nil, Position{}, err
@@ -109,6 +110,14 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	return points, next, nil
 }
 
+// bucketsMost is how many points records have at most.
+func bucketsMost(records []table.Item) (n int) {
+	for _, item := range records {
+		n += len(item)
+	}
+	return n
+}
+
 // nextRound estimates how many records hold the points that are missing, from what the last round found.
 func nextRound(missing, records, found int) int {
 	if found == 0 {
@@ -119,7 +128,10 @@ func nextRound(missing, records, found int) int {
 
 // newest orders points newest first and keeps at most n.
 func newest(points []Point, n int) []Point {
-	slices.SortFunc(points, func(a, b Point) int { return positionOf(b).compare(positionOf(a)) })
+	order := func(a, b Point) int { return positionOf(b).compare(positionOf(a)) }
+	if !slices.IsSortedFunc(points, order) { // those of one series are
+		slices.SortFunc(points, order)
+	}
 	return points[:min(n, len(points))]
 }
 

@@ -3,12 +3,10 @@ package metrics
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -71,35 +69,7 @@ func encodePoint(p Point) (string, error) {
 	return trimmed + "]", nil
 }
 
-// decodePoint fills in what encodePoint returned. p.TS is set.
-func decodePoint(text string, p *Point) error {
-	var ingested *int64
-	if !quickParts(text, p, &ingested) {
-		if err := slowParts(text, p, &ingested); err != nil {
-			return fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
-		}
-	}
-	if ingested != nil {
-		start, err := time.Parse(time.DateOnly, dayOf(*p.TS))
-		if err != nil {
-			return fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
-		}
-		p.IngestedAt = new(timestamp.Format(time.UnixMilli(start.UnixMilli() + *ingested)))
-	}
-	return nil
-}
-
-func slowParts(text string, p *Point, ingested **int64) error {
-	var parts []json.RawMessage
-	err := json.Unmarshal([]byte(text), &parts)
-	fields := []any{&p.Value, ingested, &p.Currency, &p.BaseValue, &p.Source}
-	for i := range min(len(parts), len(fields)) {
-		err = errors.Join(err, json.Unmarshal(parts[i], fields[i]))
-	}
-	return err
-}
-
-// appendPoints appends those points of a record that keep wants; it sees their identity and ts only.
+// appendPoints appends those points of a record that keep wants, the newest first; keep sees their identity and ts only.
 func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Point, error) {
 	var record pointRecord
 	if err := table.Decode(item, &record); err != nil {
@@ -107,25 +77,33 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 	}
 	companyID, _, _ := strings.Cut(record.PK, "#")
 	period := record.period()
-	for name, attribute := range item {
-		day, ok := record.Grain.join(period, name)
-		if !ok {
-			continue
+	buckets := make([]string, 0, len(item))
+	for name := range item {
+		if _, ok := record.Grain.join(period, name); ok {
+			buckets = append(buckets, name)
 		}
+	}
+	slices.Sort(buckets)
+	cells := make([]cell, len(buckets)) // what the points' pointers point to
+	for i, name := range slices.Backward(buckets) {
+		day, _ := record.Grain.join(period, name)
+		c, key := &cells[i], pointKey(record.Grain, startOf(day))
+		c.ts = key[len(key)-len(startOf(day)):]
 		p := Point{
-			SeriesID: record.SeriesID, PointKey: pointKey(record.Grain, day), CompanyID: companyID,
-			MetricKey: record.MetricKey, Grain: new(record.Grain), TS: new(startOf(day)), Dims: record.Dims,
+			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
+			MetricKey: record.MetricKey, Grain: &record.Grain, TS: &c.ts, Dims: record.Dims,
 		}
 		if !keep(p) {
 			continue
 		}
-		text, ok := attribute.(*types.AttributeValueMemberS)
+		text, ok := item[name].(*types.AttributeValueMemberS)
 		if !ok {
 			return nil, fmt.Errorf("the point %s of %s has an unexpected type", p.PointKey, p.MetricKey)
 		}
-		if err := decodePoint(text.Value, &p); err != nil {
-			return nil, err
+		if err := c.read(text.Value); err != nil {
+			return nil, fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
 		}
+		c.fill(&p)
 		points = append(points, p)
 	}
 	return points, nil

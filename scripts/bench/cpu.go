@@ -42,6 +42,17 @@ var lists = []list{
 	}},
 }
 
+// measuredLines are the records of lists, and a few that are on a next page.
+func measuredLines() (lines []line) {
+	for n := range 250 {
+		lines = append(lines, feedbackLine(n))
+	}
+	for n := range 370 {
+		lines = append(lines, pointLine(n))
+	}
+	return lines
+}
+
 func spell(list any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -61,14 +72,7 @@ func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 		return nil, err
 	}
 	defer s.Close()
-	var lines []line
-	for n := range 250 {
-		lines = append(lines, feedbackLine(n))
-	}
-	for n := range 370 {
-		lines = append(lines, pointLine(n))
-	}
-	if err := load(ctx, s.Table, demo.CompanyID, lines); err != nil {
+	if err := load(ctx, s.Table, demo.CompanyID, measuredLines()); err != nil {
 		return nil, err
 	}
 	baseline := filepath.Join(s.Dir, "baseline")

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -108,12 +107,17 @@ func (w workspace) run(ctx context.Context, into any, args ...string) (ran, erro
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	begin := time.Now()
-	if err := cmd.Run(); err != nil {
-		return ran{}, fmt.Errorf("workspace %v: %w\n%s", args, err, errOut.Bytes())
+	if err := cmd.Start(); err != nil {
+		return ran{}, fmt.Errorf("workspace %v: %w", args, err)
 	}
+	ended, watched := make(chan struct{}), make(chan float64)
+	go func() { watched <- watchMemory(cmd.Process.Pid, ended) }()
+	err := cmd.Wait()
 	r := ran{took: time.Since(begin)}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.resident = float64(usage.Maxrss) / 1024
+	close(ended)
+	r.resident = <-watched
+	if err != nil {
+		return ran{}, fmt.Errorf("workspace %v: %w\n%s", args, err, errOut.Bytes())
 	}
 	if into != nil {
 		if err := json.Unmarshal(out.Bytes(), into); err != nil {
@@ -121,6 +125,21 @@ func (w workspace) run(ctx context.Context, into any, args ...string) (ran, erro
 		}
 	}
 	return r, nil
+}
+
+// watchMemory returns the most memory that a process has had, in MiB, as of a moment before it ended. What the system tells
+// at its end would not do: that counts the moment before the program began, when it was a copy of this one.
+func watchMemory(pid int, ended <-chan struct{}) (most float64) {
+	for {
+		if now, err := residentMiB(pid); err == nil { // else it is about to begin or has just ended
+			most = now
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ended:
+			return most
+		}
+	}
 }
 
 // importOf imports n lines into a new company.

@@ -3,25 +3,12 @@
 package entity
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"growthworkspace/shared/fault"
 )
-
-// Encode spells an answer. HTML characters are left as they are: the content is JSON, not a page.
-func Encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
 
 // Tagged is an answer that has an entity tag of its own, the opaque text between the quotes of the ETag header.
 type Tagged interface{ ETag() string }

@@ -23,17 +23,23 @@ func (a reading) onlyItem(name string) bool {
 
 // readAnswer reads the answer to a Query, a GetItem or an UpdateItem in one pass. ok is false for whatever it does not
 // know or what is not as DynamoDB writes it: the SDK's reader, which allocates ten times as often, then decides. The texts of
-// the attributes share the memory of one copy of the body.
-func readAnswer(body []byte) (a reading, ok bool) {
+// the attributes share the memory of the body. Where into is not nil, it takes the records of a Query.
+func readAnswer(body string, into itemsReader) (a reading, ok bool) {
 	if !plain(body) {
 		return a, false
 	}
-	r := &answerReader{text: string(body)}
+	r := &answerReader{text: body}
 	ok = r.object(func(name string) bool {
 		switch name {
 		case "Items":
+			if into != nil && a.items != nil {
+				return false
+			}
 			a.items = []Item{}
 			return r.array(func() bool {
+				if into != nil {
+					return into.readItem(r)
+				}
 				item, ok := r.item()
 				a.items = append(a.items, item)
 				return ok
@@ -62,11 +68,23 @@ func readAnswer(body []byte) (a reading, ok bool) {
 
 // plain tells whether a text is valid UTF-8 without control characters, which JSON forbids in strings and DynamoDB writes
 // nowhere else.
-func plain(body []byte) bool {
-	for _, c := range body {
-		if c < ' ' {
+func plain(text string) bool {
+	const low, high = 0x2020202020202020, 0x8080808080808080
+	var seen uint64
+	at := 0
+	for ; at+8 <= len(text); at += 8 {
+		s := text[at : at+8]
+		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		if (word-low)&^word&high != 0 { // one of the eight bytes is below a space
 			return false
 		}
+		seen |= word
 	}
-	return utf8.Valid(body)
+	for ; at < len(text); at++ {
+		if text[at] < ' ' {
+			return false
+		}
+		seen |= uint64(text[at])
+	}
+	return seen&high == 0 || utf8.ValidString(text)
 }

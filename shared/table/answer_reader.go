@@ -210,6 +210,38 @@ func (r *answerReader) value(kind string) (types.AttributeValue, bool) {
 	return nil, false // kinds that records of ours never have
 }
 
+// isText reads this text, if it is next.
+func (r *answerReader) isText(text string) bool {
+	if !strings.HasPrefix(r.text[r.at:], text) {
+		return false
+	}
+	r.at += len(text)
+	return true
+}
+
+// scalar reads an attribute of this kind, whose value is a JSON string.
+func (r *answerReader) scalar(kind string) (string, bool) {
+	rest := r.text[r.at:]
+	if len(rest) < 5+len(kind) || rest[:2] != `{"` || rest[2:2+len(kind)] != kind || rest[2+len(kind):4+len(kind)] != `":` {
+		return "", false
+	}
+	r.at += 4 + len(kind)
+	s, ok := r.string()
+	return s, ok && r.is('}')
+}
+
+// skip reads an attribute that nobody wants.
+func (r *answerReader) skip() bool {
+	for _, kind := range []string{"S", "N"} {
+		if strings.HasPrefix(r.text[r.at:], `{"`+kind+`":`) {
+			_, ok := r.scalar(kind)
+			return ok
+		}
+	}
+	_, ok := r.attribute()
+	return ok
+}
+
 func (r *answerReader) bool() (value, ok bool) {
 	r.space()
 	rest := r.text[r.at:]
@@ -224,12 +256,12 @@ func (r *answerReader) bool() (value, ok bool) {
 	return false, false
 }
 
-// slab is how many attributes are made at once.
-const slab = 64
+// atOnce is how many attributes are made at once.
+const atOnce = 64
 
 func (r *answerReader) newString(s string) types.AttributeValue {
 	if len(r.strings) == 0 {
-		r.strings = make([]types.AttributeValueMemberS, slab)
+		r.strings = make([]types.AttributeValueMemberS, atOnce)
 	}
 	a := &r.strings[0]
 	r.strings = r.strings[1:]
@@ -239,7 +271,7 @@ func (r *answerReader) newString(s string) types.AttributeValue {
 
 func (r *answerReader) newNumber(s string) types.AttributeValue {
 	if len(r.numbers) == 0 {
-		r.numbers = make([]types.AttributeValueMemberN, slab/4)
+		r.numbers = make([]types.AttributeValueMemberN, atOnce/4)
 	}
 	a := &r.numbers[0]
 	r.numbers = r.numbers[1:]

@@ -50,7 +50,7 @@ func FuzzAnswer(f *testing.F) {
 			"UpdateItem": func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} },
 		} {
 			got, want := make(), make()
-			if !fill(got, body) {
+			if !fill(got, string(body), nil) {
 				continue
 			}
 			if err := slow(want, name, body); err != nil {

@@ -26,6 +26,7 @@ type fieldPlan struct {
 	index  []int
 	encode func(reflect.Value) types.AttributeValue // nil result: absent
 	decode func(types.AttributeValue, reflect.Value) bool
+	read   readField
 }
 
 var plans sync.Map // reflect.Type → []fieldPlan
@@ -83,7 +84,7 @@ func makePlan(t reflect.Type, at []int) []fieldPlan {
 			if !ok {
 				panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
 			}
-			out = append(out, fieldPlan{name: name, index: index, encode: c.encode, decode: c.decode})
+			out = append(out, fieldPlan{name: name, index: index, encode: c.encode, decode: c.decode, read: c.read})
 		}
 	}
 	return out
@@ -92,33 +93,34 @@ func makePlan(t reflect.Type, at []int) []fieldPlan {
 type codec struct {
 	encode func(reflect.Value) types.AttributeValue
 	decode func(types.AttributeValue, reflect.Value) bool
+	read   readField
 }
 
 // codecOf goes by kind, so that the closed lists of the areas (`type Status string`) are strings here.
 func codecOf(t reflect.Type) (codec, bool) {
 	if t == reflect.TypeFor[json.RawMessage]() {
-		return codec{encodeJSON, decodeJSON}, true
+		return codec{encodeJSON, decodeJSON, readJSON}, true
 	}
 	if t == reflect.TypeFor[[]byte]() {
-		return codec{encodeBytes, decodeBytes}, true
+		return codec{encodeBytes, decodeBytes, readBytes}, true
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return codec{encodeString, decodeString}, true
+		return codec{encodeString, decodeString, readString}, true
 	case reflect.Int64:
-		return codec{encodeInt, decodeInt}, true
+		return codec{encodeInt, decodeInt, readInt}, true
 	case reflect.Float64:
-		return codec{encodeFloat, decodeFloat}, true
+		return codec{encodeFloat, decodeFloat, readFloat}, true
 	case reflect.Bool:
-		return codec{encodeBool, decodeBool}, true
+		return codec{encodeBool, decodeBool, readBool}, true
 	case reflect.Slice:
-		return codec{encodeList, decodeList}, t.Elem().Kind() == reflect.String
+		return codec{encodeList, decodeList, readList}, t.Elem().Kind() == reflect.String
 	case reflect.Pointer:
 		if t.Elem().Kind() == reflect.Pointer || t.Elem().Kind() == reflect.Slice {
 			return codec{}, false
 		}
 		c, ok := codecOf(t.Elem())
-		return codec{pointer(c.encode), allocate(c.decode)}, ok
+		return codec{pointer(c.encode), allocate(c.decode), readPointer(c.read)}, ok
 	}
 	return codec{}, false
 }

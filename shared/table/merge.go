@@ -16,10 +16,16 @@ const firstShare = 60
 const firstLeast = 10
 
 // part is what was read of one partition.
-type part struct {
+type part[T any] struct {
+	rows[T]
 	partition string
-	items     []Item
-	more      bool // it may go on after items
+	more      bool // it may go on after its records
+}
+
+// place is a record of a part.
+type place struct {
+	part, n int
+	key     string
 }
 
 // merged returns the first want records of the query's partitions in their common order; fewer when there are no more.
@@ -28,73 +34,82 @@ type part struct {
 // one of them has more than that of the page, which is when its share of all records is larger than firstShare, its rest
 // is asked for in a second wave, of which there never is a third. So a merge of n partitions reads at most
 // firstShare × n + (100 % − firstShare) of a page, however the records are spread.
-func (c *Client) merged(ctx context.Context, q Query, want int) ([]Item, error) {
+func merged[T any](ctx context.Context, c *Client, q Query, want int) (rows[T], error) {
+	if len(q.Partitions) == 1 {
+		return page[T](ctx, c, q, q.Partitions[0], want)
+	}
 	ask := make([]int, len(q.Partitions))
-	parts := make([]part, len(q.Partitions))
+	parts := make([]part[T], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		ask[i], parts[i] = want, part{partition: partition, more: true}
-		if len(q.Partitions) > 1 {
-			ask[i] = min(want, max(firstLeast, (want*firstShare+99)/100))
-		}
+		ask[i], parts[i] = min(want, max(firstLeast, (want*firstShare+99)/100)), part[T]{partition: partition, more: true}
 	}
 	for {
-		if err := c.extend(ctx, q, parts, ask); err != nil {
-			return nil, err
+		if err := extend(ctx, c, q, parts, ask); err != nil {
+			return rows[T]{}, err
 		}
-		items := q.inOrder(parts)
+		places := inOrder(q, parts)
 		short := false
 		for i, p := range parts {
-			ask[i] = p.missing(q, items, want)
+			ask[i] = p.missing(q, places, want)
 			short = short || ask[i] > 0
 		}
 		if !short {
-			return items[:min(want, len(items))], nil
+			return gather(parts, places[:min(want, len(places))]), nil
 		}
 	}
 }
 
 // extend reads ask[i] more records of each part, all at once.
-func (c *Client) extend(ctx context.Context, q Query, parts []part, ask []int) error {
+func extend[T any](ctx context.Context, c *Client, q Query, parts []part[T], ask []int) error {
 	return Parallel(len(parts), len(parts), func(i int) error {
 		if ask[i] == 0 {
 			return nil
 		}
 		p, after := &parts[i], q
-		if len(p.items) > 0 {
-			after.After = q.position(p.items[len(p.items)-1])
+		if len(p.keys) > 0 {
+			after.After = q.position(p.keys[len(p.keys)-1])
 		}
-		items, err := c.page(ctx, after, p.partition, ask[i])
-		p.items, p.more = append(p.items, items...), len(items) == ask[i]
+		found, err := page[T](ctx, c, after, p.partition, ask[i])
+		p.records, p.keys = append(p.records, found.records...), append(p.keys, found.keys...)
+		p.more = len(found.records) == ask[i]
 		return err
 	})
 }
 
 // missing is how many of a part's records beyond those read may belong to the first want. Whatever sorts up to the last
 // one read is known, of every partition, so they are what those leave of want.
-func (p part) missing(q Query, items []Item, want int) int {
-	if !p.more || len(p.items) == 0 {
+func (p part[T]) missing(q Query, places []place, want int) int {
+	if !p.more || len(p.keys) == 0 {
 		return 0
 	}
-	last := p.items[len(p.items)-1]
-	known := sort.Search(len(items), func(i int) bool { return q.compare(items[i], last) > 0 })
+	last := p.keys[len(p.keys)-1]
+	known := sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
 	return max(0, want-known)
 }
 
 // inOrder merges what was read.
-func (q Query) inOrder(parts []part) []Item {
-	var items []Item
-	for _, p := range parts {
-		items = append(items, p.items...)
+func inOrder[T any](q Query, parts []part[T]) []place {
+	var places []place
+	for i, p := range parts {
+		for n, key := range p.keys {
+			places = append(places, place{i, n, key})
+		}
 	}
-	if len(parts) > 1 {
-		slices.SortStableFunc(items, q.compare)
-	}
-	return items
+	slices.SortStableFunc(places, func(a, b place) int { return q.compare(a.key, b.key) })
+	return places
 }
 
-func (q Query) compare(a, b Item) int {
+func gather[T any](parts []part[T], places []place) rows[T] {
+	out := newRows[T]("")
+	for _, at := range places {
+		out.records, out.keys = append(out.records, parts[at.part].records[at.n]), append(out.keys, at.key)
+	}
+	return out
+}
+
+func (q Query) compare(a, b string) int {
 	if q.Descending {
 		a, b = b, a
 	}
-	return strings.Compare(q.sortKey(a), q.sortKey(b))
+	return strings.Compare(a, b)
 }

@@ -1,9 +1,9 @@
 package table
 
 import (
-	"bytes"
 	"context"
 	"io"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
@@ -23,10 +23,11 @@ func (p protocol) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	if err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
-	if fill(out, body) {
+	into, _ := ctx.Value(itemsKey{}).(itemsReader)
+	if fill(out, body, into) {
 		return nil
 	}
-	resp.Body = again{bytes.NewReader(body), resp.Body}
+	resp.Body = again{strings.NewReader(body), resp.Body}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 }
 
@@ -36,21 +37,27 @@ type again struct {
 	io.Closer
 }
 
-// fill reads the answer into what the SDK returns, and tells whether it could.
-func fill(out smithy.Deserializable, body []byte) bool {
+// fill reads the answer into what the SDK returns, and tells whether it could. The records of a Query go into the
+// itemsReader, where there is one that can take them.
+func fill(out smithy.Deserializable, body string, into itemsReader) bool {
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
-		if a, ok := readAnswer(body); ok && a.item == nil {
+		a, ok := readAnswer(body, into)
+		if !ok && into != nil {
+			into.forget()
+			a, ok = readAnswer(body, nil)
+		}
+		if ok && a.item == nil {
 			out.Items, out.LastEvaluatedKey, out.Count, out.ScannedCount, out.ConsumedCapacity = a.items, a.last, a.count, a.scanned, a.consumed
 			return true
 		}
 	case *dynamodb.GetItemOutput:
-		if a, ok := readAnswer(body); ok && a.onlyItem("Item") {
+		if a, ok := readAnswer(body, nil); ok && a.onlyItem("Item") {
 			out.Item, out.ConsumedCapacity = a.item, a.consumed
 			return true
 		}
 	case *dynamodb.UpdateItemOutput:
-		if a, ok := readAnswer(body); ok && a.onlyItem("Attributes") {
+		if a, ok := readAnswer(body, nil); ok && a.onlyItem("Attributes") {
 			out.Attributes, out.ConsumedCapacity = a.item, a.consumed
 			return true
 		}
@@ -59,11 +66,16 @@ func fill(out smithy.Deserializable, body []byte) bool {
 }
 
 // readAll reads a body whose length is usually known, and at most a megabyte and its frame.
-func readAll(resp *smithyhttp.Response) ([]byte, error) {
-	var body bytes.Buffer
+func readAll(resp *smithyhttp.Response) (string, error) {
+	var body strings.Builder
+	size := int64(copySize)
 	if resp.ContentLength > 0 && resp.ContentLength < 8<<20 {
-		body.Grow(int(resp.ContentLength) + bytes.MinRead)
+		body.Grow(int(resp.ContentLength))
+		size = min(size, resp.ContentLength)
 	}
-	_, err := body.ReadFrom(resp.Body)
-	return body.Bytes(), err
+	_, err := io.CopyBuffer(&body, resp.Body, make([]byte, size))
+	return body.String(), err
 }
+
+// copySize is how much of a body is read at once.
+const copySize = 32 << 10

@@ -62,50 +62,42 @@ type Query struct {
 
 // List returns one page and the position to go on from, empty at the end: a page is short only there.
 func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
-	items, err := c.merged(ctx, q, q.Limit+1) // one more tells whether the list goes on
+	found, err := merged[T](ctx, c, q, q.Limit+1) // one more tells whether the list goes on
 	if err != nil {
 		return nil, "", err
 	}
-	if len(items) > q.Limit {
-		items = items[:q.Limit]
-		next = q.position(items[q.Limit-1])
+	if len(found.records) > q.Limit {
+		found.records = found.records[:q.Limit]
+		next = q.position(found.keys[q.Limit-1])
 	}
-	records, err = decodeAll[T](items)
-	return records, next, err
+	return found.records, next, nil
 }
 
-func (q Query) sortKey(item Item) string {
-	s, _ := item[q.Index.SK()].(*types.AttributeValueMemberS)
-	if s == nil {
-		return ""
-	}
-	return s.Value
-}
-
-// position is the place of a record as After takes it.
-func (q Query) position(item Item) string { return strings.TrimPrefix(q.sortKey(item), q.Prefix) }
+// position is the place of a record with this sort key, as After takes it.
+func (q Query) position(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
 
 // page reads up to want records of one partition; fewer mean that it has no more.
-func (c *Client) page(ctx context.Context, q Query, partition string, want int) ([]Item, error) {
+func page[T any](ctx context.Context, c *Client, q Query, partition string, want int) (found rows[T], err error) {
 	in := q.request(partition)
-	var items []Item
+	project[T](in, q.Index.SK())
+	found = newRows[T](q.Index.SK())
 	for {
-		in.Limit = aws.Int32(int32(want - len(items)))
+		in.Limit = aws.Int32(int32(want - len(found.records)))
 		if len(q.Filter) > 0 {
 			in.Limit = aws.Int32(int32(2 * want)) // a filter drops what was read; see Filter
 		}
-		out, err := c.Query(ctx, in)
+		last, err := found.query(ctx, c, in)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
-		items = append(items, out.Items...)
-		if len(items) >= want {
-			return items[:want], nil
+		if len(found.records) >= want {
+			found.records, found.keys = found.records[:want], found.keys[:want]
+			return found, nil
 		}
-		if len(out.LastEvaluatedKey) == 0 {
-			return items, nil
+		if len(last) == 0 {
+			return found, nil
 		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+		in.ExclusiveStartKey = last
 	}
 }
 
@@ -177,22 +169,20 @@ func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) 
 func Each[T any](ctx context.Context, c *Client, from Collection, visit func([]T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
+	project[T](in, "")
 	for {
-		out, err := c.Query(ctx, in)
+		found := newRows[T]("")
+		last, err := found.query(ctx, c, in)
 		if err != nil {
 			return err
 		}
-		records, err := decodeAll[T](out.Items)
-		if err != nil {
+		if err := visit(found.records); err != nil {
 			return err
 		}
-		if err := visit(records); err != nil {
-			return err
-		}
-		if len(out.LastEvaluatedKey) == 0 {
+		if len(last) == 0 {
 			return nil
 		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+		in.ExclusiveStartKey = last
 	}
 }
 

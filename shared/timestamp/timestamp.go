@@ -13,7 +13,29 @@ const layout = "2006-01-02T15:04:05.000Z"
 var form = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
 // Format spells a time as every timestamp field does: RFC 3339, UTC, milliseconds. Such texts sort by time.
-func Format(t time.Time) string { return t.UTC().Format(layout) }
+func Format(t time.Time) string {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return t.Format(layout)
+	}
+	hour, minute, second := t.Clock()
+	text := []byte(layout) // filled in by hand: an answer has hundreds, and Format reads its layout anew for each
+	digits(text[0:4], year)
+	digits(text[5:7], int(month))
+	digits(text[8:10], day)
+	digits(text[11:13], hour)
+	digits(text[14:16], minute)
+	digits(text[17:19], second)
+	digits(text[20:23], t.Nanosecond()/int(time.Millisecond))
+	return string(text)
+}
+
+func digits(text []byte, n int) {
+	for i := len(text) - 1; i >= 0; i, n = i-1, n/10 {
+		text[i] = byte('0' + n%10)
+	}
+}
 
 // Parse reads an RFC 3339 time with any offset. ok is false for any other text, and for years outside 1 to 9999, whose
 // texts would not sort.

@@ -3,6 +3,7 @@ package timestamp_test
 import (
 	"slices"
 	"testing"
+	"testing/quick"
 	"time"
 
 	"growthworkspace/shared/timestamp"
@@ -70,5 +71,15 @@ func TestFormatSorts(t *testing.T) {
 	}
 	if !slices.IsSorted(texts) || texts[1] != "1000-01-01T00:00:00.000Z" {
 		t.Error(texts)
+	}
+}
+
+// Ensure a time is spelled as package time spells the layout, rounded down, in any zone and year.
+func TestFormat(t *testing.T) {
+	if err := quick.Check(func(seconds int64, nanoseconds uint32, offset int16) bool {
+		at := time.Unix(seconds%(1<<38), int64(nanoseconds%1e9)).In(time.FixedZone("", int(offset)))
+		return timestamp.Format(at) == at.UTC().Format("2006-01-02T15:04:05.000Z")
+	}, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,114 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+type word string
+
+type inner struct {
+	Hidden *word `store:"h"`
+}
+
+// kinds is a record with a field of each kind, under names of one letter, which a fuzzer finds.
+type kinds struct {
+	inner
+
+	Text   string          `json:"s"`
+	TextP  *word           `json:"t"`
+	Int    int64           `json:"i"`
+	IntP   *int64          `json:"j"`
+	Float  float64         `json:"f"`
+	FloatP *float64        `json:"g"`
+	Bool   bool            `json:"b"`
+	BoolP  *bool           `json:"c"`
+	List   []word          `json:"l"`
+	ListP  []string        `json:"m"`
+	JSON   json.RawMessage `json:"r"`
+	Bytes  []byte          `json:"y"`
+}
+
+// Ensure records that are read in one pass are what Decode makes of their attributes, in the SDK's reading. The one pass
+// may refuse, it must not differ.
+func FuzzRows(f *testing.F) {
+	for _, item := range []string{
+		`"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1e3"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"m":{"L":[]},"r":{"S":"[1]"},"y":{"B":"AAE="},"h":{"S":"z"},"sk":{"S":"k"}`,
+		`"sk":{"S":"k\n\u00e4"},"s":{"S":"\"\\"},"other":{"S":"x"},"n":{"N":"1"},"o":{"BOOL":true},"p":{"L":[{"N":"1"}]}`,
+		`"s":{"N":"1"}`, `"i":{"S":"1"}`, `"f":{"S":"1e300"}`, `"f":{"S":"x"}`, `"b":{"S":"true"}`, `"l":{"L":[{"N":"1"}]}`, `"l":{"S":"x"}`, `"m":{"L":[{"S":"x"},]}`, `"r":{"N":"1"}`, `"y":{"B":"AAE"}`, `"y":{"S":"AAE="}`,
+		`"s":{"NULL":true}`, `"t":{"NULL":true}`, `"x":{"M":{}}`, `"x":{"SS":["a"]}`, `"s":{"S":"a"},"s":{"S":"b"}`, `"s":{"S":"a","N":"1"}`, `"s": {"S":"a"}`, `"s":{"S": "a"}`, `"s":{"S":"a" }`, `"sk":{"N":"1"}`, `"sk":{"S":"a"},"sk":{"S":"b"}`,
+		`"i":{"N":"1.0"}`, `"i":{"N":"9223372036854775808"}`, `"f":{"N":"1e400"}`, `"f":{"N":"0x1p4"}`, `"f":{"N":"nan"}`, `"i":{"N":"+1"}`, `"l":{"L":[{"S":"a"}]},"l":{"L":[{"S":"b"}]}`, `"t":{"S":"\ud800"}`, `"b":{"BOOL":1}`, `"b":{"BOOL":true,"S":""}`, ``,
+	} {
+		f.Add(item, item)
+		f.Add(`"s":{"S":"first"},"sk":{"S":"k"}`, item)
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		body := fmt.Sprintf(`{"Count":2,"ScannedCount":2,"Items":[{%s},{%s}]}`, first, second)
+		got := newRows[kinds]("sk")
+		var direct dynamodb.QueryOutput
+		if !fill(&direct, body, &got) || len(got.records) == 0 { // refused: the records are in direct
+			if len(got.records) != 0 || len(got.keys) != 0 {
+				t.Fatalf("%s: what was refused is kept: %+v", body, got)
+			}
+			return
+		}
+		var out dynamodb.QueryOutput
+		if err := slow(&out, "Query", []byte(body)); err != nil {
+			t.Fatalf("%s is read, and the SDK refuses it: %v", body, err)
+		}
+		if len(out.Items) != len(got.records) {
+			t.Fatalf("%s: %d records, want %d", body, len(got.records), len(out.Items))
+		}
+		for i, item := range out.Items {
+			var want kinds
+			if err := Decode(item, &want); err != nil {
+				t.Fatalf("%s is read, and Decode refuses it: %v", body, err)
+			}
+			if diff := cmp.Diff(want, got.records[i], cmp.AllowUnexported(kinds{}), cmpopts.EquateNaNs()); diff != "" {
+				t.Fatalf("%s, record %d: %s", body, i, diff)
+			}
+			key, _ := item["sk"].(*types.AttributeValueMemberS)
+			if key != nil && got.keys[i] != key.Value || key == nil && got.keys[i] != "" {
+				t.Fatalf("%s, record %d: the sort key is %q, want %v", body, i, got.keys[i], key)
+			}
+		}
+	})
+}
+
+// Ensure a list that has one record more than its room keeps those before, and that records share no values.
+func TestRowsGrow(t *testing.T) {
+	var items []string
+	for n := range 3 * slabSize {
+		items = append(items, fmt.Sprintf(`{"t":{"S":"text %d"},"j":{"N":"%d"},"sk":{"S":"%d"}}`, n, n, n))
+	}
+	got := newRows[kinds]("sk")
+	var out dynamodb.QueryOutput
+	if !fill(&out, `{"Items":[`+strings.Join(items, ",")+`]}`, &got) || len(out.Items) != 0 {
+		t.Fatal("it was not read in one pass")
+	}
+	for n, record := range got.records {
+		if *record.TextP != word(fmt.Sprint("text ", n)) || *record.IntP != int64(n) || got.keys[n] != fmt.Sprint(n) {
+			t.Errorf("record %d: %q %d, key %s", n, *record.TextP, *record.IntP, got.keys[n])
+		}
+	}
+}
+
+// Ensure the look at eight bytes at a time finds what one at a byte finds.
+func FuzzPlain(f *testing.F) {
+	for _, text := range []string{"", "1234567", "12345678", "1234567\n", "12345678\x1f", "\x7f", "é1234567", "12345678\xff", "\x1f2345678", "\x80\x1f345678"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := strings.ToValidUTF8(text, "") == text && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' })
+		if got := plain(text); got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	})
+}

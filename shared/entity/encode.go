@@ -23,7 +23,7 @@ func Encode(v any) ([]byte, error) {
 	case scratch = <-scratches:
 	default:
 	}
-	out, err := plannedFor(value.Type())(scratch[:0], value)
+	out, err := plannedFor(value.Type()).spell(scratch[:0], value)
 	if err != nil {
 		return nil, err
 	}
@@ -59,20 +59,30 @@ func byLibrary(out []byte, v reflect.Value) ([]byte, error) {
 // speller appends the text of a value.
 type speller func(out []byte, v reflect.Value) ([]byte, error)
 
-var planned sync.Map // reflect.Type → speller
+// plan is how values of a type are spelled. It is filled in after it is made, so that a type may hold itself.
+type plan struct{ spell speller }
 
-func plannedFor(t reflect.Type) speller {
-	if p, ok := planned.Load(t); ok {
-		return p.(speller)
+// planner makes plans.
+type planner map[reflect.Type]*plan
+
+var planned sync.Map // reflect.Type → *plan
+
+func plannedFor(t reflect.Type) *plan {
+	p, ok := planned.Load(t)
+	if !ok {
+		p, _ = planned.LoadOrStore(t, planner{}.plan(t))
 	}
-	p, _ := planned.LoadOrStore(t, spellerOf(t))
-	return p.(speller)
+	return p.(*plan)
 }
 
-// later is the plan of a type, made when it is first used, so that a type may hold itself.
-func later(t reflect.Type) speller {
-	plan := sync.OnceValue(func() speller { return plannedFor(t) })
-	return func(out []byte, v reflect.Value) ([]byte, error) { return plan()(out, v) }
+func (made planner) plan(t reflect.Type) *plan {
+	if p, ok := made[t]; ok {
+		return p
+	}
+	p := &plan{}
+	made[t] = p
+	p.spell = made.speller(t)
+	return p
 }
 
 var (
@@ -81,7 +91,7 @@ var (
 	texter    = reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]()
 )
 
-func spellerOf(t reflect.Type) speller {
+func (made planner) speller(t reflect.Type) speller {
 	if t == raw {
 		return spellRaw
 	}
@@ -102,31 +112,29 @@ func spellerOf(t reflect.Type) speller {
 	case reflect.Bool:
 		return spellBool
 	case reflect.Pointer:
-		return pointer(t.Elem())
+		return pointer(made.plan(t.Elem()))
 	case reflect.Slice:
 		if t.Elem().Kind() != reflect.Uint8 {
-			return list(t.Elem())
+			return list(made.plan(t.Elem()))
 		}
 	case reflect.Struct:
-		if fields, ok := fieldsOf(t, nil, map[string]bool{}); ok {
+		if fields, ok := made.fields(t, nil, map[string]bool{}); ok {
 			return object(fields)
 		}
 	}
 	return byLibrary
 }
 
-func pointer(t reflect.Type) speller {
-	spell := later(t)
+func pointer(to *plan) speller {
 	return func(out []byte, v reflect.Value) ([]byte, error) {
 		if v.IsNil() {
 			return append(out, "null"...), nil
 		}
-		return spell(out, v.Elem())
+		return to.spell(out, v.Elem())
 	}
 }
 
-func list(t reflect.Type) speller {
-	spell := later(t)
+func list(of *plan) speller {
 	return func(out []byte, v reflect.Value) (_ []byte, err error) {
 		if v.IsNil() {
 			return append(out, "null"...), nil
@@ -136,7 +144,7 @@ func list(t reflect.Type) speller {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			if out, err = spell(out, v.Index(i)); err != nil {
+			if out, err = of.spell(out, v.Index(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -148,7 +156,7 @@ func list(t reflect.Type) speller {
 type field struct {
 	begin string
 	index []int
-	spell speller
+	plan  *plan
 }
 
 func object(fields []field) speller {
@@ -159,7 +167,7 @@ func object(fields []field) speller {
 			for _, i := range f.index {
 				at = at.Field(i)
 			}
-			if out, err = f.spell(out, at); err != nil {
+			if out, err = f.plan.spell(out, at); err != nil {
 				return nil, err
 			}
 		}
@@ -170,16 +178,16 @@ func object(fields []field) speller {
 	}
 }
 
-// fieldsOf returns the fields of a struct and of those embedded in it. ok is false for a struct that is more than plain
+// fields returns the fields of a struct and of those embedded in it. ok is false for a struct that is more than plain
 // names and values.
-func fieldsOf(t reflect.Type, at []int, names map[string]bool) (fields []field, ok bool) {
+func (made planner) fields(t reflect.Type, at []int, names map[string]bool) (fields []field, ok bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(append([]int(nil), at...), i)
 		name, tagged := f.Tag.Lookup("json")
 		switch {
 		case f.Anonymous && !tagged && f.Type.Kind() == reflect.Struct:
-			inner, ok := fieldsOf(f.Type, index, names)
+			inner, ok := made.fields(f.Type, index, names)
 			if !ok {
 				return nil, false
 			}
@@ -197,7 +205,7 @@ func fieldsOf(t reflect.Type, at []int, names map[string]bool) (fields []field, 
 		if len(names) == 1 {
 			begin = `{"` + name + `":`
 		}
-		fields = append(fields, field{begin, index, spellerOf(f.Type)})
+		fields = append(fields, field{begin, index, made.plan(f.Type)})
 	}
 	return fields, true
 }

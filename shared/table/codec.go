@@ -120,7 +120,7 @@ func codecOf(t reflect.Type) (codec, bool) {
 			return codec{}, false
 		}
 		c, ok := codecOf(t.Elem())
-		return codec{pointer(c.encode), allocate(c.decode), readPointer(c.read)}, ok
+		return codec{pointer(c.encode), allocate(c.decode), readPointer(t, c.read)}, ok
 	}
 	return codec{}, false
 }

@@ -6,71 +6,90 @@ import (
 	"strconv"
 )
 
-// readField reads the value of an attribute, such as {"S":"text"}, into a field: what decode makes of what answerReader
-// makes of it. ok is false for whatever either would not take, and for what it does not know.
-type readField func(a *answerReader, v reflect.Value, s *slab) (ok bool)
+// readField reads the value of an attribute of a kind, the text of {"S":"text"}, into a field: what decode makes of what
+// answerReader makes of it. ok is false for whatever either would not take, and for what it does not know.
+type readField func(a *answerReader, kind string, v reflect.Value, s *slab) (ok bool)
 
-func readString(a *answerReader, v reflect.Value, _ *slab) bool {
-	text, ok := a.scalar("S")
+func readString(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+	text, ok := a.string()
 	v.SetString(text)
-	return ok
+	return ok && kind == "S"
 }
 
-func readInt(a *answerReader, v reflect.Value, _ *slab) bool {
-	text, ok := a.scalar("N")
+func readInt(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+	text, ok := a.string()
 	n, err := strconv.ParseInt(text, 10, 64)
 	v.SetInt(n)
-	return ok && err == nil
+	return ok && kind == "N" && err == nil
 }
 
-func readFloat(a *answerReader, v reflect.Value, _ *slab) bool {
-	text, ok := a.scalar("N")
+func readFloat(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+	text, ok := a.string()
 	f, err := strconv.ParseFloat(text, 64)
 	v.SetFloat(f)
-	return ok && err == nil
+	return ok && kind == "N" && err == nil
 }
 
-func readBool(a *answerReader, v reflect.Value, _ *slab) bool {
-	if !a.isText(`{"BOOL":`) {
-		return false
-	}
+func readBool(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
 	b, ok := a.bool()
 	v.SetBool(b)
-	return ok && a.is('}')
+	return ok && kind == "BOOL"
 }
 
-func readList(a *answerReader, v reflect.Value, _ *slab) bool {
-	if !a.isText(`{"L":`) {
-		return false
-	}
-	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+func readList(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+	a.list = a.list[:0]
 	ok := a.array(func() bool {
-		text, ok := a.scalar("S")
-		n := v.Len()
-		v.Grow(1)
-		v.SetLen(n + 1)
-		v.Index(n).SetString(text)
-		return ok
+		kind, ok := a.kind()
+		if !ok || kind != "S" {
+			return false
+		}
+		text, ok := a.string()
+		a.list = append(a.list, text)
+		return ok && a.is('}')
 	})
-	return ok && a.is('}')
+	v.Set(reflect.MakeSlice(v.Type(), len(a.list), len(a.list)))
+	for i, text := range a.list {
+		v.Index(i).SetString(text)
+	}
+	return ok && kind == "L"
 }
 
-func readJSON(a *answerReader, v reflect.Value, _ *slab) bool {
-	text, ok := a.scalar("S")
+func readJSON(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+	text, ok := a.string()
 	v.SetBytes([]byte(text))
-	return ok
+	return ok && kind == "S"
 }
 
-func readBytes(a *answerReader, v reflect.Value, _ *slab) bool {
-	text, ok := a.scalar("B")
+func readBytes(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+	text, ok := a.string()
 	bytes, err := base64.StdEncoding.Strict().DecodeString(text)
 	v.SetBytes(bytes)
-	return ok && err == nil
+	return ok && kind == "B" && err == nil
 }
 
-func readPointer(read readField) readField {
-	return func(a *answerReader, v reflect.Value, s *slab) bool {
-		v.Set(s.new(v.Type().Elem()))
-		return read(a, v.Elem(), nil)
+func readPointer(t reflect.Type, read readField) readField {
+	switch t.Elem().Kind() {
+	case reflect.String:
+		return func(a *answerReader, kind string, v reflect.Value, s *slab) bool {
+			text, ok := a.string()
+			p := s.strings.add(text)
+			if into, isString := v.Addr().Interface().(**string); isString {
+				*into = p
+			} else {
+				v.Set(reflect.ValueOf(p).Convert(t))
+			}
+			return ok && kind == "S"
+		}
+	case reflect.Float64:
+		return func(a *answerReader, kind string, v reflect.Value, s *slab) bool {
+			text, ok := a.string()
+			f, err := strconv.ParseFloat(text, 64)
+			v.Set(reflect.ValueOf(s.floats.add(f)).Convert(t))
+			return ok && kind == "N" && err == nil
+		}
+	}
+	return func(a *answerReader, kind string, v reflect.Value, _ *slab) bool {
+		v.Set(reflect.New(t.Elem()))
+		return read(a, kind, v.Elem(), nil)
 	}
 }

@@ -94,14 +94,14 @@ func (r *rows[T]) forget() {
 // recordReader reads records of one type.
 type recordReader struct {
 	slots  [slots][]slot
+	slab   slab
 	sortBy string
 }
 
-// slot is a field by its attribute's name. It has the values that pointers point to with it.
+// slot is a field by its attribute's name.
 type slot struct {
 	name  string
 	field *fieldPlan
-	slab  *slab
 }
 
 // slots is how many heaps the names are sorted into; few have more than one.
@@ -111,7 +111,7 @@ func slotOf(name string) int {
 	if name == "" {
 		return 0
 	}
-	return (len(name)*7 + int(name[0])*5 + int(name[len(name)-1])) % slots
+	return int(uint8(len(name))*7+name[0]*5+name[len(name)-1]) % slots
 }
 
 func newRecordReader(t reflect.Type, sortBy string) *recordReader {
@@ -119,7 +119,7 @@ func newRecordReader(t reflect.Type, sortBy string) *recordReader {
 	r := &recordReader{sortBy: sortBy}
 	for i := range plan {
 		heap := &r.slots[slotOf(plan[i].name)]
-		*heap = append(*heap, slot{plan[i].name, &plan[i], &slab{}})
+		*heap = append(*heap, slot{plan[i].name, &plan[i]})
 	}
 	return r
 }
@@ -137,44 +137,49 @@ func (r *recordReader) find(name string) *slot {
 // read reads one record into a struct that is zero.
 func (r *recordReader) read(a *answerReader, into reflect.Value) (sortKey string, ok bool) {
 	ok = a.object(func(name string) bool {
+		kind, ok := a.kind()
+		if !ok {
+			return false
+		}
 		s := r.find(name)
+		begin := a.at
 		if name == r.sortBy {
-			begin := a.at
-			var ok bool
-			if sortKey, ok = a.scalar("S"); !ok {
-				return false
+			sortKey, ok = a.string()
+			if ok = ok && kind == "S"; ok && s != nil {
+				a.at = begin
 			}
-			if s == nil {
-				return true
+		}
+		switch {
+		case s != nil && ok:
+			at := into
+			for _, i := range s.field.index {
+				at = at.Field(i)
 			}
-			a.at = begin
+			ok = s.field.read(a, kind, at, &r.slab)
+		case name != r.sortBy:
+			ok = a.skip(kind)
 		}
-		if s == nil {
-			return a.skip()
-		}
-		at := into
-		for _, i := range s.field.index {
-			at = at.Field(i)
-		}
-		return s.field.read(a, at, s.slab)
+		return ok && a.is('}')
 	})
 	return sortKey, ok
 }
 
-// slab hands out values that pointers point to, made many at once.
+// slab has the values that the pointers of records point to.
 type slab struct {
-	values reflect.Value
-	used   int
+	strings values[string]
+	floats  values[float64]
 }
 
-// slabSize is how many values are made at once.
-const slabSize = 32
+// values are made many at once.
+type values[T any] []T
 
-// new returns the address of a zero value of the type.
-func (s *slab) new(t reflect.Type) reflect.Value {
-	if !s.values.IsValid() || s.used == slabSize {
-		s.values, s.used = reflect.MakeSlice(reflect.SliceOf(t), slabSize, slabSize), 0
+const valuesAtOnce = 64
+
+func (v *values[T]) add(value T) *T {
+	if len(*v) == 0 {
+		*v = make([]T, valuesAtOnce)
 	}
-	s.used++
-	return s.values.Index(s.used - 1).Addr()
+	p := &(*v)[0]
+	*p, *v = value, (*v)[1:]
+	return p
 }

@@ -85,7 +85,7 @@ func FuzzRows(f *testing.F) {
 // Ensure a list that has one record more than its room keeps those before, and that records share no values.
 func TestRowsGrow(t *testing.T) {
 	var items []string
-	for n := range 3 * slabSize {
+	for n := range 3 * valuesAtOnce {
 		items = append(items, fmt.Sprintf(`{"t":{"S":"text %d"},"j":{"N":"%d"},"sk":{"S":"%d"}}`, n, n, n))
 	}
 	got := newRows[kinds]("sk")

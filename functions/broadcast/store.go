@@ -3,6 +3,7 @@ package broadcast
 import (
 	"context"
 
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
@@ -145,7 +146,7 @@ type IdeaFilter struct {
 }
 
 // ListIdeas returns a page of ideas, the newest first.
-func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []Idea, next string, err error) {
+func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []entity.Text[Idea], next string, err error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
 	case f.PlanID != nil:
@@ -158,7 +159,7 @@ func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, af
 	default:
 		q.Index, q.Partitions = table.GSI3, []string{ideas(companyID)}
 	}
-	return table.List[Idea](ctx, s.table, q)
+	return table.List[entity.Text[Idea]](ctx, s.table, q)
 }
 
 // PostFilter narrows a list of posts; nil: any. IdeaID is a well-formed id.
@@ -169,7 +170,7 @@ type PostFilter struct {
 }
 
 // ListPosts returns a page of posts, the latest first.
-func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []Post, next string, err error) {
+func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []entity.Text[Post], next string, err error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
 	case f.IdeaID != nil:
@@ -184,7 +185,7 @@ func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, af
 			}
 		}
 	}
-	return table.List[Post](ctx, s.table, q)
+	return table.List[entity.Text[Post]](ctx, s.table, q)
 }
 
 // onTop is what of the filter is no key when the posts of an idea are read.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -117,11 +118,11 @@ func query(companyID string, f Filter) table.Query {
 	return q
 }
 
-// List returns a page of the records that pass a filter, and the position to go on from.
-func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]Feedback, string, error) {
+// List returns a page of the records that pass a filter, as texts, and the position to go on from.
+func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]entity.Text[Feedback], string, error) {
 	q := query(companyID, f)
 	q.After, q.Limit = after, limit
-	return table.List[Feedback](ctx, s.table, q)
+	return table.List[entity.Text[Feedback]](ctx, s.table, q)
 }
 
 // Get returns one record. fault.ErrNotFound when there is none.

@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -47,12 +48,12 @@ func keysOf(d Definition) table.Keys {
 }
 
 // ListDefinitions returns a page of the definitions by key, those that answer to the filter, all when it is empty.
-func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []Definition, next string, err error) {
+func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []entity.Text[Definition], next string, err error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {
 		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}
 	}
-	return table.List[Definition](ctx, s.table, q)
+	return table.List[entity.Text[Definition]](ctx, s.table, q)
 }
 
 // PutDefinitions stores definitions, replacing those with the same keys, whatever their ids; of one key the last wins.

@@ -33,12 +33,12 @@ var lists = []list{
 	{"feedback", "200 feedback", func(ctx context.Context, t *table.Client) ([]byte, error) {
 		filter := feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview)}
 		records, next, err := feedback.NewStore(t).List(ctx, demo.CompanyID, filter, "", 200)
-		return spell(api.NewList(records, next), err)
+		return spell(api.NewTextList(records, next).Body(), err)
 	}},
 	{"points", "365 points", func(ctx context.Context, t *table.Client) ([]byte, error) {
 		q := metrics.PointQuery{MetricKey: "bench.metric0", Grain: metrics.GrainDay, Limit: 365}
 		points, next, err := metrics.NewStore(t).ListPoints(ctx, demo.CompanyID, q)
-		return spell(api.NewList(points, next.String()), err)
+		return spell(api.NewList(points, next.String()).Body(), err)
 	}},
 }
 

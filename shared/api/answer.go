@@ -31,8 +31,7 @@ func (a *API) conclude(value any, err error, in bound, record *logRecord) Answer
 	}
 	next, isList := "", false
 	if list, ok := value.(lister); ok {
-		value, next = list.page()
-		isList = true
+		value, next, isList = list.Body(), list.position(), true
 	}
 	body, err := entity.Encode(value)
 	if err != nil {

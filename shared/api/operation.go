@@ -157,22 +157,44 @@ type Cursor = schema.Cursor
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	next string
+	texts []entity.Text[T] // in place of Items
+	next  string
 }
 
 // NewList returns a page of records. next is the position to go on from, empty at the end of the list.
 func NewList[T any](items []T, next string) List[T] {
-	if items == nil {
-		items = []T{} // encoding/json would spell null
-	}
 	return List[T]{Items: items, next: next}
 }
 
-type lister interface {
-	page() (body any, next string)
+// NewTextList is NewList of records that are in text already.
+func NewTextList[T any](items []entity.Text[T], next string) List[T] {
+	return List[T]{texts: items, next: next}
 }
 
-func (l List[T]) page() (body any, next string) { return NewList(l.Items, l.next), l.next }
+type lister interface {
+	Body() any
+	position() string
+}
+
+// MarshalJSON is json.Marshaler.
+func (l List[T]) MarshalJSON() ([]byte, error) { return entity.Encode(l.Body()) }
+
+// Body is what the answer is spelled from.
+func (l List[T]) Body() any {
+	if len(l.texts) > 0 {
+		return page[entity.Text[T]]{l.texts}
+	}
+	if l.Items == nil {
+		l.Items = []T{} // encoding/json would spell null
+	}
+	return page[T]{l.Items}
+}
+
+func (l List[T]) position() string { return l.next }
+
+type page[T any] struct {
+	Items []T `json:"items"`
+}
 
 // Tagged tells whether the answers have an entity tag: those that are one record do, and those that bring their own
 // (decisions.md §12).

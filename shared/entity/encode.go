@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 )
 
 // Encode spells an answer: the text that encoding/json makes of it, byte for byte (FuzzEncode), HTML characters as they
@@ -27,13 +26,14 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	text := bytes.Clone(out)
 	if cap(out) <= scratchMost {
 		select {
 		case scratches <- out:
 		default:
 		}
 	}
-	return bytes.Clone(out), nil
+	return text, nil
 }
 
 // scratches are where answers are spelled, to be copied once their length is known. A function spells one at a time.
@@ -92,23 +92,24 @@ var (
 )
 
 func (made planner) speller(t reflect.Type) speller {
-	if t == raw {
-		return spellRaw
+	switch {
+	case t == raw:
+		return func(out []byte, v reflect.Value) ([]byte, error) { return AppendRaw(out, v.Bytes()) }
+	case t.Implements(spelled):
+		return spellText
 	}
-	for _, own := range []reflect.Type{marshaler, texter} {
-		if t.Implements(own) || reflect.PointerTo(t).Implements(own) {
-			return byLibrary
-		}
+	if spellsItself(t) {
+		return byLibrary
 	}
 	switch t.Kind() {
 	case reflect.String:
 		if t != reflect.TypeFor[json.Number]() {
-			return spellString
+			return func(out []byte, v reflect.Value) ([]byte, error) { return AppendString(out, v.String()), nil }
 		}
 	case reflect.Int64:
 		return spellInt
 	case reflect.Float64:
-		return spellFloat
+		return func(out []byte, v reflect.Value) ([]byte, error) { return AppendFloat(out, v.Float()) }
 	case reflect.Bool:
 		return spellBool
 	case reflect.Pointer:
@@ -118,11 +119,20 @@ func (made planner) speller(t reflect.Type) speller {
 			return list(made.plan(t.Elem()))
 		}
 	case reflect.Struct:
-		if fields, ok := made.fields(t, nil, map[string]bool{}); ok {
-			return object(fields)
+		if fields, ok := Fields(t); ok {
+			return made.object(t, fields)
 		}
 	}
 	return byLibrary
+}
+
+func spellsItself(t reflect.Type) bool {
+	for _, own := range []reflect.Type{marshaler, texter} {
+		if t.Implements(own) || reflect.PointerTo(t).Implements(own) {
+			return true
+		}
+	}
+	return false
 }
 
 func pointer(to *plan) speller {
@@ -152,22 +162,25 @@ func list(of *plan) speller {
 	}
 }
 
-// field is a field of an object; begin is what stands before its value.
-type field struct {
-	begin string
-	index []int
-	plan  *plan
+// Field is a field of an object, as encoding/json finds it.
+type Field struct {
+	Begin string // what stands before its value: the brace or the comma, and its name
+	Index []int  // as of reflect.Value.FieldByIndex
 }
 
-func object(fields []field) speller {
+func (made planner) object(t reflect.Type, fields []Field) speller {
+	plans := make([]*plan, len(fields))
+	for i, f := range fields {
+		plans[i] = made.plan(t.FieldByIndex(f.Index).Type)
+	}
 	return func(out []byte, v reflect.Value) (_ []byte, err error) {
-		for _, f := range fields {
-			out = append(out, f.begin...)
+		for n, f := range fields {
+			out = append(out, f.Begin...)
 			at := v
-			for _, i := range f.index {
+			for _, i := range f.Index {
 				at = at.Field(i)
 			}
-			if out, err = f.plan.spell(out, at); err != nil {
+			if out, err = plans[n].spell(out, at); err != nil {
 				return nil, err
 			}
 		}
@@ -178,16 +191,23 @@ func object(fields []field) speller {
 	}
 }
 
-// fields returns the fields of a struct and of those embedded in it. ok is false for a struct that is more than plain
-// names and values.
-func (made planner) fields(t reflect.Type, at []int, names map[string]bool) (fields []field, ok bool) {
+// Fields returns the fields of a struct and of those embedded in it, in the order of its text. ok is false for a type that
+// is more than plain names and values, whose text only encoding/json knows.
+func Fields(t reflect.Type) (fields []Field, ok bool) {
+	return fieldsOf(t, nil, map[string]bool{})
+}
+
+func fieldsOf(t reflect.Type, at []int, names map[string]bool) (fields []Field, ok bool) {
+	if t.Kind() != reflect.Struct || spellsItself(t) {
+		return nil, false
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(append([]int(nil), at...), i)
 		name, tagged := f.Tag.Lookup("json")
 		switch {
 		case f.Anonymous && !tagged && f.Type.Kind() == reflect.Struct:
-			inner, ok := made.fields(f.Type, index, names)
+			inner, ok := fieldsOf(f.Type, index, names)
 			if !ok {
 				return nil, false
 			}
@@ -205,7 +225,7 @@ func (made planner) fields(t reflect.Type, at []int, names map[string]bool) (fie
 		if len(names) == 1 {
 			begin = `{"` + name + `":`
 		}
-		fields = append(fields, field{begin, index, made.plan(f.Type)})
+		fields = append(fields, Field{begin, index})
 	}
 	return fields, true
 }
@@ -226,77 +246,4 @@ func spellBool(out []byte, v reflect.Value) ([]byte, error) {
 
 func spellInt(out []byte, v reflect.Value) ([]byte, error) {
 	return strconv.AppendInt(out, v.Int(), 10), nil
-}
-
-// spellFloat spells what needs no exponent; encoding/json has the rules for the rest.
-func spellFloat(out []byte, v reflect.Value) ([]byte, error) {
-	f := v.Float()
-	if f != 0 && !(1e-6 <= f && f < 1e21 || -1e21 < f && f <= -1e-6) {
-		return byLibrary(out, v)
-	}
-	return strconv.AppendFloat(out, f, 'f', -1, 64), nil
-}
-
-// spellRaw copies a JSON value that has no spaces to take out.
-func spellRaw(out []byte, v reflect.Value) ([]byte, error) {
-	text := v.Bytes()
-	if text == nil {
-		return append(out, "null"...), nil
-	}
-	if bytes.ContainsAny(text, " \t\r\n") || !json.Valid(text) {
-		return byLibrary(out, v)
-	}
-	return append(out, text...), nil
-}
-
-func spellString(out []byte, v reflect.Value) ([]byte, error) {
-	const hex = "0123456789abcdef"
-	text := v.String()
-	out = append(out, '"')
-	for {
-		n := clean(text)
-		out = append(out, text[:n]...)
-		if text = text[n:]; text == "" {
-			return append(out, '"'), nil
-		}
-		c, size := text[0], 1
-		switch r, long := utf8.DecodeRuneInString(text); {
-		case c < utf8.RuneSelf && short[c] != 0:
-			out = append(out, '\\', short[c])
-		case c < utf8.RuneSelf:
-			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		case r == utf8.RuneError && long == 1:
-			out = append(out, `\ufffd`...)
-		case r == '\u2028' || r == '\u2029': // which JavaScript once took for ends of lines
-			out, size = append(out, `\u202`...), long
-			out = append(out, hex[r&15])
-		default:
-			out, size = append(out, text[:long]...), long
-		}
-		text = text[size:]
-	}
-}
-
-// short are the characters after the backslash of the escapes that have one.
-var short = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
-
-// clean returns the length of the longest beginning that stands for itself: ASCII that needs no escape. It looks at eight bytes
-// at a time.
-func clean(text string) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	at := 0
-	for ; at+8 <= len(text); at += 8 {
-		s := text[at : at+8]
-		word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		quote, backslash := word^'"'*ones, word^'\\'*ones
-		if ((word-' '*ones)&^word|(quote-ones)&^quote|(backslash-ones)&^backslash|word)&high != 0 {
-			break
-		}
-	}
-	for ; at < len(text); at++ {
-		if c := text[at]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			break
-		}
-	}
-	return at
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -129,13 +132,37 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Ensure an answer is the caller's own: the next one does not change it.
+// Ensure an answer is the caller's own, however many are spelled at once.
 func TestEncodeOwns(t *testing.T) {
-	first, err := entity.Encode("the first")
+	var wait sync.WaitGroup
+	for n := range 8 {
+		wait.Go(func() {
+			want := strings.Repeat(string(rune('a'+n)), 10_000)
+			for range 200 {
+				text, err := entity.Encode(want)
+				runtime.Gosched()
+				if err != nil || string(text) != `"`+want+`"` {
+					t.Errorf("%.20s… is spelled %.20s…, %v", want, text, err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// Ensure a text is spelled as it is, in a list too, and is read as its record.
+func TestText(t *testing.T) {
+	text, err := entity.Encode(record{"a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := entity.Encode("another"); err != nil || string(first) != `"the first"` {
-		t.Errorf("%s, %v", first, err)
+	got, err := entity.Encode([]entity.Text[record]{text, text})
+	if err != nil || string(got) != `[{"id":"a"},{"id":"a"}]` {
+		t.Errorf("%s, %v", got, err)
+	}
+	same(t, []entity.Text[record]{text})
+	if r, err := entity.Text[record](text).Record(); err != nil || r.ID != "a" {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -88,20 +88,26 @@ func (r *answerReader) name() (string, bool) {
 }
 
 func (r *answerReader) string() (string, bool) {
+	text, _, ok := r.raw()
+	return text, ok
+}
+
+// raw also tells whether the string stands as it is in the answer, without an escape.
+func (r *answerReader) raw() (text string, whole, ok bool) {
 	if !r.is('"') {
-		return "", false
+		return "", false, false
 	}
 	end := strings.IndexByte(r.text[r.at:], '"')
 	if end < 0 {
-		return "", false
+		return "", false, false
 	}
-	s := r.text[r.at : r.at+end]
-	escape := strings.IndexByte(s, '\\')
-	if escape >= 0 {
-		return r.escaped(escape)
+	text = r.text[r.at : r.at+end]
+	if escape := strings.IndexByte(text, '\\'); escape >= 0 {
+		text, ok = r.escaped(escape)
+		return text, false, ok
 	}
 	r.at += end + 1
-	return s, true
+	return text, true, true
 }
 
 // escapes are what stands for itself after a backslash, and what another character stands for.

@@ -100,7 +100,7 @@ func inOrder[T any](q Query, parts []part[T]) []place {
 }
 
 func gather[T any](parts []part[T], places []place) rows[T] {
-	out := newRows[T]("")
+	out := rows[T]{records: make([]T, 0, len(places)), keys: make([]string, 0, len(places))}
 	for _, at := range places {
 		out.records, out.keys = append(out.records, parts[at.part].records[at.n]), append(out.keys, at.key)
 	}

@@ -27,7 +27,8 @@ var projections sync.Map // projectionKey → projection
 // project asks for the attributes that a record of T has, and for a sort key. The keys of the indexes, which every record
 // has up to eight of, are half of the bytes of an answer: they cost no units, but time on the way and in here.
 func project[T any](in *dynamodb.QueryInput, sortKey string) {
-	key := projectionKey{reflect.TypeFor[T](), sortKey}
+	record, _ := recordOf[T]()
+	key := projectionKey{record, sortKey}
 	found, ok := projections.Load(key)
 	if !ok {
 		found, _ = projections.LoadOrStore(key, newProjection(key))

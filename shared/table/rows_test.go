@@ -10,12 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"growthworkspace/shared/entity"
 )
 
 type word string
 
 type inner struct {
-	Hidden *word `store:"h"`
+	Hidden *word `json:"-" store:"h"`
 }
 
 // kinds is a record with a field of each kind, under names of one letter, which a fuzzer finds.
@@ -80,6 +82,71 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// shown is a record that has a text, with a field of each kind that one may have.
+type shown struct {
+	inner
+
+	Text   string          `json:"s"`
+	TextP  *word           `json:"t"`
+	Int    int64           `json:"i"`
+	IntP   *int64          `json:"j"`
+	Float  float64         `json:"f"`
+	FloatP *float64        `json:"g"`
+	Bool   bool            `json:"b"`
+	BoolP  *bool           `json:"c"`
+	List   []word          `json:"l"`
+	JSON   json.RawMessage `json:"r" store:"x"`
+	Hidden string          `json:"-" store:"z"`
+}
+
+// Ensure the texts of records are those that entity.Encode makes of what Decode makes of their attributes. The one pass may refuse,
+// it must not differ.
+func FuzzTexts(f *testing.F) {
+	for _, item := range []string{
+		`"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1e3"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"},"z":{"S":"z"},"sk":{"S":"k"}`,
+		`"sk":{"S":"k"},"s":{"S":"\"\\\n\u00e4 \/"},"t":{"S":"<&>"}`, "\"s\":{\"S\":\"\u2028\"}", `"s":{"S":"\u2029"}`, "\"s\":{\"S\":\"\x7f\"}", "\"s\":{\"S\":\"日本語\"}", `"t":{"S":"\ud800"}`, `"t":{"S":""}`,
+		`"i":{"N":"007"}`, `"i":{"N":"-0"}`, `"i":{"N":"1.0"}`, `"i":{"N":"9223372036854775808"}`, `"f":{"N":"-0"}`, `"f":{"N":"100"}`, `"f":{"N":"1e21"}`, `"f":{"N":"0.0000001"}`, `"f":{"N":"nan"}`, `"f":{"S":"1e300"}`, `"g":{"N":"1E5"}`,
+		`"l":{"L":[]}`, `"l":{"L":[{"N":"1"}]}`, `"l":{"L":[{"S":"a"},]}`, `"x":{"S":"{ \"a\" : 1 }"}`, `"x":{"S":""}`, `"x":{"S":"null"}`, `"x":{"S":"{"}`, `"x":{"N":"1"}`, `"s":{"S":"a"},"s":{"S":"b"}`, `"s":{"N":"1"}`, `"b":{"BOOL":1}`, ``,
+	} {
+		f.Add(item, item)
+		f.Add(`"s":{"S":"first"},"sk":{"S":"k"}`, item)
+	}
+	f.Fuzz(func(t *testing.T, first, second string) {
+		body := fmt.Sprintf(`{"Count":2,"ScannedCount":2,"Items":[{%s},{%s}]}`, first, second)
+		got := newRows[entity.Text[shown]]("sk")
+		var direct, out dynamodb.QueryOutput
+		if !fill(&direct, body, &got) || len(got.records) == 0 {
+			return
+		}
+		if err := slow(&out, "Query", []byte(body)); err != nil || len(out.Items) != len(got.records) {
+			t.Fatalf("%s is read as %d records; the SDK reads %d, %v", body, len(got.records), len(out.Items), err)
+		}
+		for i, item := range out.Items {
+			var record shown
+			if err := Decode(item, &record); err != nil {
+				t.Fatalf("%s is read, and Decode refuses it: %v", body, err)
+			}
+			want, err := entity.Encode(record)
+			if err != nil || string(got.records[i]) != string(want) {
+				t.Fatalf("%s, record %d:\n got %s\nwant %s, %v", body, i, got.records[i], want, err)
+			}
+			if key, _ := item["sk"].(*types.AttributeValueMemberS); key != nil && got.keys[i] != key.Value {
+				t.Fatalf("%s, record %d: the sort key is %q, want %q", body, i, got.keys[i], key.Value)
+			}
+		}
+	})
+}
+
+// Ensure a list of texts of a type that has none in one pass is found out before it serves.
+func TestTextOfBytes(t *testing.T) {
+	defer func() {
+		if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), `"y"`) {
+			t.Errorf("%v, want the field y", p)
+		}
+	}()
+	newRows[entity.Text[kinds]]("sk") // y is bytes, which are in base64
 }
 
 // Ensure a list that has one record more than its room keeps those before, and that records share no values.

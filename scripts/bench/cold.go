@@ -108,7 +108,7 @@ func (l *lambdas) ours(ctx context.Context) (map[string]target, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := append([]string{"TABLE_NAME=" + tableName, "GOGC=200", "GOMEMLIMIT=200MiB"}, l.trusted...) // as the stack sets them
+	env := append([]string{"TABLE_NAME=" + tableName, "GOMAXPROCS=1", "GOGC=200", "GOMEMLIMIT=200MiB"}, l.trusted...) // as the stack sets them
 	return map[string]target{
 		"get_feedback":      {"get_feedback", binaries["feedback"], env, guarded, 200},
 		"get_feedback, mcp": {"get_feedback, mcp", binaries["mcp"], env, tools, 200},

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,7 +66,7 @@ func spell(list any, err error) ([]byte, error) {
 const listsMeasured = 100
 
 // cpu compares what the CPU spends on a list, from the query to the body: ours, and the SDK with attributevalue and
-// encoding/json. For both the table is memory.
+// encoding/json. For both the table is memory, and the program has one processor, as a function has (infra/function.go).
 func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 	replay := &apitest.Replay{}
 	s, err := newStage(ctx, replay, false, b.log)
@@ -80,6 +82,7 @@ func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 		return nil, err
 	}
 	replay.Begin()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var goals []goal
 	for _, l := range lists {
 		body, err := l.body(ctx, s.Table)
@@ -96,7 +99,9 @@ func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 			if err != nil {
 				return nil, err
 			}
-			out, err := exec.CommandContext(ctx, baseline, l.name, file, strconv.Itoa(listsMeasured)).Output()
+			theirProgram := exec.CommandContext(ctx, baseline, l.name, file, strconv.Itoa(listsMeasured))
+			theirProgram.Env = append(os.Environ(), "GOMAXPROCS=1")
+			out, err := theirProgram.Output()
 			if err != nil {
 				return nil, fmt.Errorf("the baseline of %s: %w", l.name, err)
 			}

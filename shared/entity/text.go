@@ -12,17 +12,16 @@ type Text[T any] []byte
 func (Text[T]) RecordType() reflect.Type { return reflect.TypeFor[T]() }
 
 // MarshalJSON is json.Marshaler.
-func (t Text[T]) MarshalJSON() ([]byte, error) { return t, nil }
-
-// Record reads the text.
-func (t Text[T]) Record() (record T, err error) {
-	err = json.Unmarshal(t, &record)
-	return record, err
-}
+func (t Text[T]) MarshalJSON() ([]byte, error) { return AppendRaw(nil, json.RawMessage(t)) }
 
 // Spelled is a Text.
 type Spelled interface{ RecordType() reflect.Type }
 
 var spelled = reflect.TypeFor[Spelled]()
 
-func spellText(out []byte, v reflect.Value) ([]byte, error) { return append(out, v.Bytes()...), nil }
+func spellText(out []byte, v reflect.Value) ([]byte, error) {
+	if v.Len() == 0 {
+		return append(out, "null"...), nil
+	}
+	return append(out, v.Bytes()...), nil
+}

@@ -44,12 +44,7 @@ type again struct {
 func fill(out smithy.Deserializable, body string, into itemsReader) bool {
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
-		a, ok := readAnswer(body, into)
-		if !ok && into != nil {
-			into.forget()
-			a, ok = readAnswer(body, nil)
-		}
-		if ok && a.item == nil {
+		if a, ok := readQuery(body, into); ok {
 			out.Items, out.LastEvaluatedKey, out.Count, out.ScannedCount, out.ConsumedCapacity = a.items, a.last, a.count, a.scanned, a.consumed
 			return true
 		}
@@ -65,6 +60,20 @@ func fill(out smithy.Deserializable, body string, into itemsReader) bool {
 		}
 	}
 	return false
+}
+
+// readQuery reads the answer to a Query. What the itemsReader has of another attempt, or of one pass that came to something
+// unknown, is forgotten.
+func readQuery(body string, into itemsReader) (a reading, ok bool) {
+	if into != nil {
+		into.forget()
+		if a, ok = readAnswer(body, into); ok && a.item == nil {
+			return a, true
+		}
+		into.forget()
+	}
+	a, ok = readAnswer(body, nil)
+	return a, ok && a.item == nil
 }
 
 // readAll reads a body whose length is usually known, and at most a megabyte and its frame.

@@ -18,7 +18,9 @@ func newRecordReader(t reflect.Type) *recordReader {
 	return r
 }
 
-func (r *recordReader) begin(_ *answerReader, into reflect.Value) { r.into = into }
+func (r *recordReader) open(*answerReader) {}
+
+func (r *recordReader) begin(into reflect.Value) { r.into = into }
 
 func (r *recordReader) attribute(a *answerReader, name, kind string) (known, ok bool) {
 	field, known := r.fields.find(name)

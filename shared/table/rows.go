@@ -24,7 +24,8 @@ type rows[T any] struct {
 
 // reader reads the attributes of a record that it is asked for.
 type reader interface {
-	begin(a *answerReader, into reflect.Value) // a record that is zero
+	open(a *answerReader)     // an answer, at its first record
+	begin(into reflect.Value) // a record that is zero
 	attribute(a *answerReader, name, kind string) (known, ok bool)
 	end() (ok bool)
 	decode(item Item, into reflect.Value) error
@@ -93,7 +94,10 @@ func (r *rows[T]) readItem(a *answerReader) bool {
 	begin := a.at
 	r.add(none, "")
 	last := len(r.records) - 1
-	r.reader.begin(a, reflect.ValueOf(&r.records[last]).Elem())
+	if last == r.begun {
+		r.reader.open(a)
+	}
+	r.reader.begin(reflect.ValueOf(&r.records[last]).Elem())
 	key, ok := r.read(a)
 	if !ok {
 		return false

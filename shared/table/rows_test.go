@@ -149,20 +149,45 @@ func TestTextOfBytes(t *testing.T) {
 	newRows[entity.Text[kinds]]("sk") // y is bytes, which are in base64
 }
 
-// Ensure a list that has one record more than its room keeps those before, and that records share no values.
+// Ensure a list of more records than there was room for keeps them all, that records share no values, and that the second
+// answer of a list, or the second attempt at one, is read as the first.
 func TestRowsGrow(t *testing.T) {
-	var items []string
-	for n := range 3 * valuesAtOnce {
-		items = append(items, fmt.Sprintf(`{"t":{"S":"text %d"},"j":{"N":"%d"},"sk":{"S":"%d"}}`, n, n, n))
+	const n = 3 * valuesAtOnce
+	item := func(n int, text string) string {
+		return fmt.Sprintf(`{"t":{"S":"%s %d"},"j":{"N":"%d"},"sk":{"S":"%d"}}`, text, n, n, n)
 	}
-	got := newRows[kinds]("sk")
-	var out dynamodb.QueryOutput
-	if !fill(&out, `{"Items":[`+strings.Join(items, ",")+`]}`, &got) || len(out.Items) != 0 {
-		t.Fatal("it was not read in one pass")
+	var first, second []string
+	for i := range n {
+		first, second = append(first, item(i, "text")), append(second, item(n+i, "\u2028"))
 	}
-	for n, record := range got.records {
-		if *record.TextP != word(fmt.Sprint("text ", n)) || *record.IntP != int64(n) || got.keys[n] != fmt.Sprint(n) {
-			t.Errorf("record %d: %q %d, key %s", n, *record.TextP, *record.IntP, got.keys[n])
+	records, texts := newRows[shown]("sk"), newRows[entity.Text[shown]]("sk")
+	for _, into := range []struct {
+		itemsReader
+		next func()
+	}{{&records, func() { records.begun = len(records.records) }}, {&texts, func() { texts.begun = len(texts.records) }}} {
+		for _, items := range [][]string{first, second} {
+			for range 2 { // the first attempt is lost
+				var out dynamodb.QueryOutput
+				if !fill(&out, `{"Items":[`+strings.Join(items, ",")+`]}`, into.itemsReader) || len(out.Items) != 0 {
+					t.Fatal("it was not read in one pass")
+				}
+			}
+			into.next()
+		}
+	}
+	if len(records.records) != 2*n || len(texts.records) != 2*n {
+		t.Fatalf("%d records and %d texts, want %d", len(records.records), len(texts.records), 2*n)
+	}
+	for i, record := range records.records {
+		text := word(fmt.Sprint("text ", i))
+		if i >= n {
+			text = word(fmt.Sprint("\u2028 ", i))
+		}
+		if *record.TextP != text || *record.IntP != int64(i) || records.keys[i] != fmt.Sprint(i) || texts.keys[i] != fmt.Sprint(i) {
+			t.Errorf("record %d: %q %d, keys %s and %s", i, *record.TextP, *record.IntP, records.keys[i], texts.keys[i])
+		}
+		if want, err := entity.Encode(record); err != nil || string(texts.records[i]) != string(want) {
+			t.Errorf("record %d: %s, want %s, %v", i, texts.records[i], want, err)
 		}
 	}
 }

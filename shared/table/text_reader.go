@@ -81,11 +81,12 @@ func spellerOf(t reflect.Type) (spell spellAttribute, none string) {
 	return nil, ""
 }
 
-func (r *textReader) begin(a *answerReader, into reflect.Value) {
-	if r.buffer == nil {
-		r.buffer = make([]byte, 0, len(a.text)-a.at) // a record's text is shorter than its attributes, or little longer
-		r.separator = strings.Contains(a.text, "\u2028") || strings.Contains(a.text, "\u2029")
-	}
+func (r *textReader) open(a *answerReader) {
+	r.buffer = make([]byte, 0, len(a.text)-a.at) // a record's text is shorter than its attributes, or little longer
+	r.separator = strings.Contains(a.text, "\u2028") || strings.Contains(a.text, "\u2029")
+}
+
+func (r *textReader) begin(into reflect.Value) {
 	r.into, r.scratch = into, r.scratch[:0]
 	clear(r.found)
 }

@@ -87,8 +87,8 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 	cells := make([]cell, len(buckets)) // what the points' pointers point to
 	for i, name := range slices.Backward(buckets) {
 		day, _ := record.Grain.join(period, name)
-		c, key := &cells[i], pointKey(record.Grain, startOf(day))
-		c.ts = key[len(key)-len(startOf(day)):]
+		c, key := &cells[i], pointKey(record.Grain, day)+midnight // one text for both: it ends in the start of the bucket
+		c.ts = key[len(record.Grain)+1:]
 		p := Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
 			MetricKey: record.MetricKey, Grain: &record.Grain, TS: &c.ts, Dims: record.Dims,

@@ -99,3 +99,18 @@ func TestDeadline(t *testing.T) {
 	s.keys.hold = make(chan struct{}) // the key's verification hangs
 	s.expect(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
+
+// Ensure a panic of the key's verification ends the function as a refusal does, and that its write is not made.
+func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
+	s := start(t)
+	s.keys.panicked = true
+	var awaited error
+	s.create = func(ctx context.Context, _ api.Caller, _ createInput) (record, error) {
+		awaited = auth.Await(ctx)
+		return record{}, awaited
+	}
+	s.expect(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
+	if awaited == nil || errors.Is(awaited, context.DeadlineExceeded) {
+		t.Errorf("the function was told %v", awaited)
+	}
+}

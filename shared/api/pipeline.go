@@ -1,9 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -153,7 +155,7 @@ func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (
 		recalled = beside(func() (*Remembered, error) { return a.memory.Recall(ctx, *at) })
 	}
 	settled := beside(func() (*Remembered, error) {
-		kept, err := settle(admit, recalled)
+		kept, err := caught(func() (*Remembered, error) { return settle(admit, recalled) })
 		if kept != nil {
 			gate.Settle(errReplayed)
 		}
@@ -162,6 +164,7 @@ func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (
 		}
 		return kept, err
 	})
+	runtime.Gosched() // the admission is on its way before the function computes: a function has one processor
 	var value any
 	var failed error
 	if in.err == nil && !in.missing {
@@ -189,10 +192,7 @@ func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (
 func settle(admit func() (auth.Admission, error), recalled func() (*Remembered, error)) (*Remembered, error) {
 	_, err := admit()
 	kept, failed := recalled()
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
+	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
 	return kept, nil
@@ -207,7 +207,7 @@ func (a *API) early(c Call, token auth.Token) (requested string, err error) {
 	return requested, err
 }
 
-// beside starts a call and returns what waits for its result, any number of times.
+// beside starts a call and returns what waits for its result.
 func beside[T any](call func() (T, error)) func() (T, error) {
 	var value T
 	var err error

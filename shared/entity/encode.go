@@ -95,17 +95,17 @@ func (made planner) speller(t reflect.Type) speller {
 	switch {
 	case t == raw:
 		return func(out []byte, v reflect.Value) ([]byte, error) { return AppendRaw(out, v.Bytes()) }
-	case t.Implements(spelled):
+	case t.Kind() == reflect.Slice && t.Implements(spelled):
 		return spellText
 	}
-	if spellsItself(t) {
+	if SpellsItself(t) {
 		return byLibrary
 	}
 	switch t.Kind() {
+	case reflect.Interface:
+		return spellInterface
 	case reflect.String:
-		if t != reflect.TypeFor[json.Number]() {
-			return func(out []byte, v reflect.Value) ([]byte, error) { return AppendString(out, v.String()), nil }
-		}
+		return func(out []byte, v reflect.Value) ([]byte, error) { return AppendString(out, v.String()), nil }
 	case reflect.Int64:
 		return spellInt
 	case reflect.Float64:
@@ -126,7 +126,11 @@ func (made planner) speller(t reflect.Type) speller {
 	return byLibrary
 }
 
-func spellsItself(t reflect.Type) bool {
+// SpellsItself tells whether a type has a text of its own, which only encoding/json makes.
+func SpellsItself(t reflect.Type) bool {
+	if t == reflect.TypeFor[json.Number]() {
+		return true
+	}
 	for _, own := range []reflect.Type{marshaler, texter} {
 		if t.Implements(own) || reflect.PointerTo(t).Implements(own) {
 			return true
@@ -198,7 +202,7 @@ func Fields(t reflect.Type) (fields []Field, ok bool) {
 }
 
 func fieldsOf(t reflect.Type, at []int, names map[string]bool) (fields []Field, ok bool) {
-	if t.Kind() != reflect.Struct || spellsItself(t) {
+	if t.Kind() != reflect.Struct || SpellsItself(t) {
 		return nil, false
 	}
 	for i := range t.NumField() {
@@ -238,6 +242,13 @@ func isName(tag string) bool {
 		}
 	}
 	return tag != ""
+}
+
+func spellInterface(out []byte, v reflect.Value) ([]byte, error) {
+	if v.IsNil() {
+		return append(out, "null"...), nil
+	}
+	return plannedFor(v.Elem().Type()).spell(out, v.Elem())
 }
 
 func spellBool(out []byte, v reflect.Value) ([]byte, error) {

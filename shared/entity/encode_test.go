@@ -107,6 +107,8 @@ func FuzzEncode(f *testing.F) {
 		same(t, v)
 		same(t, text)
 		same(t, json.RawMessage(raw))
+		same(t, []any{text, n, float, nil, v.Own, &name, json.RawMessage(raw), map[string]any{"a": float}})
+		same(t, []any{text, n, nil, v.Own, &v.Own, &name, []any{text, true}})
 		v.Raw, v.Float, v.FloatP = nil, 0, nil // so that one of them does not hide the rest
 		same(t, v)
 		v.Records = []everything{v, {}}
@@ -161,5 +163,6 @@ func TestText(t *testing.T) {
 	if err != nil || string(got) != `[{"id":"a"},{"id":"a"}]` {
 		t.Errorf("%s, %v", got, err)
 	}
-	same(t, []entity.Text[record]{text, nil})
+	same(t, []entity.Text[record]{text, nil, {}})
+	same(t, (*entity.Text[record])(&text))
 }

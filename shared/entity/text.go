@@ -1,9 +1,6 @@
 package entity
 
-import (
-	"encoding/json"
-	"reflect"
-)
+import "reflect"
 
 // Text is the text that Encode makes of a T. A list whose records go out as they were stored has no need of the records.
 type Text[T any] []byte
@@ -12,7 +9,7 @@ type Text[T any] []byte
 func (Text[T]) RecordType() reflect.Type { return reflect.TypeFor[T]() }
 
 // MarshalJSON is json.Marshaler.
-func (t Text[T]) MarshalJSON() ([]byte, error) { return AppendRaw(nil, json.RawMessage(t)) }
+func (t Text[T]) MarshalJSON() ([]byte, error) { return spellText(nil, reflect.ValueOf(t)) }
 
 // Spelled is a Text.
 type Spelled interface{ RecordType() reflect.Type }

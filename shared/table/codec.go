@@ -61,7 +61,15 @@ func planOf(t reflect.Type) []fieldPlan {
 	if p, ok := plans.Load(t); ok {
 		return p.([]fieldPlan)
 	}
-	p, _ := plans.LoadOrStore(t, makePlan(t, nil))
+	plan := makePlan(t, nil)
+	known := map[string]bool{}
+	for _, f := range plan {
+		if known[f.name] {
+			panic(fmt.Sprintf("table: %s has two fields that are stored as %s", t, f.name))
+		}
+		known[f.name] = true
+	}
+	p, _ := plans.LoadOrStore(t, plan)
 	return p.([]fieldPlan)
 }
 

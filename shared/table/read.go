@@ -60,7 +60,9 @@ type Query struct {
 	Filter     Filter
 }
 
-// List returns one page and the position to go on from, empty at the end: a page is short only there.
+// List returns one page and the position to go on from, empty at the end: a page is short only there. T is the type of the
+// records, or entity.Text of it for a list that only hands them on. A record that holds what this program did not write fails
+// every page that is read with it, also one that it is just beyond.
 func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
 	found, err := merged[T](ctx, c, q, q.Limit+1) // one more tells whether the list goes on
 	if err != nil {
@@ -184,16 +186,6 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func([]T
 		}
 		in.ExclusiveStartKey = last
 	}
-}
-
-func decodeAll[T any](items []Item) ([]T, error) {
-	records := make([]T, len(items))
-	for i, item := range items {
-		if err := Decode(item, &records[i]); err != nil {
-			return nil, err
-		}
-	}
-	return records, nil
 }
 
 // Page orders a bounded collection in memory and returns one page of it, with positions as List has them.

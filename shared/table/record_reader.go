@@ -1,21 +1,29 @@
 package table
 
-import "reflect"
+import (
+	"reflect"
+	"sync"
+)
 
 // recordReader reads records of one type into structs.
 type recordReader struct {
-	fields attributes[*fieldPlan]
+	fields *attributes[*fieldPlan]
 	slab   slab
 	into   reflect.Value
 }
 
+var recordFields sync.Map // reflect.Type → *attributes[*fieldPlan]
+
 func newRecordReader(t reflect.Type) *recordReader {
-	r := &recordReader{}
-	plan := planOf(t)
-	for i := range plan {
-		r.fields.add(plan[i].name, &plan[i])
+	found, ok := recordFields.Load(t)
+	if !ok {
+		fields, plan := &attributes[*fieldPlan]{}, planOf(t)
+		for i := range plan {
+			fields.add(plan[i].name, &plan[i])
+		}
+		found, _ = recordFields.LoadOrStore(t, fields)
 	}
-	return r
+	return &recordReader{fields: found.(*attributes[*fieldPlan])}
 }
 
 func (r *recordReader) open(*answerReader) {}
@@ -61,33 +69,33 @@ func (v *values[T]) add(value T) *T {
 }
 
 // attributes finds what belongs to an attribute by its name, in a fraction of a map's time: names are few and short.
-type attributes[T any] [heaps][]named[T]
+type attributes[T any] [slots][]named[T]
 
 type named[T any] struct {
 	name  string
 	value T
 }
 
-// heaps is how many heaps the names are sorted into; few have more than one.
-const heaps = 64
+// slots is how many slots the names are spread over; few have more than one.
+const slots = 64
 
-func heapOf(name string) int {
+func slotOf(name string) int {
 	if name == "" {
 		return 0
 	}
-	return int(uint8(len(name))*7+name[0]*5+name[len(name)-1]) % heaps
+	return int(uint8(len(name))*7+name[0]*5+name[len(name)-1]) % slots
 }
 
 func (a *attributes[T]) add(name string, value T) {
-	heap := &a[heapOf(name)]
-	*heap = append(*heap, named[T]{name, value})
+	slot := &a[slotOf(name)]
+	*slot = append(*slot, named[T]{name, value})
 }
 
 func (a *attributes[T]) find(name string) (value T, known bool) {
-	heap := a[heapOf(name)]
-	for i := range heap {
-		if heap[i].name == name {
-			return heap[i].value, true
+	slot := a[slotOf(name)]
+	for i := range slot {
+		if slot[i].name == name {
+			return slot[i].value, true
 		}
 	}
 	return value, false

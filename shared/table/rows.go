@@ -106,14 +106,17 @@ func (r *rows[T]) readItem(a *answerReader) bool {
 		r.keys[last] = key
 	}
 	if last == r.begun { // the others are about as long as the first one
-		more := (len(a.text) - a.at) / (a.at - begin)
-		r.records = slices.Grow(r.records, more+more/8)
+		more := min((len(a.text)-a.at)/(a.at-begin)*9/8, growMost)
+		r.records = slices.Grow(r.records, more)
 		if r.sortBy != "" {
-			r.keys = slices.Grow(r.keys, more+more/8)
+			r.keys = slices.Grow(r.keys, more)
 		}
 	}
 	return true
 }
+
+// growMost bounds what room is made for at once, should the first record be unlike the others.
+const growMost = 1000
 
 // read reads the attributes of one record.
 func (r *rows[T]) read(a *answerReader) (sortKey string, ok bool) {

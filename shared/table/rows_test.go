@@ -118,6 +118,9 @@ func FuzzTexts(f *testing.F) {
 		got := newRows[entity.Text[shown]]("sk")
 		var direct, out dynamodb.QueryOutput
 		if !fill(&direct, body, &got) || len(got.records) == 0 {
+			if len(got.records) != 0 || len(got.keys) != 0 {
+				t.Fatalf("%s: what was refused is kept: %+v", body, got)
+			}
 			return
 		}
 		if err := slow(&out, "Query", []byte(body)); err != nil || len(out.Items) != len(got.records) {
@@ -139,15 +142,41 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// Ensure a list of texts of a type that has none in one pass is found out before it serves.
-func TestTextOfBytes(t *testing.T) {
-	defer func() {
-		if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), `"y"`) {
-			t.Errorf("%v, want the field y", p)
-		}
-	}()
-	newRows[entity.Text[kinds]]("sk") // y is bytes, which are in base64
+// Ensure a list of texts of a type that only encoding/json can spell is found out before it serves.
+func TestTextOfAnyType(t *testing.T) {
+	for want, make := range map[string]func(){
+		`"y"`: func() { newRows[entity.Text[kinds]]("sk") }, // bytes, which are in base64
+		`"n"`: func() {
+			newRows[entity.Text[struct {
+				Number json.Number `json:"n"`
+			}]]("sk")
+		},
+		`"o"`: func() {
+			newRows[entity.Text[struct {
+				Own spelling `json:"o"`
+			}]]("sk")
+		},
+		`"l"`: func() {
+			newRows[entity.Text[struct {
+				Own []spelling `json:"l"`
+			}]]("sk")
+		},
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), want) {
+					t.Errorf("%v, want the field %s", p, want)
+				}
+			}()
+			make()
+		}()
+	}
 }
+
+// spelling is a word that spells itself.
+type spelling string
+
+func (s spelling) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
 
 // Ensure a list of more records than there was room for keeps them all, that records share no values, and that the second
 // answer of a list, or the second attempt at one, is read as the first.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"growthworkspace/shared/entity"
 )
@@ -14,14 +15,19 @@ import (
 // textReader reads records of one type into their texts, those that entity.Encode makes of them (FuzzTexts). A list that
 // only hands on what is stored costs half as much without the structs in between.
 type textReader struct {
-	t         reflect.Type
-	fields    []textField // in the order of the text
-	places    attributes[int]
+	*textLayout
 	buffer    []byte // of the texts
 	scratch   []byte // of the values of a record, in the order of its attributes
 	found     []span // where in scratch the value of each field is
 	into      reflect.Value
 	separator bool // the answer has characters that JSON knows and entity.Encode escapes
+}
+
+// textLayout is what the texts of a type have in common.
+type textLayout struct {
+	t      reflect.Type
+	fields []textField // in the order of the text
+	places attributes[int]
 }
 
 type textField struct {
@@ -35,10 +41,21 @@ type spellAttribute func(r *textReader, a *answerReader, kind string) (ok bool)
 
 type span struct{ begin, end int }
 
-// newTextReader panics on a type whose text only encoding/json knows: that is a mistake in the declaration of a list, which
-// every test of it shows.
+var textLayouts sync.Map // reflect.Type → *textLayout
+
 func newTextReader(t reflect.Type) *textReader {
-	r := &textReader{t: t}
+	layout, ok := textLayouts.Load(t)
+	if !ok {
+		layout, _ = textLayouts.LoadOrStore(t, newTextLayout(t))
+	}
+	l := layout.(*textLayout)
+	return &textReader{textLayout: l, found: make([]span, len(l.fields))}
+}
+
+// newTextLayout panics on a type whose text only encoding/json knows: that is a mistake in the declaration of a list, which
+// every test of it shows.
+func newTextLayout(t reflect.Type) *textLayout {
+	l := &textLayout{t: t}
 	known, ok := entity.Fields(t)
 	if !ok || len(known) == 0 {
 		panic(fmt.Sprintf("table: %s has no text but encoding/json's", t))
@@ -49,17 +66,19 @@ func newTextReader(t reflect.Type) *textReader {
 		if n < 0 || spell == nil {
 			panic(fmt.Sprintf("table: %s has no text but encoding/json's, because of %s", t, f.Begin))
 		}
-		r.places.add(planOf(t)[n].name, len(r.fields))
-		r.fields = append(r.fields, textField{f.Begin, none, spell})
+		l.places.add(planOf(t)[n].name, len(l.fields))
+		l.fields = append(l.fields, textField{f.Begin, none, spell})
 	}
-	r.found = make([]span, len(r.fields))
-	return r
+	return l
 }
 
 // spellerOf returns how values of a type are spelled, and the text of none; nil for a type that this does not know.
 func spellerOf(t reflect.Type) (spell spellAttribute, none string) {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return spellJSON, "null"
+	}
+	if entity.SpellsItself(t) {
+		return nil, ""
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -71,7 +90,7 @@ func spellerOf(t reflect.Type) (spell spellAttribute, none string) {
 	case reflect.Bool:
 		return spellBool, "false"
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.String {
+		if t.Elem().Kind() == reflect.String && !entity.SpellsItself(t.Elem()) {
 			return spellList, "null"
 		}
 	case reflect.Pointer:
@@ -123,8 +142,11 @@ func (r *textReader) decode(item Item, into reflect.Value) error {
 		return err
 	}
 	text, err := entity.Encode(record.Interface())
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", r.t, err)
+	}
 	into.SetBytes(text)
-	return err
+	return nil
 }
 
 func spellString(r *textReader, a *answerReader, kind string) bool {

@@ -19,16 +19,17 @@ type projection struct {
 
 type projectionKey struct {
 	record  reflect.Type
+	texts   bool
 	sortKey string
 }
 
 var projections sync.Map // projectionKey → projection
 
-// project asks for the attributes that a record of T has, and for a sort key. The keys of the indexes, which every record
+// project asks for the attributes that a record of T, or a text of one, has, and for a sort key. The keys of the indexes, which every record
 // has up to eight of, are half of the bytes of an answer: they cost no units, but time on the way and in here.
 func project[T any](in *dynamodb.QueryInput, sortKey string) {
-	record, _ := recordOf[T]()
-	key := projectionKey{record, sortKey}
+	record, texts := recordOf[T]()
+	key := projectionKey{record, texts, sortKey}
 	found, ok := projections.Load(key)
 	if !ok {
 		found, _ = projections.LoadOrStore(key, newProjection(key))
@@ -44,6 +45,11 @@ func project[T any](in *dynamodb.QueryInput, sortKey string) {
 func newProjection(key projectionKey) projection {
 	var attributes []string
 	for _, f := range planOf(key.record) {
+		if key.texts {
+			if _, shown := textLayoutOf(key.record).places.find(f.name); !shown {
+				continue
+			}
+		}
 		attributes = append(attributes, f.name)
 	}
 	if key.sortKey != "" && !slices.Contains(attributes, key.sortKey) {

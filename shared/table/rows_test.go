@@ -118,6 +118,8 @@ func FuzzTexts(f *testing.F) {
 			t.Fatalf("%s is read as %d records; the SDK reads %d, %v", body, len(got.records), len(out.Items), err)
 		}
 		for i, item := range out.Items {
+			delete(item, "z") // what is not shown is not looked at
+			delete(item, "h")
 			var record shown
 			if err := Decode(item, &record); err != nil {
 				t.Fatalf("%s is read, and Decode refuses it: %v", body, err)

@@ -86,17 +86,11 @@ func (c *cell) quick(text string) (ok bool) {
 
 // quickPart reads a part and returns what follows it.
 func (c *cell) quickPart(i int, text string) (rest string, ok bool) {
-	if i == 2 || i == 4 {
-		end := plainText(text)
-		if end < 0 {
-			return text, false
-		}
-		if i == 2 {
-			c.currency = text[1:end]
-		} else {
-			c.source = text[1:end]
-		}
-		return text[end+1:], true
+	if i == 2 {
+		return quickText(text, &c.currency)
+	}
+	if i == 4 {
+		return quickText(text, &c.source)
 	}
 	end := plainNumber(text)
 	var err error
@@ -111,20 +105,21 @@ func (c *cell) quickPart(i int, text string) (rest string, ok bool) {
 	return text[end:], end > 0 && err == nil
 }
 
-// plainText returns where a text in quotes ends, if it is one of ASCII without escapes; else -1.
-func plainText(text string) (end int) {
+// quickText reads a text in quotes, if it is one of ASCII without escapes.
+func quickText(text string, into *string) (rest string, ok bool) {
 	if text == "" || text[0] != '"' {
-		return -1
+		return text, false
 	}
 	for i := 1; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
-			return i
+			*into = text[1:i]
+			return text[i+1:], true
 		case c < ' ' || c > '~' || c == '\\':
-			return -1
+			return text, false
 		}
 	}
-	return -1
+	return text, false
 }
 
 // plainNumber returns the length of a number without an exponent, 0 when there is none.

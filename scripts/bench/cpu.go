@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,15 +45,26 @@ var lists = []list{
 	}},
 }
 
-// measuredLines are the records of lists, and a few that are on a next page.
-func measuredLines() (lines []line) {
+// listStage has the records of lists, and a few that are on a next page. It answers a query from memory once it was made.
+func listStage(ctx context.Context, log io.Writer) (*stage, error) {
+	var lines []line
 	for n := range 250 {
 		lines = append(lines, feedbackLine(n))
 	}
 	for n := range 370 {
 		lines = append(lines, pointLine(n))
 	}
-	return lines
+	replay := &apitest.Replay{}
+	s, err := newStage(ctx, replay, false, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := load(ctx, s.Table, demo.CompanyID, lines); err != nil {
+		s.Close()
+		return nil, err
+	}
+	replay.Begin()
+	return s, nil
 }
 
 func spell(list any, err error) ([]byte, error) {
@@ -68,20 +80,15 @@ const listsMeasured = 100
 // cpu compares what the CPU spends on a list, from the query to the body: ours, and the SDK with attributevalue and
 // encoding/json. For both the table is memory, and the program has one processor, as a function has (infra/function.go).
 func (b *bench) cpu(ctx context.Context) ([]goal, error) {
-	replay := &apitest.Replay{}
-	s, err := newStage(ctx, replay, false, b.log)
+	s, err := listStage(ctx, b.log)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	if err := load(ctx, s.Table, demo.CompanyID, measuredLines()); err != nil {
-		return nil, err
-	}
 	baseline := filepath.Join(s.Dir, "baseline")
 	if err := goBuild(ctx, filepath.Join("scripts", "bench", "baseline"), baseline, "", "."); err != nil {
 		return nil, err
 	}
-	replay.Begin()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var goals []goal
 	for _, l := range lists {

@@ -80,7 +80,7 @@ func (f *fieldFlag) Set(text string) error {
 func (f *fieldFlag) value() (json.RawMessage, error) {
 	switch f.Kind {
 	case schema.String:
-		return spell(f.values[0])
+		return entity.Encode(f.values[0])
 	case schema.Array:
 		return f.array()
 	}
@@ -121,7 +121,7 @@ func (f *fieldFlag) array() (json.RawMessage, error) {
 		case f.Fields != nil:
 			elements = append(elements, json.RawMessage(begin))
 		default:
-			element, err := spell(text)
+			element, err := entity.Encode(text)
 			if err != nil {
 				return nil, err
 			}
@@ -129,10 +129,6 @@ func (f *fieldFlag) array() (json.RawMessage, error) {
 		}
 	}
 	return json.Marshal(elements)
-}
-
-func spell(v any) (json.RawMessage, error) {
-	return entity.Encode(v)
 }
 
 // kebab spells metricKey and If-Match as flags are spelled.
@@ -274,7 +270,7 @@ func (c *operationCall) request() client.Request {
 		}
 	}
 	if c.hasBody() && c.body == nil {
-		r.Body, _ = spell(body) // of valid JSON
+		r.Body, _ = entity.Encode(body) // of valid JSON
 	}
 	return r
 }

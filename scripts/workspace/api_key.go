@@ -92,6 +92,9 @@ func loopback(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// overheard tells whether everybody on the way to an address could read a key that is sent there.
+func overheard(base string) bool { return !strings.HasPrefix(base, "https:") && !loopback(base) }
+
 // keptDemoKey returns the key that serve keeps beside its data.
 func (a *app) keptDemoKey() (string, bool) {
 	where, err := a.place.resolve()
@@ -116,7 +119,7 @@ func (a *app) connect(r remote, options ...client.Option) (connection, error) {
 }
 
 func (a *app) connectWith(c credential, company string, options ...client.Option) (connection, error) {
-	if !strings.HasPrefix(c.BaseURL, "https:") && !loopback(c.BaseURL) {
+	if overheard(c.BaseURL) {
 		a.note("%s is not encrypted: everybody on the way can read the key", c.BaseURL)
 	}
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {

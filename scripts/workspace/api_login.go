@@ -52,7 +52,7 @@ func (a *app) login(cmd *cobra.Command, base string) error {
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(base, "https:") && !loopback(base) {
+	if overheard(base) {
 		return fmt.Errorf("%s is not encrypted, so everybody on the way could read the key: use https", base)
 	}
 	c := credential{BaseURL: base, Key: key, source: "the key on standard input"}

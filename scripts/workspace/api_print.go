@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/term"
 
+	"growthworkspace/shared/entity"
 	"growthworkspace/shared/schema"
 )
 
@@ -61,7 +62,7 @@ func (a *app) printPages(ctx context.Context, r connection, c *operationCall) er
 		}
 		request.Query.Set("cursor", next)
 	}
-	body, err := spell(list[json.RawMessage]{items})
+	body, err := entity.Encode(list[json.RawMessage]{items})
 	if err != nil {
 		return fmt.Errorf("put the pages together: %w", err)
 	}
@@ -160,7 +161,7 @@ func textOf(v any, newline string) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	text, err := spell(v)
+	text, err := entity.Encode(v)
 	if err != nil {
 		return "?"
 	}

@@ -115,7 +115,7 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 		record.state = &state
 		return a.refuse(early, record)
 	}
-	admit := sync.OnceValues(func() (auth.Admission, error) {
+	admit := sync.OnceValue(func() error {
 		admission, err := a.keys.Admit(ctx, token, c.Operation.Scope, c.Operation.Class)
 		if admission.State != (ratelimit.State{}) { // also of a key that is known and lacks the scope
 			record.state = &admission.State
@@ -123,10 +123,10 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 		if err == nil && len(c.Version) == 0 {
 			record.version, err = a.versions.Of(admission.APIVersion)
 		}
-		return admission, err
+		return err
 	})
 	if record.version = requested; requested == "" && len(a.versions) > 1 {
-		if _, err := admit(); err != nil { // the key says in which version the arguments are
+		if err := admit(); err != nil { // the key says in which version the arguments are
 			return a.refuse(err, record)
 		}
 	}
@@ -134,7 +134,7 @@ func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
 }
 
 // work runs the function beside the admission, and concludes.
-func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (auth.Admission, error), record *logRecord) Answer {
+func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() error, record *logRecord) Answer {
 	var forwards translation
 	if record.version != "" && record.version != a.versions.Current() {
 		forwards = func(text []byte) ([]byte, error) {
@@ -164,10 +164,10 @@ func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (
 		}
 		return kept, err
 	})
-	runtime.Gosched() // the admission is on its way before the function computes: a function has one processor
 	var value any
 	var failed error
 	if in.err == nil && !in.missing {
+		runtime.Gosched() // the admission is on its way before the function computes: there is one processor
 		value, failed = caught(func() (any, error) { return c.Operation.run(work, Caller{token.CompanyID, token.KeyID}, in.input) })
 	}
 	kept, err := settled()
@@ -189,8 +189,8 @@ func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() (
 }
 
 // settle waits for the admission and for what is remembered of the call. Why the key is refused comes first.
-func settle(admit func() (auth.Admission, error), recalled func() (*Remembered, error)) (*Remembered, error) {
-	_, err := admit()
+func settle(admit func() error, recalled func() (*Remembered, error)) (*Remembered, error) {
+	err := admit()
 	kept, failed := recalled()
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err

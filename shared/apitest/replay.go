@@ -10,8 +10,8 @@ import (
 
 // Replay is a transport that, once it has begun, passes each call on once and answers its like from memory from then on, so
 // that what the program itself spends on a request can be measured without the engine. Calls are alike when they have the
-// same name and body, in whatever order it names things; updates, which are admissions and have the time in them, are all alike. The zero value is ready, for
-// NewOver, and passes everything on until Begin.
+// same name and body, in whatever order it names things; updates, which are admissions and have the time in them, are all
+// alike. The zero value is ready, for NewOver, and passes everything on until Begin.
 type Replay struct {
 	mu    sync.Mutex
 	known map[alike]recorded // nil: not begun

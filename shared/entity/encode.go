@@ -10,8 +10,7 @@ import (
 
 // Encode spells an answer: the text that encoding/json makes of it, byte for byte (FuzzEncode), HTML characters as they
 // are, because the content is JSON and no page. Records and lists of them are spelled by plans that are made once per
-// type, which takes a third of the time; whatever has no plan, and every text that needs more than the usual escapes, is
-// left to encoding/json, and so are all errors.
+// type, which takes two fifths less time for 200 reviews; whatever has no plan is left to encoding/json, and so are all errors.
 func Encode(v any) ([]byte, error) {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {

@@ -22,14 +22,12 @@ type Item = map[string]types.AttributeValue
 // This codec is ours because the SDK's stores nulls, knows no raw JSON and decodes several times slower.
 
 type fieldPlan struct {
-	name   string
-	index  []int
-	encode func(reflect.Value) types.AttributeValue // nil result: absent
-	decode func(types.AttributeValue, reflect.Value) bool
-	read   readField
+	codec
+	name  string
+	index []int
 }
 
-var plans sync.Map // reflect.Type → []fieldPlan
+var plans memo[reflect.Type, []fieldPlan]
 
 // Encode returns the attributes of a record, without keys. It panics on a type that is no record: that is a mistake in
 // the declaration of a struct, which every test of it shows.
@@ -57,10 +55,9 @@ func Decode(item Item, record any) error {
 	return nil
 }
 
-func planOf(t reflect.Type) []fieldPlan {
-	if p, ok := plans.Load(t); ok {
-		return p.([]fieldPlan)
-	}
+func planOf(t reflect.Type) []fieldPlan { return plans.get(t, newPlan) }
+
+func newPlan(t reflect.Type) []fieldPlan {
 	plan := makePlan(t, nil)
 	known := map[string]bool{}
 	for _, f := range plan {
@@ -69,8 +66,18 @@ func planOf(t reflect.Type) []fieldPlan {
 		}
 		known[f.name] = true
 	}
-	p, _ := plans.LoadOrStore(t, plan)
-	return p.([]fieldPlan)
+	return plan
+}
+
+// memo keeps what is made once for each key, such as the plan of a type.
+type memo[K comparable, V any] struct{ made sync.Map }
+
+func (m *memo[K, V]) get(key K, make func(K) V) V {
+	found, ok := m.made.Load(key)
+	if !ok {
+		found, _ = m.made.LoadOrStore(key, make(key))
+	}
+	return found.(V)
 }
 
 func makePlan(t reflect.Type, at []int) []fieldPlan {
@@ -92,14 +99,14 @@ func makePlan(t reflect.Type, at []int) []fieldPlan {
 			if !ok {
 				panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
 			}
-			out = append(out, fieldPlan{name: name, index: index, encode: c.encode, decode: c.decode, read: c.read})
+			out = append(out, fieldPlan{c, name, index})
 		}
 	}
 	return out
 }
 
 type codec struct {
-	encode func(reflect.Value) types.AttributeValue
+	encode func(reflect.Value) types.AttributeValue // nil result: absent
 	decode func(types.AttributeValue, reflect.Value) bool
 	read   readField
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -23,18 +22,13 @@ type projectionKey struct {
 	sortKey string
 }
 
-var projections sync.Map // projectionKey → projection
+var projections memo[projectionKey, projection]
 
-// project asks for the attributes that a record of T, or a text of one, has, and for a sort key. The keys of the indexes, which every record
-// has up to eight of, are half of the bytes of an answer: they cost no units, but time on the way and in here.
+// project asks for the attributes that a record of T, or a text of one, has, and for a sort key. The keys of the indexes, which
+// every record has up to eight of, are two fifths of an answer of reviews: they cost no units, but time on the way and in here.
 func project[T any](in *dynamodb.QueryInput, sortKey string) {
 	record, texts := recordOf[T]()
-	key := projectionKey{record, texts, sortKey}
-	found, ok := projections.Load(key)
-	if !ok {
-		found, _ = projections.LoadOrStore(key, newProjection(key))
-	}
-	p := found.(projection)
+	p := projections.get(projectionKey{record, texts, sortKey}, newProjection)
 	in.ProjectionExpression = &p.expression
 	if in.ExpressionAttributeNames == nil {
 		in.ExpressionAttributeNames = make(map[string]string, len(p.names))
@@ -46,7 +40,7 @@ func newProjection(key projectionKey) projection {
 	var attributes []string
 	for _, f := range planOf(key.record) {
 		if key.texts {
-			if _, shown := textLayoutOf(key.record).places.find(f.name); !shown {
+			if _, shown := textLayouts.get(key.record, newTextLayout).places.find(f.name); !shown {
 				continue
 			}
 		}

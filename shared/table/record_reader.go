@@ -1,9 +1,6 @@
 package table
 
-import (
-	"reflect"
-	"sync"
-)
+import "reflect"
 
 // recordReader reads records of one type into structs.
 type recordReader struct {
@@ -12,18 +9,18 @@ type recordReader struct {
 	into   reflect.Value
 }
 
-var recordFields sync.Map // reflect.Type → *attributes[*fieldPlan]
+var recordFields memo[reflect.Type, *attributes[*fieldPlan]]
 
 func newRecordReader(t reflect.Type) *recordReader {
-	found, ok := recordFields.Load(t)
-	if !ok {
-		fields, plan := &attributes[*fieldPlan]{}, planOf(t)
-		for i := range plan {
-			fields.add(plan[i].name, &plan[i])
-		}
-		found, _ = recordFields.LoadOrStore(t, fields)
+	return &recordReader{fields: recordFields.get(t, newRecordFields)}
+}
+
+func newRecordFields(t reflect.Type) *attributes[*fieldPlan] {
+	fields, plan := &attributes[*fieldPlan]{}, planOf(t)
+	for i := range plan {
+		fields.add(plan[i].name, &plan[i])
 	}
-	return &recordReader{fields: found.(*attributes[*fieldPlan])}
+	return fields
 }
 
 func (r *recordReader) open(*answerReader) {}

@@ -55,7 +55,7 @@ func (g grantor) bound(fresh *storedKey) {
 	if g.key == nil {
 		return
 	}
-	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = g.key.ReadQuota, g.key.WriteQuota, g.key.PubQuota, g.key.PushQuota
+	fresh.quotas = g.key.quotas
 	if ends := g.key.ExpiresAt; ends != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *ends) {
 		fresh.ExpiresAt = ends
 	}

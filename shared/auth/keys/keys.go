@@ -51,18 +51,23 @@ type IssuedKey struct {
 type storedKey struct {
 	Key
 
-	Rev         int64    `store:"rev"`  // moves with what a key may do, not with its use
-	Hash        string   `store:"hash"` // SHA-256 of the whole key, in hex
-	SuspendedAt *string  `store:"suspendedAt"`
-	Admission   string   `store:"admission"` // the mark of the last one
-	ReadTat     int64    `store:"tatRead"`
-	WriteTat    int64    `store:"tatWrite"`
-	PublishTat  int64    `store:"tatPublish"`
-	PushTat     int64    `store:"tatPush"`
-	ReadQuota   *float64 `store:"quotaRead"` // absent: the default of the class
-	WriteQuota  *float64 `store:"quotaWrite"`
-	PubQuota    *float64 `store:"quotaPublish"`
-	PushQuota   *float64 `store:"quotaPush"`
+	Rev         int64   `store:"rev"`  // moves with what a key may do, not with its use
+	Hash        string  `store:"hash"` // SHA-256 of the whole key, in hex
+	SuspendedAt *string `store:"suspendedAt"`
+	Admission   string  `store:"admission"` // the mark of the last one
+	ReadTat     int64   `store:"tatRead"`
+	WriteTat    int64   `store:"tatWrite"`
+	PublishTat  int64   `store:"tatPublish"`
+	PushTat     int64   `store:"tatPush"`
+	quotas
+}
+
+// quotas are those of each class; absent: the default of the class.
+type quotas struct {
+	ReadQuota  *float64 `store:"quotaRead"`
+	WriteQuota *float64 `store:"quotaWrite"`
+	PubQuota   *float64 `store:"quotaPublish"`
+	PushQuota  *float64 `store:"quotaPush"`
 }
 
 func tatAttribute(c ratelimit.Class) string {

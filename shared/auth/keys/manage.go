@@ -198,7 +198,7 @@ func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string,
 	}
 	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion), Scopes: old.scopes()}
 	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
-	fresh.ReadQuota, fresh.WriteQuota, fresh.PubQuota, fresh.PushQuota = old.ReadQuota, old.WriteQuota, old.PubQuota, old.PushQuota
+	fresh.quotas = old.quotas
 	fresh.ExpiresAt = old.ExpiresAt // what was to end still ends
 	return fresh, secret, err
 }

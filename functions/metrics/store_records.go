@@ -86,7 +86,7 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 	slices.Sort(buckets)
 	cells := make([]cell, len(buckets)) // what the points' pointers point to
 	for i, name := range slices.Backward(buckets) {
-		day, _ := record.Grain.join(period, name) // again: to keep it would allocate it
+		day, _ := record.Grain.join(period, name)                 // again: to keep it would allocate it
 		c, key := &cells[i], pointKey(record.Grain, day)+midnight // one text for both: it ends in the start of the bucket
 		c.ts = key[len(record.Grain)+1:]
 		p := Point{

@@ -6,6 +6,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"flag"
 	"io"
 	"math"
 	"net"
@@ -123,7 +125,28 @@ func TestReport(t *testing.T) {
 	if m := median([]float64{3, 1, 2, 10}); m != 2.5 {
 		t.Errorf("the median is %g", m)
 	}
-	if _, err := choose([]string{"cold", "hot"}); err == nil || !strings.Contains(err.Error(), `"hot"`) {
-		t.Errorf("%v, want the unknown mode named", err)
+}
+
+// Ensure a wrong command line is named, and help tells every mode.
+func TestParse(t *testing.T) {
+	for args, want := range map[string]string{
+		"cold hot": `unknown mode "hot"`, "--rounds 0": "--rounds", "--scale 0": "--scale", "--scale NaN": "--scale", "--nothing": "-nothing",
+	} {
+		if _, _, err := parse(strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+	b, chosen, err := parse([]string{"--rounds", "3", "cold", "warm"}, io.Discard)
+	if err != nil || b.rounds != 3 || len(chosen) != 2 || chosen[0].name != "cold" || chosen[1].name != "warm" {
+		t.Errorf("%+v, %v, %v", b, chosen, err)
+	}
+	var help strings.Builder
+	if _, _, err := parse([]string{"--help"}, &help); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("--help: %v", err)
+	}
+	for _, m := range modes {
+		if !strings.Contains(help.String(), m.what) {
+			t.Errorf("help does not tell %s:\n%s", m.name, help.String())
+		}
 	}
 }

@@ -4,20 +4,15 @@
 //
 //	go run ./scripts/bench [flags] [MODE...]
 //
-//	count     the size of the functions; fails when one is too large, for CI
-//	cpu       what the CPU spends on long lists, beside the SDK with attributevalue and encoding/json
-//	cold      process start to the first answer, throttled as a function of 128 MB, beside two public Lambda programs
-//	warm      a warm read with a key beside one without, and what the CPU spends on one
-//	transfer  import and export of 100,000 reviews and 1,000,000 points, beside bare loops of BatchWriteItem and Query
-//	cost      what each operation spends of the table, and a million of it in dollars
+// The modes are count, cpu, cold, warm, transfer and cost; --help tells what each measures. Without a mode it runs all.
 //
 // cpu, cold and warm are measured in rounds in which the programs take turns, and a ratio is the median of the rounds'
-// ratios. transfer is one run of each. No goal is asserted: a busy machine changes times. What CI holds is counted, not timed, in the ordinary tests and by
-// `count`.
+// ratios. transfer is one run of each. No goal is asserted: a busy machine changes times. What CI holds is counted, not
+// timed, in the ordinary tests and by `count`.
 //
-// It is for Linux. cold and warm need root: the programs run under a CPU quota, and reach the engine by DynamoDB's own name over
-// TLS. The two programs to compare with are cloned from GitHub and built here, with go and cargo; --peers names a folder
-// that has serverless-go-demo and serverless-rust-demo already.
+// It is for Linux. cold and warm need root: the programs run under a CPU quota, and reach the engine by DynamoDB's own
+// name over TLS. The two programs to compare with are cloned from GitHub and built here, with go and cargo; --peers names
+// a folder that has serverless-go-demo and serverless-rust-demo already.
 package main
 
 import (
@@ -54,21 +49,30 @@ type goal struct {
 
 type mode struct {
 	name string
+	what string // it measures
 	run  func(b *bench, ctx context.Context) ([]goal, error)
 }
 
 var modes = []mode{
-	{"count", (*bench).count},
-	{"cpu", (*bench).cpu},
-	{"cold", (*bench).cold},
-	{"warm", (*bench).warm},
-	{"transfer", (*bench).transfer},
-	{"cost", (*bench).cost},
+	{"count", "the size of the functions; fails when one is too large, for CI", (*bench).count},
+	{"cpu", "what the CPU spends on long lists, beside the SDK with attributevalue and encoding/json", (*bench).cpu},
+	{"cold", "process start to the first answer, throttled as a function of 128 MB, beside two public Lambda programs", (*bench).cold},
+	{"warm", "a warm read with a key beside one without, and what the CPU spends on one", (*bench).warm},
+	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, beside bare loops of BatchWriteItem and Query", (*bench).transfer},
+	{"cost", "what each operation spends of the table, and a million of it in dollars", (*bench).cost},
 }
 
 func main() {
+	b, chosen, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err = b.run(ctx, chosen, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -76,23 +80,38 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	b := &bench{log: os.Stderr}
+// parse reads the command line. With --help it writes what there is and returns flag.ErrHelp.
+func parse(args []string, errOut io.Writer) (*bench, []mode, error) {
+	b := &bench{log: errOut}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	flags.IntVar(&b.rounds, "rounds", 9, "how often each program takes its turn")
 	flags.Float64Var(&b.scale, "scale", 1, "the size of the imports, as a share of 100,000 reviews and 1,000,000 points")
-	flags.StringVar(&b.results, "results", "", "write the results into this file, too, such as scripts/bench/RESULTS.md")
-	flags.StringVar(&b.peerFolder, "peers", "", "a folder with the sources of the programs to compare with (default: clone them)")
+	flags.StringVar(&b.results, "results", "", "write the results into this `file`, too, such as scripts/bench/RESULTS.md")
+	flags.StringVar(&b.peerFolder, "peers", "", "a `folder` with the sources of the programs to compare with (default: clone them)")
 	if err := flags.Parse(args); err != nil {
-		return err
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(errOut, "usage: go run ./scripts/bench [flags] [MODE...]\n\nModes (default: all):\n")
+			for _, m := range modes {
+				fmt.Fprintf(errOut, "  %-8s  %s\n", m.name, m.what)
+			}
+			fmt.Fprint(errOut, "\nFlags:\n")
+			flags.SetOutput(errOut)
+			flags.PrintDefaults()
+		}
+		return nil, nil, err
 	}
 	if b.rounds < 1 {
-		return errors.New("--rounds must be 1 or more")
+		return nil, nil, errors.New("--rounds must be 1 or more")
+	}
+	if !(b.scale*importFeedback >= 1) {
+		return nil, nil, fmt.Errorf("--scale must leave a review to import: %g or more", 1/float64(importFeedback))
 	}
 	chosen, err := choose(flags.Args())
-	if err != nil {
-		return err
-	}
+	return b, chosen, err
+}
+
+func (b *bench) run(ctx context.Context, chosen []mode, out io.Writer) error {
 	begun := machine(time.Now()) // with the load that others make, not this run
 	var goals []goal
 	for _, m := range chosen {
@@ -124,15 +143,11 @@ func choose(names []string) (chosen []mode, err error) {
 		return modes, nil
 	}
 	for _, name := range names {
-		found := false
-		for _, m := range modes {
-			if m.name == name {
-				chosen, found = append(chosen, m), true
-			}
+		n := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
+		if n < 0 {
+			return nil, fmt.Errorf("unknown mode %q; --help tells the modes (flags come before them)", name)
 		}
-		if !found {
-			return nil, fmt.Errorf("unknown mode %q; see the head of scripts/bench/main.go", name)
-		}
+		chosen = append(chosen, modes[n])
 	}
 	return chosen, nil
 }

@@ -5,8 +5,8 @@
 //	go run ./scripts/fault --seed 7 linear one gate, with the random decisions of a seed
 //
 // Each gate is a claim about the service, stands on an engine of its own with a data file, and prints one line of
-// figures. The command ends with status 1 when one of them does not hold. A gate's own test plants a fault in the service
-// and requires that the gate finds it: go test ./scripts/fault/...
+// figures. The command ends with status 1 when one of them does not hold, and with 2 when it cannot tell. A gate's own test
+// plants a fault in the service and requires that the gate finds it: go test ./scripts/fault/...
 //
 //	kill-engine, kill-server      the process is killed in the middle of publishes
 //	crash-publish, crash-create   the process dies after its k-th call to the table, for all k
@@ -20,6 +20,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -46,10 +47,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ok, err := run(ctx, os.Args[1:], gates(), os.Stdout, os.Stderr)
 	stop()
-	if err != nil {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "fault:", err)
-	}
-	if err != nil || !ok {
+		os.Exit(2)
+	case !ok:
 		os.Exit(1)
 	}
 }
@@ -58,13 +61,19 @@ func gates() []gate.Gate {
 	return slices.Concat(kill.Gates(), crash.Gates(), loss.Gates(), throttle.Gates(), quota.Gates(), linear.Gates())
 }
 
-// run runs the gates that the arguments name, all when they name none, and tells whether all of them hold.
+// run runs the gates that the arguments name, all when they name none, and tells whether all of them hold. With --help it
+// writes what there is and returns flag.ErrHelp.
 func run(ctx context.Context, args []string, all []gate.Gate, out, log io.Writer) (ok bool, err error) {
 	flags := flag.NewFlagSet("fault", flag.ContinueOnError)
-	flags.SetOutput(log)
+	flags.SetOutput(io.Discard) // what is wrong is said once, by main
 	long := flags.Bool("long", false, "the full numbers instead of those of CI")
-	seed := flags.Uint64("seed", 1, "of the random decisions")
+	seed := flags.Uint64("seed", 1, "the seed of the random decisions")
 	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(log, "usage: go run ./scripts/fault [flags] [GATE...]\n\nGates (default: all):\n  %s\n\nFlags:\n", strings.Join(namesOf(all), ", "))
+			flags.SetOutput(log)
+			flags.PrintDefaults()
+		}
 		return false, err
 	}
 	chosen, err := choose(all, flags.Args())
@@ -97,15 +106,19 @@ func choose(all []gate.Gate, names []string) ([]gate.Gate, error) {
 	for _, name := range names {
 		n := slices.IndexFunc(all, func(g gate.Gate) bool { return g.Name == name })
 		if n < 0 {
-			known := make([]string, len(all))
-			for m, g := range all {
-				known[m] = g.Name
-			}
-			return nil, fmt.Errorf("no gate %q: there are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("no gate %q: there are %s", name, strings.Join(namesOf(all), ", "))
 		}
 		chosen = append(chosen, all[n])
 	}
 	return chosen, nil
+}
+
+func namesOf(all []gate.Gate) []string {
+	names := make([]string, len(all))
+	for n, g := range all {
+		names[n] = g.Name
+	}
+	return names
 }
 
 // try runs one gate and prints its line.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
+	"io"
 	"strings"
 	"testing"
 
@@ -43,6 +45,10 @@ func TestRun(t *testing.T) {
 		if ok != test.ok || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) || !strings.Contains(out.String(), test.prints) {
 			t.Errorf("%s: %v, %v\n%s", test.args, ok, err, out.String())
 		}
+	}
+	var log strings.Builder
+	if _, err := run(t.Context(), []string{"--help"}, all, io.Discard, &log); !errors.Is(err, flag.ErrHelp) || !strings.Contains(log.String(), "holds, fails, breaks") {
+		t.Errorf("--help: %v\n%s", err, log.String())
 	}
 	seen := map[string]bool{}
 	for _, g := range gates() {

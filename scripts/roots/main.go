@@ -32,6 +32,10 @@ var bundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs
 func main() {
 	from := flag.String("from", "", "a file of certificates in PEM (default: the system's)")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "roots: unknown argument %q; a file is named with --from\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(*from, target, time.Now()); err != nil {
 		fmt.Fprintln(os.Stderr, "roots:", err)
 		os.Exit(1)

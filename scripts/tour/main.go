@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -36,7 +37,9 @@ func run(ctx context.Context, args []string, key string, out, errOut io.Writer) 
 	base := flags.String("url", "", "the base `URL`, without a final slash")
 	company := flags.String("company", "", "the `id` of a company with the records of functions/testdata/company.jsonl")
 	connect := flags.String("connect", "", "connect to this `host:port`, whatever the URL's host (for an emulator's host names)")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return 0
+	} else if err != nil {
 		return 2
 	}
 	if *base == "" || *company == "" || key == "" || flags.NArg() > 0 {

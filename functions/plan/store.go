@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -21,7 +22,7 @@ import (
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
 //	items of a board, consistent       the prefix item#, filtered: publishing must not miss an edit made just before
 //	is a slug taken; which are         slug#<boardId>#<slug>; its prefix
-//	live version of an item's board    heads: one attribute per board, read beside the item, which alone knows its board
+//	live version of an item's board    heads: one attribute per board, read with the item, which alone knows its board
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
 //	versions of a board                version#<boardId>#<version>, which names its snapshot
 type Store struct{ table *table.Client }
@@ -48,6 +49,8 @@ func key(companyID string, parts ...string) table.Key {
 func boardKey(companyID, boardID string) table.Key { return key(companyID, boardKind, boardID) }
 
 func itemKey(companyID, itemID string) table.Key { return key(companyID, itemKind, itemID) }
+
+func headsKey(companyID string) table.Key { return key(companyID, headsKind) }
 
 func slugKey(companyID, boardID, slug string) table.Key {
 	return key(companyID, slugKind, boardID, slug)
@@ -136,22 +139,15 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 
 // Item returns an item. fault.ErrNotFound when there is none.
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
-	get := func() (storedItem, error) {
-		return table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
-	}
-	return s.seenItem(ctx, companyID, s.headsBeside(ctx, companyID), get)
-}
-
-// seenItem returns an item as its board's live version shows it; get reads or writes it.
-func (s Store) seenItem(ctx context.Context, companyID string, heads func() (func(string) head, error), get func() (storedItem, error)) (Item, error) {
-	stored, err := get()
-	headOf, failed := heads() // also after an error: nothing outlives the request
-	if err == nil {
-		err = failed
-	}
+	stored, headOf, err := s.itemAndHeads(ctx, companyID, itemID)
 	if err != nil {
 		return Item{}, err
 	}
+	return s.seenItem(ctx, companyID, stored, headOf)
+}
+
+// seenItem returns an item as its board's live version shows it.
+func (s Store) seenItem(ctx context.Context, companyID string, stored storedItem, headOf func(boardID string) head) (Item, error) {
 	live := headOf(stored.RoadmapID)
 	if s.moved(live.At) {
 		again, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, stored.ID))
@@ -167,20 +163,23 @@ func (s Store) seenItem(ctx context.Context, companyID string, heads func() (fun
 
 // ModifyItem changes an item by compare-and-set (table.Modify). change gets it as the API shows it.
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
-	headOf := s.headsBeside(ctx, companyID)
-	return s.seenItem(ctx, companyID, headOf, func() (storedItem, error) {
-		return table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
-			heads, err := headOf()
-			if err != nil {
-				return err
-			}
-			seen := i.seen(heads(i.RoadmapID).Version)
-			err = change(&seen)
-			seen.PublishedVersion = nil // follows from the marks
-			i.Item = seen
+	heads := s.headsBeside(ctx, companyID)
+	stored, err := table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
+		headOf, err := heads()
+		if err != nil {
 			return err
-		})
+		}
+		seen := i.seen(headOf(i.RoadmapID).Version)
+		err = change(&seen)
+		seen.PublishedVersion = nil // follows from the marks
+		i.Item = seen
+		return err
 	})
+	headOf, failed := heads() // also after an error: nothing outlives the request
+	if err = cmp.Or(err, failed); err != nil {
+		return Item{}, err
+	}
+	return s.seenItem(ctx, companyID, stored, headOf)
 }
 
 // CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
@@ -254,11 +253,9 @@ func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, lo
 // DeleteItem deletes an item that check does not refuse, and frees its slug. check sees it as the API shows it.
 // fault.ErrNotFound when there is none.
 func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
-	heads := s.headsBeside(ctx, companyID)
 	for range contendedMax {
-		i, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, itemID))
-		headOf, failed := heads()
-		if err := errors.Join(err, failed); err != nil {
+		i, headOf, err := s.itemAndHeads(ctx, companyID, itemID)
+		if err != nil {
 			return err
 		}
 		if err := check(i.seen(headOf(i.RoadmapID).Version)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -17,10 +18,15 @@ type head struct {
 
 // heads returns the head of each board of the company.
 func (s Store) heads(ctx context.Context, companyID string) (func(boardID string) head, error) {
-	stored, err := table.GetItem(ctx, s.table, key(companyID, headsKind))
+	stored, err := table.GetItem(ctx, s.table, headsKey(companyID))
 	if err != nil {
 		return nil, err
 	}
+	return headsIn(stored), nil
+}
+
+// headsIn reads the record of the heads, which is not there before the first publish.
+func headsIn(stored table.Item) func(boardID string) head {
 	return func(boardID string) head {
 		var record struct {
 			Head []string `store:"head"` // version, time
@@ -33,7 +39,7 @@ func (s Store) heads(ctx context.Context, companyID string) (func(boardID string
 			return head{}
 		}
 		return head{&version, &record.Head[1]}
-	}, nil
+	}
 }
 
 // headsBeside starts to read the heads and returns what waits for them.
@@ -48,8 +54,20 @@ func (s Store) headsBeside(ctx context.Context, companyID string) func() (func(b
 	return func() (func(string) head, error) { <-done; return headOf, err }
 }
 
-// settling is how long after a publish an item is read once more when it was read beside the board's version: the two
-// reads are one round trip but not one moment, and a publish may fall between them. It is far longer than a request, and
+// itemAndHeads reads an item, and the heads beside it, in one call. fault.ErrNotFound when there is no item.
+func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (stored storedItem, headOf func(boardID string) head, err error) {
+	found, err := table.GetItems(ctx, s.table, itemKey(companyID, itemID), headsKey(companyID))
+	if err != nil {
+		return stored, nil, err
+	}
+	if found[0] == nil {
+		return stored, nil, fault.ErrNotFound
+	}
+	return stored, headsIn(found[1]), table.Decode(found[0], &stored)
+}
+
+// settling is how long after a publish an item is read once more when it was read with the board's version: the two
+// are read in one round trip but not in one moment, and a publish may fall between them. It is far longer than a request, and
 // than the clocks of two functions differ.
 const settling = time.Minute
 
@@ -63,5 +81,5 @@ func (s Store) writeHead(companyID, boardID string, version float64, at string) 
 	record := struct {
 		Head []string `store:":head"`
 	}{[]string{strconv.FormatFloat(version, 'f', -1, 64), at}}
-	return s.table.WriteUpdate(key(companyID, headsKind), "SET #board = :head", "", map[string]string{"#board": boardID}, table.Encode(record))
+	return s.table.WriteUpdate(headsKey(companyID), "SET #board = :head", "", map[string]string{"#board": boardID}, table.Encode(record))
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -64,6 +65,48 @@ func readAnswer(body string, into itemsReader) (a reading, ok bool) {
 	})
 	r.space()
 	return a, ok && r.at == len(r.text)
+}
+
+// readBatch reads the answer to a BatchGetItem, as readAnswer does the others. Keys that the table left over are for the SDK.
+func readBatch(body string, out *dynamodb.BatchGetItemOutput) (ok bool) {
+	if !plain(body) {
+		return false
+	}
+	r := &answerReader{text: body}
+	ok = r.object(func(name string) bool {
+		switch name {
+		case "Responses":
+			if out.Responses != nil {
+				return false
+			}
+			out.Responses = map[string][]Item{}
+			return r.object(func(table string) bool {
+				if out.Responses[table] != nil {
+					return false
+				}
+				items := []Item{}
+				ok := r.array(func() bool {
+					item, ok := r.item()
+					items = append(items, item)
+					return ok
+				})
+				out.Responses[table] = items
+				return ok
+			})
+		case "UnprocessedKeys":
+			out.UnprocessedKeys = map[string]types.KeysAndAttributes{}
+			return r.object(func(string) bool { return false })
+		case "ConsumedCapacity":
+			out.ConsumedCapacity = []types.ConsumedCapacity{}
+			return r.array(func() bool {
+				out.ConsumedCapacity = append(out.ConsumedCapacity, types.ConsumedCapacity{})
+				return r.capacity(&out.ConsumedCapacity[len(out.ConsumedCapacity)-1])
+			})
+		}
+		return false
+	})
+	r.space()
+	return ok && r.at == len(r.text)
 }
 
 // plain tells whether a text is valid UTF-8 without control characters, which JSON forbids in strings and DynamoDB writes

@@ -15,9 +15,10 @@ import (
 )
 
 var outputs = map[string]*smithy.OperationSchema{
-	"Query":      smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput),
-	"GetItem":    smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput),
-	"UpdateItem": smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, schemas.UpdateItemOutput),
+	"BatchGetItem": smithy.NewOperationSchema(schemas.BatchGetItem, schemas.BatchGetItemInput, schemas.BatchGetItemOutput),
+	"Query":        smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput),
+	"GetItem":      smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput),
+	"UpdateItem":   smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, schemas.UpdateItemOutput),
 }
 
 // sdk is the SDK's own reader.
@@ -39,15 +40,19 @@ func FuzzAnswer(f *testing.F) {
 		` { "Item" : { "a" : { "S" : "b" } } } `, `{"Item":{"a":{"S":"b"}},"Item":{"c":{"S":"d"}}}`, `{"Item":{"a":{"S":"b","N":"1"}}}`, `{"Item":null}`,
 		`{"Item":{"a":{"S":"\ud800"}}}`, `{"Item":{"a":{"L":[]},"b":{"L":[{"L":[{"BOOL":false}]}]}}}`, `{"Item":{"a":{"M":{"b":{"S":"c"}}}}}`, `{"Count":1e2}`, `{"Count":2147483648}`,
 		`{"Item":{"a":{"S":null}}}`, `{"ConsumedCapacity":{"CapacityUnits":1.0,"Table":{"CapacityUnits":1.0}}}`, `{"Item":{"a":{"S":"b"}}} x`, `{"Item":{"a":{"B":"AAE"}}}`, `{"Count":01}`, `{"Items":[null]}`,
+		`{"Responses":{"t":[{"pk":{"S":"a"}},{}],"u":[]},"UnprocessedKeys":{},"ConsumedCapacity":[{"TableName":"t","CapacityUnits":1.5},{}]}`, `{"Responses":{}}`,
+		`{"Responses":{"t":[]},"UnprocessedKeys":{"t":{"Keys":[{"pk":{"S":"a"}}]}}}`, `{"Responses":{"t":null}}`, `{"Responses":{"t":[],"t":[{}]}}`, `{"Responses":{},"Responses":{"t":[]}}`,
+		`{"ConsumedCapacity":[]}`, `{"ConsumedCapacity":[{}],"ConsumedCapacity":[]}`, `{"UnprocessedKeys":null}`,
 		`{"Count":-}`, `{"Item":{"a":{"S":"b"},"a":{"N":"1"}}}`, `{"Count":1,"Count":2}`, `{"Item":{"a":{"L":[null]}}}`, "{\"Item\":{\"a\":{\"S\":\"\x7f\"}}}",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for name, make := range map[string]func() smithy.Deserializable{
-			"Query":      func() smithy.Deserializable { return &dynamodb.QueryOutput{} },
-			"GetItem":    func() smithy.Deserializable { return &dynamodb.GetItemOutput{} },
-			"UpdateItem": func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} },
+			"BatchGetItem": func() smithy.Deserializable { return &dynamodb.BatchGetItemOutput{} },
+			"Query":        func() smithy.Deserializable { return &dynamodb.QueryOutput{} },
+			"GetItem":      func() smithy.Deserializable { return &dynamodb.GetItemOutput{} },
+			"UpdateItem":   func() smithy.Deserializable { return &dynamodb.UpdateItemOutput{} },
 		} {
 			got, want := make(), make()
 			if !fill(got, string(body), nil) {

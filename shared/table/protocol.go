@@ -53,6 +53,12 @@ func fill(out smithy.Deserializable, body string, into itemsReader) bool {
 			out.Item, out.ConsumedCapacity = a.item, a.consumed
 			return true
 		}
+	case *dynamodb.BatchGetItemOutput:
+		var read dynamodb.BatchGetItemOutput
+		if readBatch(body, &read) {
+			out.Responses, out.UnprocessedKeys, out.ConsumedCapacity = read.Responses, read.UnprocessedKeys, read.ConsumedCapacity
+			return true
+		}
 	case *dynamodb.UpdateItemOutput:
 		if a, ok := readAnswer(body, nil); ok && a.onlyItem("Attributes") {
 			out.Attributes, out.ConsumedCapacity = a.item, a.consumed

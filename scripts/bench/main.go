@@ -186,7 +186,7 @@ func results(machine, command, table, costs string) string {
 		page += "\nA ratio of CPU, cold and warm is the median of the rounds' ratios, in which the programs took turns; sizes, imports and\nexports " +
 			"are one run. Cold and warm ask for one review, get_feedback: two calls of the table, where the public programs make one. CPU of\na list is from the " +
 			"query to the body, without the key and the gateway, on one processor. The bare loop writes each point as an\nitem; an import packs them. " +
-			"A function of 128 MB has 1.4 ms of CPU in each 20 ms, of 256 MB 2.9 ms: a first request that needs\nmore waits for the next share.\n\n" + table
+			"A function of 128 MB has 1.4 ms of CPU in each 20 ms, of 256 MB 2.9 ms: a first request that needs\nmore waits for the next share. The engine has the same processors, and between runs on a shared machine the ratios of cold and warm\nmove by a tenth to a third.\n\n" + table
 	}
 	if costs != "" {
 		page += "\nWhat a request spends, with the defaults, on the demo company; list prices of us-east-1, November 2025: a million read\nunits $0.125, write units $0.625, " +

@@ -139,17 +139,20 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 
 // Item returns an item. fault.ErrNotFound when there is none.
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
-	stored, headOf, err := s.itemAndHeads(ctx, companyID, itemID)
+	stored, live, err := s.itemAndHeads(ctx, companyID, itemID)
 	if err != nil {
 		return Item{}, err
 	}
-	return s.seenItem(ctx, companyID, stored, headOf)
+	return s.settled(ctx, companyID, stored, live)
 }
 
-// seenItem returns an item as its board's live version shows it.
-func (s Store) seenItem(ctx context.Context, companyID string, stored storedItem, headOf func(boardID string) head) (Item, error) {
-	live := headOf(stored.RoadmapID)
-	if s.moved(live.At) {
+// settled returns an item as its board's live version shows it, which may have moved while both were read.
+func (s Store) settled(ctx context.Context, companyID string, stored storedItem, live heads) (Item, error) {
+	current, err := live.of(stored.RoadmapID)
+	if err != nil {
+		return Item{}, err
+	}
+	if s.moved(current.At) {
 		again, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, stored.ID))
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
 			return Item{}, err
@@ -158,28 +161,31 @@ func (s Store) seenItem(ctx context.Context, companyID string, stored storedItem
 			stored.marks = again.marks
 		}
 	}
-	return stored.seen(live.Version), nil
+	return stored.seen(current.Version), nil
 }
 
 // ModifyItem changes an item by compare-and-set (table.Modify). change gets it as the API shows it.
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
-	heads := s.headsBeside(ctx, companyID)
+	found := s.headsBeside(ctx, companyID)
 	stored, err := table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
-		headOf, err := heads()
+		live, err := found()
 		if err != nil {
 			return err
 		}
-		seen := i.seen(headOf(i.RoadmapID).Version)
+		seen, err := live.seen(*i)
+		if err != nil {
+			return err
+		}
 		err = change(&seen)
 		seen.PublishedVersion = nil // follows from the marks
 		i.Item = seen
 		return err
 	})
-	headOf, failed := heads() // also after an error: nothing outlives the request
+	live, failed := found() // also after an error: nothing outlives the request
 	if err = cmp.Or(err, failed); err != nil {
 		return Item{}, err
 	}
-	return s.seenItem(ctx, companyID, stored, headOf)
+	return s.settled(ctx, companyID, stored, live)
 }
 
 // CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
@@ -254,11 +260,15 @@ func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, lo
 // fault.ErrNotFound when there is none.
 func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	for range contendedMax {
-		i, headOf, err := s.itemAndHeads(ctx, companyID, itemID)
+		i, live, err := s.itemAndHeads(ctx, companyID, itemID)
 		if err != nil {
 			return err
 		}
-		if err := check(i.seen(headOf(i.RoadmapID).Version)); err != nil {
+		seen, err := live.seen(i)
+		if err != nil {
+			return err
+		}
+		if err := check(seen); err != nil {
 			return err
 		}
 		err = s.table.Transact(ctx,

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -16,46 +17,56 @@ type head struct {
 	At      *string
 }
 
-// heads returns the head of each board of the company.
-func (s Store) heads(ctx context.Context, companyID string) (func(boardID string) head, error) {
-	stored, err := table.GetItem(ctx, s.table, headsKey(companyID))
-	if err != nil {
-		return nil, err
+// heads is the record of them: an attribute for each board that was published. It is nil before the first publish.
+type heads table.Item
+
+// of returns the head of a board.
+func (h heads) of(boardID string) (head, error) {
+	if h[boardID] == nil {
+		return head{}, nil
 	}
-	return headsIn(stored), nil
+	var record struct {
+		Head []string `store:"head"` // version, time
+	}
+	if err := table.Decode(table.Item{"head": h[boardID]}, &record); err != nil {
+		return head{}, fmt.Errorf("the head of board %s: %w", boardID, err)
+	}
+	if len(record.Head) != 2 {
+		return head{}, fmt.Errorf("the head of board %s: %q is no version and time", boardID, record.Head)
+	}
+	version, err := strconv.ParseFloat(record.Head[0], 64)
+	if err != nil {
+		return head{}, fmt.Errorf("the head of board %s: %w", boardID, err)
+	}
+	return head{&version, &record.Head[1]}, nil
 }
 
-// headsIn reads the record of the heads, which is not there before the first publish.
-func headsIn(stored table.Item) func(boardID string) head {
-	return func(boardID string) head {
-		var record struct {
-			Head []string `store:"head"` // version, time
-		}
-		if stored[boardID] == nil || table.Decode(table.Item{"head": stored[boardID]}, &record) != nil || len(record.Head) != 2 {
-			return head{}
-		}
-		version, err := strconv.ParseFloat(record.Head[0], 64)
-		if err != nil {
-			return head{}
-		}
-		return head{&version, &record.Head[1]}
-	}
+// seen returns an item as its board's live version shows it.
+func (h heads) seen(i storedItem) (Item, error) {
+	live, err := h.of(i.RoadmapID)
+	return i.seen(live.Version), err
+}
+
+// heads reads them.
+func (s Store) heads(ctx context.Context, companyID string) (heads, error) {
+	found, err := table.GetItem(ctx, s.table, headsKey(companyID))
+	return heads(found), err
 }
 
 // headsBeside starts to read the heads and returns what waits for them.
-func (s Store) headsBeside(ctx context.Context, companyID string) func() (func(boardID string) head, error) {
-	var headOf func(string) head
+func (s Store) headsBeside(ctx context.Context, companyID string) func() (heads, error) {
+	var found heads
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err = table.Parallel(1, 1, func(int) (err error) { headOf, err = s.heads(ctx, companyID); return err })
+		err = table.Parallel(1, 1, func(int) (err error) { found, err = s.heads(ctx, companyID); return err })
 	}()
-	return func() (func(string) head, error) { <-done; return headOf, err }
+	return func() (heads, error) { <-done; return found, err }
 }
 
 // itemAndHeads reads an item, and the heads beside it, in one call. fault.ErrNotFound when there is no item.
-func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (stored storedItem, headOf func(boardID string) head, err error) {
+func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (stored storedItem, live heads, err error) {
 	found, err := table.GetItems(ctx, s.table, itemKey(companyID, itemID), headsKey(companyID))
 	if err != nil {
 		return stored, nil, err
@@ -63,7 +74,7 @@ func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (stor
 	if found[0] == nil {
 		return stored, nil, fault.ErrNotFound
 	}
-	return stored, headsIn(found[1]), table.Decode(found[0], &stored)
+	return stored, heads(found[1]), table.Decode(found[0], &stored)
 }
 
 // settling is how long after a publish an item is read once more when it was read with the board's version: the two

@@ -221,13 +221,17 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	headOf, err := s.heads(ctx, companyID)
+	live, err := s.heads(ctx, companyID)
 	if err != nil {
 		return err
 	}
 	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(itemKind, "")}, func(page []storedItem) error {
 		for _, i := range page {
-			if err := visit(i.seen(headOf(i.RoadmapID).Version)); err != nil {
+			seen, err := live.seen(i)
+			if err != nil {
+				return err
+			}
+			if err := visit(seen); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/table"
+)
+
+// Ensure a board without a head was never published, and a head that this program did not write is an error, not that.
+func TestHeads(t *testing.T) {
+	list := func(texts ...string) table.Item {
+		return table.Encode(struct {
+			Head []string `store:"brd_1"`
+		}{texts})
+	}
+	const at = "2026-08-11T00:00:00.000Z"
+	for _, test := range []struct {
+		heads   table.Item
+		version float64
+		err     string
+	}{
+		{nil, 0, ""},
+		{list("3", at), 3, ""},
+		{list("3"), 0, "no version and time"},
+		{list("three", at), 0, `"three"`},
+		{table.Item{"brd_1": table.String("3")}, 0, "brd_1"},
+	} {
+		got, err := heads(test.heads).of("brd_1")
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%v: %v, want %q", test.heads, err, test.err)
+		}
+		if (got.Version == nil) != (test.version == 0) || got.Version != nil && (*got.Version != test.version || *got.At != at) {
+			t.Errorf("%v: %+v", test.heads, got)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -77,9 +78,11 @@ func TestRuntimeAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var program sync.WaitGroup
+	defer program.Wait() // once it is cut off
 	defer api.Close()
 	base := "http://" + api.Address + runtimePrefix
-	go func() {
+	program.Go(func() {
 		for _, path := range []string{"invocation/1/response", "invocation/2/error"} {
 			next, err := http.Get(base + "invocation/next")
 			if err != nil {
@@ -98,7 +101,7 @@ func TestRuntimeAPI(t *testing.T) {
 			}
 			_ = done.Body.Close()
 		}
-	}()
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	events, err := api.ready(ctx)
@@ -112,6 +115,7 @@ func TestRuntimeAPI(t *testing.T) {
 	if _, _, _, err := api.invoke(ctx, events, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "answer to trouble") {
 		t.Errorf("%v, want what the program reported", err)
 	}
+	program.Wait() // an error is known before the program has its answer
 }
 
 // Ensure a goal is missed also by what is no number, and that the table says so.

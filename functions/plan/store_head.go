@@ -74,7 +74,8 @@ func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (stor
 	if found[0] == nil {
 		return stored, nil, fault.ErrNotFound
 	}
-	return stored, heads(found[1]), table.Decode(found[0], &stored)
+	err = table.Decode(found[0], &stored)
+	return stored, heads(found[1]), err
 }
 
 // settling is how long after a publish an item is read once more when it was read with the board's version: the two

@@ -36,15 +36,11 @@ func readAnswer(body string, into itemsReader) (a reading, ok bool) {
 			if into != nil && a.items != nil {
 				return false
 			}
-			a.items = []Item{}
-			return r.array(func() bool {
-				if into != nil {
-					return into.readItem(r)
-				}
-				item, ok := r.item()
-				a.items = append(a.items, item)
-				return ok
-			})
+			if into != nil {
+				a.items = []Item{}
+				return r.array(func() bool { return into.readItem(r) })
+			}
+			return r.itemsInto(&a.items)
 		case "Item", "Attributes":
 			if a.item != nil {
 				return false
@@ -84,12 +80,8 @@ func readBatch(body string, out *dynamodb.BatchGetItemOutput) (ok bool) {
 				if out.Responses[table] != nil {
 					return false
 				}
-				items := []Item{}
-				ok := r.array(func() bool {
-					item, ok := r.item()
-					items = append(items, item)
-					return ok
-				})
+				var items []Item
+				ok := r.itemsInto(&items)
 				out.Responses[table] = items
 				return ok
 			})

@@ -182,6 +182,15 @@ func (r *answerReader) itemInto(item *Item) (ok bool) {
 	return ok
 }
 
+func (r *answerReader) itemsInto(items *[]Item) bool {
+	*items = []Item{}
+	return r.array(func() bool {
+		item, ok := r.item()
+		*items = append(*items, item)
+		return ok
+	})
+}
+
 func (r *answerReader) item() (Item, bool) {
 	item := make(Item, r.size)
 	ok := r.object(func(name string) bool {

@@ -22,7 +22,8 @@ func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	if err != nil {
 		return record, err
 	}
-	return record, Decode(item, &record)
+	err = Decode(item, &record)
+	return record, err
 }
 
 // GetItem reads the attributes of one record, none when there is no such record.

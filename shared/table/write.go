@@ -98,7 +98,8 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 		}
 		if !lost {
 			var record T
-			return record, Decode(written, &record)
+			err = Decode(written, &record)
+			return record, err
 		}
 		stored = written
 	}

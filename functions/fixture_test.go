@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 )
 
@@ -23,7 +23,7 @@ import (
 func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
-	s.Handler = functions.Handler(s.Table, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
 	file, err := os.Open("testdata/company.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func issueSpares(t *testing.T, s *apitest.Service) {
 	for _, keyID := range []string{rotatedKey, revokedKey} {
 		options := apitest.Options(t, s.Clock.Now, nil)
 		options.NewID = func(string) string { return keyID }
-		store := keys.NewStore(table.New(options), s.Clock.Now)
+		store := keys.NewStore(table.New(options).Operator(), s.Clock.Now)
 		if _, _, err := store.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: []auth.Scope{auth.PlanRead}}, rand.Reader); err != nil {
 			t.Fatal(err)
 		}

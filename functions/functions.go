@@ -22,6 +22,7 @@ import (
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
+	"growthworkspace/shared/version"
 )
 
 // Area is one area of the service: one folder here, one Lambda function, one path segment.
@@ -78,7 +79,7 @@ func Greeting(t *table.Client, log *slog.Logger, demo openapi.Demo) http.Handler
 	description := gateway.Local(openapi.Handler(t.NewID, demo))
 	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Service-Version", api.CurrentVersion) // for what the gateway refuses by itself
+		w.Header().Set("Service-Version", version.Current) // for what the gateway refuses by itself
 		switch path := r.URL.EscapedPath(); {
 		case slices.Contains(openapi.Paths(), path):
 			description.ServeHTTP(w, r)

@@ -14,8 +14,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/timestamp"
 )
@@ -233,7 +232,7 @@ func TestKeysAreBoundByTheirGrantor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, grantor.ID, ratelimit.Read, 7); err != nil {
+	if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, grantor.ID, auth.ClassRead, 7); err != nil {
 		t.Fatal(err)
 	}
 	for _, expiresAt := range []any{nil, "2099-01-01T00:00:00Z", ends.Add(-time.Minute).Format(time.RFC3339)} {

@@ -24,12 +24,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/version"
 )
 
 // tenant is one company of a world.
@@ -76,12 +76,13 @@ func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 		return generate(prefix)
 	}
 	w := &world{t: t, service: s, leak: spoiled}
-	s.Table = table.New(o)
+	s.Serving = table.New(o)
+	s.Table = s.Serving.Operator()
 	if err := s.Table.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.Keys = keys.NewStore(s.Table, s.Clock.Now)
-	s.Handler = functions.Handler(s.Table, slog.New(slog.DiscardHandler))
+	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
 	fixtures := markedFixtures(t)
 	for i := range companies {
 		one := &tenant{id: s.Table.NewID(id.Company), marker: markers[i]}
@@ -108,7 +109,7 @@ func (w *world) renew(one *tenant) {
 	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
 	for secret, scopes := range map[*string][]auth.Scope{&one.full: auth.Scopes(), &one.reader: readOnly} {
 		var err error
-		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: api.CurrentVersion}, rand.Reader)
+		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: version.Current}, rand.Reader)
 		if err != nil {
 			w.t.Fatal(err)
 		}

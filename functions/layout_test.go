@@ -86,7 +86,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":         {"scripts/workspace", "scripts/deploy"},
-		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/auth/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/bench", "scripts/fault", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/bench", "scripts/fault", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                {"shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":  {"shared/gateway"},
 		"github.com/aws/smithy-go":                    {"shared/table", "scripts/workspace"},
@@ -128,16 +128,13 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	})
 }
 
-// Ensure the layout shows the architecture: one folder per area with its table of contents and its function, files that
-// can be read at one sitting, and no drawer for odds and ends.
+// Ensure the layout shows the architecture: one folder per area with its table of contents and its function, and no drawer for odds
+// and ends.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	lines := map[string]int{}
 	files(t, func(name string, _ []string, text string) {
 		lines[name] = strings.Count(text, "\n")
-		if n := lines[name]; n > 300 && !strings.HasSuffix(name, "_test.go") {
-			t.Errorf("%s has %d lines", name, n)
-		}
 		for _, drawer := range []string{"utils", "util", "helpers", "common", "types", "misc"} {
 			if base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".go"), "_test"); base == drawer || path.Base(path.Dir(name)) == drawer {
 				t.Errorf("%s is a drawer for odds and ends", name)
@@ -154,13 +151,53 @@ func TestLayout(t *testing.T) {
 			t.Errorf("the function of %s has %d lines", a.Name, n)
 		}
 	}
-	total := 0
-	for name, n := range lines {
-		if path.Dir(name) == "shared/api" && !strings.HasSuffix(name, "_test.go") {
-			total += n
+}
+
+// floors are the packages of shared, from the ground: each imports lower floors only.
+var floors = [][]string{
+	{"client", "engine", "fault", "id", "timestamp"},
+	{"auth", "entity", "schema", "version"},
+	{"jsonschema", "table"},
+	{"idempotency", "transfer"},
+	{"api", "keys"},
+	{"gateway", "mcpserver"},
+	{"openapi", "service"},
+	{"apitest", "page"},
+}
+
+// Ensure the packages of shared stand on floors with no arrow upwards or sideways, and that each says in its first sentence what it
+// knows.
+func TestFloors(t *testing.T) {
+	t.Parallel()
+	floor := map[string]int{}
+	for n, packages := range floors {
+		for _, p := range packages {
+			floor[p] = n
 		}
 	}
-	if total > 1050 { // small enough to be read whole
-		t.Errorf("shared/api has %d lines", total)
+	described := map[string]bool{}
+	files(t, func(name string, imports []string, text string) {
+		parts := strings.Split(name, "/")
+		if parts[0] != "shared" {
+			return
+		}
+		own, known := floor[parts[1]]
+		if !known {
+			t.Errorf("%s is on no floor: add its package to floors in functions/layout_test.go", name)
+		}
+		described[parts[1]] = described[parts[1]] || strings.Contains(text, "// Package "+parts[1]+" ")
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, i := range imports {
+			if target, ours := strings.CutPrefix(i, module+"shared/"); ours && floor[target] >= own {
+				t.Errorf("%s imports %s, which does not stand below it", name, i)
+			}
+		}
+	})
+	for p := range floor {
+		if !described[p] {
+			t.Errorf("there is no sentence that says what package %s knows, or no such package", p)
+		}
 	}
 }

@@ -17,9 +17,8 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/schema"
 )
 
@@ -154,7 +153,7 @@ func TestStatusMatrix(t *testing.T) {
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
 	frozenID, frozen := issue(keys.Grant{})
-	for _, class := range ratelimit.Classes() {
+	for _, class := range auth.Classes() {
 		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, frozenID, class, 0); err != nil {
 			t.Fatal(err)
 		}

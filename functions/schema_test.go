@@ -26,7 +26,7 @@ func TestAnswersAreOfTheirSchemas(t *testing.T) {
 		if err := json.Unmarshal(arguments, &values); err != nil {
 			t.Fatal(err)
 		}
-		if err := validate(t, jsonschema.Input(op), string(arguments)); err != nil {
+		if err := validate(t, jsonschema.Arguments(op.Input, op.Company()), string(arguments)); err != nil {
 			t.Errorf("%s takes %s: %v", op.ID, arguments, err)
 		}
 		r := s.Call(t, key, op.ID, values)
@@ -34,7 +34,7 @@ func TestAnswersAreOfTheirSchemas(t *testing.T) {
 			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
 			continue
 		}
-		if err := validate(t, jsonschema.Output(op), r.Body); err != nil {
+		if err := validate(t, jsonschema.Record(op.Output, nil), r.Body); err != nil {
 			t.Errorf("%s answers %s: %v", op.ID, r.Body, err)
 		}
 	}

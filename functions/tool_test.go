@@ -11,9 +11,8 @@ import (
 
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/keys"
 )
 
 // message sends one JSON-RPC request. header holds name and value in turn.
@@ -206,8 +205,8 @@ func TestQuotaOfTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := map[ratelimit.Class]string{ratelimit.Read: "61", ratelimit.Write: "62", ratelimit.Publish: "63", ratelimit.Push: "64"}
-	for class, quota := range map[ratelimit.Class]ratelimit.Quota{ratelimit.Read: 61, ratelimit.Write: 62, ratelimit.Publish: 63, ratelimit.Push: 64} {
+	limits := map[auth.Class]string{auth.ClassRead: "61", auth.ClassWrite: "62", auth.ClassPublish: "63", auth.ClassPush: "64"}
+	for class, quota := range map[auth.Class]auth.Quota{auth.ClassRead: 61, auth.ClassWrite: 62, auth.ClassPublish: 63, auth.ClassPush: 64} {
 		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, key.ID, class, quota); err != nil {
 			t.Fatal(err)
 		}

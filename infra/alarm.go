@@ -3,7 +3,7 @@ package infra
 import (
 	"strings"
 
-	"growthworkspace/shared/requestlog"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/table"
 )
 
@@ -35,7 +35,7 @@ const (
 )
 
 // metricNamespace is where the metrics of this stack's logs are, those of another stack in the same account and region apart.
-const metricNamespace = requestlog.Namespace + "/${AWS::StackName}"
+const metricNamespace = api.MetricNamespace + "/${AWS::StackName}"
 
 // StackNamespace is that namespace.
 func StackNamespace() Object { return Sub(metricNamespace) }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/refusal"
+	"growthworkspace/shared/version"
 )
 
 const (
@@ -108,14 +107,14 @@ func (r GatewayResponse) Status() string { return strconv.Itoa(r.Code.Status()) 
 
 // Body is the envelope.
 func (r GatewayResponse) Body() string {
-	return string(refusal.Envelope(fault.New(r.Code, "%s", r.Message)))
+	return string(fault.Envelope(fault.New(r.Code, "%s", r.Message)))
 }
 
 // Headers are the headers by their names, in the gateway's notation: a value in single quotes stands for itself.
 func (r GatewayResponse) Headers() map[string]string {
 	out := map[string]string{
 		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
-		"Service-Request-Id": "context.requestId", "Service-Version": "'" + api.CurrentVersion + "'",
+		"Service-Request-Id": "context.requestId", "Service-Version": "'" + version.Current + "'",
 	}
 	switch r.Code {
 	case fault.RateLimited:

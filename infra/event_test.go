@@ -24,8 +24,8 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/service"
@@ -67,7 +67,7 @@ func newStage(t *testing.T) *stage {
 		}
 	}
 	for _, a := range functions.All() {
-		add(a.Name, service.New(s.Table, a.Operations(s.Table), log))
+		add(a.Name, service.New(s.Serving, a.Operations(s.Serving), log))
 	}
 	add("mcp", mcp.Handler(s.Table, log))
 	s.key = s.Key(t)

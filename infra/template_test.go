@@ -16,7 +16,7 @@ import (
 	"growthworkspace/infra"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/requestlog"
+	"growthworkspace/shared/version"
 )
 
 // Ensure template.yaml is what the declarations say; that it reads as the same tree is a test of infra/cdk, where a
@@ -122,7 +122,7 @@ func TestGatewayResponses(t *testing.T) {
 		}
 		headers := r.Headers()
 		for name, want := range map[string]string{
-			"Service-Version": "'" + api.CurrentVersion + "'", "Content-Type": "'application/json'", "Cache-Control": "'no-store'",
+			"Service-Version": "'" + version.Current + "'", "Content-Type": "'application/json'", "Cache-Control": "'no-store'",
 			"Service-Request-Id": "context.requestId",
 		} {
 			if headers[name] != want {
@@ -199,7 +199,7 @@ func TestMetricNames(t *testing.T) {
 func metricsOfALine(t *testing.T) (names []string) {
 	t.Helper()
 	var out bytes.Buffer
-	requestlog.Write(slog.New(slog.NewJSONHandler(&out, nil)), requestlog.Record{Status: 200}, requestlog.Metrics{Detail: requestlog.ByOperation})
+	api.LogLine{Status: 200}.Write(slog.New(slog.NewJSONHandler(&out, nil)), api.Metrics{Detail: api.ByOperation})
 	var line struct {
 		Metadata struct {
 			CloudWatchMetrics []struct {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
@@ -172,7 +171,7 @@ func (s service) getPost(ctx context.Context, caller api.Caller, in getPostInput
 }
 
 type updatePostInput struct {
-	entity.Condition
+	api.Condition
 
 	PostID       string          `path:"postId"`
 	Title        *string         `json:"title" max:"200"`
@@ -237,7 +236,7 @@ func (in updatePostInput) apply(p *Post) error {
 }
 
 type deletePostInput struct {
-	entity.Condition
+	api.Condition
 
 	PostID string `path:"postId"`
 }

@@ -8,7 +8,7 @@ import (
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
 )
 
 // Ensure a list reads what it returns: the read units at 100 N are those at N, for every combination of filters
@@ -43,13 +43,13 @@ func TestReadUnits(t *testing.T) {
 			for _, i := range []*string{nil, &idea} {
 				filter := broadcast.PostFilter{IdeaID: i, Platform: p, Status: st}
 				name := fmt.Sprintf("posts platform=%t status=%t ideaId=%t", p != nil, st != nil, i != nil)
-				compareUnits(t, name, few, many, func(s *apitest.Service) meter.Total {
-					ctx, m := meter.Start(t.Context())
+				compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
+					ctx, m := apitest.Request(t)
 					got, next, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, filter, "", limit)
 					if err != nil || len(got) != limit || next == "" {
 						t.Errorf("%s: %d posts, next %q, %v", name, len(got), next, err)
 					}
-					return m.Total()
+					return m.Units()
 				})
 			}
 		}
@@ -58,23 +58,23 @@ func TestReadUnits(t *testing.T) {
 	for _, p := range []*string{nil, &plan} {
 		for _, st := range []*broadcast.IdeaStatus{nil, &accepted} {
 			name := fmt.Sprintf("ideas planId=%t status=%t", p != nil, st != nil)
-			compareUnits(t, name, few, many, func(s *apitest.Service) meter.Total {
-				ctx, m := meter.Start(t.Context())
+			compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
+				ctx, m := apitest.Request(t)
 				got, next, err := broadcast.NewStore(s.Table).ListIdeas(ctx, s.CompanyID, broadcast.IdeaFilter{PlanID: p, Status: st}, "", limit)
 				if err != nil || len(got) != limit || next == "" {
 					t.Errorf("%s: %d ideas, next %q, %v", name, len(got), next, err)
 				}
-				return m.Total()
+				return m.Units()
 			})
 		}
 	}
 }
 
-func compareUnits(t *testing.T, name string, few, many *apitest.Service, list func(*apitest.Service) meter.Total) {
+func compareUnits(t *testing.T, name string, few, many *apitest.Service, list func(*apitest.Service) table.Units) {
 	t.Helper()
 	a, b := list(few), list(many)
-	t.Logf("%s: %d calls, %.1f units at N; %d calls, %.1f units at 100 N", name, a.Calls, a.ReadUnits, b.Calls, b.ReadUnits)
-	if a != b || a.ReadUnits == 0 {
+	t.Logf("%s: %d calls, %.1f units at N; %d calls, %.1f units at 100 N", name, a.Calls, a.Read, b.Calls, b.Read)
+	if a != b || a.Read == 0 {
 		t.Errorf("%s: %+v at N, %+v at 100 N", name, a, b)
 	}
 }
@@ -106,14 +106,14 @@ func TestDefaultListUnits(t *testing.T) {
 		load(t, s, "post", posts...)
 		load(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
-			ctx, m := meter.Start(t.Context())
+			ctx, m := apitest.Request(t)
 			n, err := list(ctx, broadcast.NewStore(s.Table))
 			if err != nil || n != limit {
 				t.Errorf("%s, %s: %d records, %v", what, name, n, err)
 			}
-			t.Logf("%s, %s: %d calls, %.1f units", what, name, m.Total().Calls, m.Total().ReadUnits)
-			if m.Total().ReadUnits > most {
-				t.Errorf("%s, %s: %.1f units, want at most %d", what, name, m.Total().ReadUnits, most)
+			t.Logf("%s, %s: %d calls, %.1f units", what, name, m.Units().Calls, m.Units().Read)
+			if m.Units().Read > most {
+				t.Errorf("%s, %s: %.1f units, want at most %d", what, name, m.Units().Read, most)
 			}
 		}
 		for what, f := range map[string]broadcast.PostFilter{

@@ -8,8 +8,8 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 )
 

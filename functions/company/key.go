@@ -7,11 +7,11 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/version"
 )
 
 type listKeysInput struct {
@@ -55,7 +55,7 @@ type createKeyInput struct {
 }
 
 func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyInput) (keys.IssuedKey, error) {
-	grant := keys.Grant{Name: in.Name, APIVersion: api.CurrentVersion, By: caller.KeyID}
+	grant := keys.Grant{Name: in.Name, APIVersion: version.Current, By: caller.KeyID}
 	for _, scope := range in.Scopes {
 		if !slices.Contains(grant.Scopes, scope) {
 			grant.Scopes = append(grant.Scopes, scope)
@@ -86,7 +86,7 @@ func (s service) rotateKey(ctx context.Context, caller api.Caller, in rotateKeyI
 }
 
 type revokeKeyInput struct {
-	entity.Condition
+	api.Condition
 
 	KeyID string `path:"keyId"`
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 )
 
 // Company is the profile of a company (spec.md, Company).
@@ -72,7 +71,7 @@ func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompany
 }
 
 type updateCompanyInput struct {
-	entity.Condition
+	api.Condition
 
 	Name            *string       `json:"name" min:"1" max:"200" doc:"display name"`
 	Summary         *string       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 )
 
 // BrandKit is how the company sounds and looks; there is one per company (spec.md, Brand kit).
@@ -35,7 +34,7 @@ func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBra
 }
 
 type updateBrandKitInput struct {
-	entity.Condition
+	api.Condition
 
 	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"descriptors; replaces the list"`
 	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"prose do and don't rules the generators follow"`

@@ -4,7 +4,6 @@ import (
 	stdcontext "context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -68,7 +67,7 @@ func (s service) createContentType(ctx stdcontext.Context, caller api.Caller, in
 }
 
 type updateContentTypeInput struct {
-	entity.Condition
+	api.Condition
 
 	ContentTypeID    string   `path:"contentTypeId"`
 	Name             *string  `json:"name" min:"1" max:"200"`

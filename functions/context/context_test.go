@@ -12,7 +12,6 @@ import (
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/meter"
 )
 
 func start(t *testing.T) *apitest.Service {
@@ -137,13 +136,13 @@ func TestReadUnits(t *testing.T) {
 		{"200 content types", 15, func(ctx stdcontext.Context) error { _, err := store.ContentTypes(ctx, s.CompanyID); return err }},
 		{"200 goals", 15, func(ctx stdcontext.Context) error { _, err := store.Goals(ctx, s.CompanyID); return err }},
 	} {
-		ctx, m := meter.Start(t.Context())
+		ctx, m := apitest.Request(t)
 		if err := tt.read(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Total(); got.Calls != 1 || got.ReadUnits > tt.units {
+		if got := m.Units(); got.Calls != 1 || got.Read > tt.units {
 			t.Errorf("%s: %+v, want 1 call and at most %v units", tt.name, got, tt.units)
 		}
-		t.Logf("%s: %+v", tt.name, m.Total())
+		t.Logf("%s: %+v", tt.name, m.Units())
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 )
 
@@ -40,7 +39,7 @@ func (SettableReplyStatus) Values() []string {
 }
 
 type updateFeedbackReplyInput struct {
-	entity.Condition
+	api.Condition
 
 	FeedbackID  string               `path:"feedbackId"`
 	ReplyBody   *string              `json:"replyBody" max:"6000" doc:"the reply's text"`

@@ -7,7 +7,7 @@ import (
 
 	"growthworkspace/functions/feedback"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
 )
 
 // spread is how the records of a company are spread over the values of each filter, in percent.
@@ -55,7 +55,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 	small, large := start(t, grown(n)...), start(t, grown(100*n)...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-		want := meter.Total{Calls: partitionsOf(f), ReadUnits: 0.5 * float64(partitionsOf(f))}
+		want := table.Units{Calls: partitionsOf(f), Read: 0.5 * float64(partitionsOf(f))}
 		if few, many := spent(t, small, f, limit), spent(t, large, f, limit); few != want || many != want {
 			t.Errorf("%s: %+v at N, %+v at 100 N, want %+v", describe(f), few, many, want)
 		}
@@ -76,7 +76,7 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	put(t, s, records...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 		f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
-		want := meter.Total{Calls: partitionsOf(f), ReadUnits: 0.5 * float64(partitionsOf(f))}
+		want := table.Units{Calls: partitionsOf(f), Read: 0.5 * float64(partitionsOf(f))}
 		if got := spent(t, s, f, 2); got != want {
 			t.Errorf("%s: %+v, want %+v", describe(f), got, want)
 		}
@@ -98,13 +98,13 @@ func partitionsOf(f feedback.Filter) int {
 	return n
 }
 
-func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) meter.Total {
+func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table.Units {
 	t.Helper()
-	ctx, m := meter.Start(t.Context())
+	ctx, m := apitest.Request(t)
 	if _, _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", limit); err != nil {
 		t.Fatal(err)
 	}
-	return m.Total()
+	return m.Units()
 }
 
 func describe(f feedback.Filter) string {
@@ -143,7 +143,7 @@ func TestDefaultListUnits(t *testing.T) {
 		combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
 			f := feedback.Filter{Source: source, Sentiment: sentiment, ReplyStatus: status}
 			got := spent(t, s, f, limit)
-			if dearest = max(dearest, got.ReadUnits); got.ReadUnits > most {
+			if dearest = max(dearest, got.Read); got.Read > most {
 				t.Errorf("%s, %s: %+v, want at most %d units", name, describe(f), got, most)
 			}
 		})

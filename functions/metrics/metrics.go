@@ -4,7 +4,6 @@ package metrics
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/table"
 )
 
@@ -25,7 +24,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.listPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
-			Effect: api.Write, Class: ratelimit.Push,
+			Effect: api.Write, Class: auth.ClassPush,
 			Summary: "Push points of metrics",
 			Description: "A point with the metricKey, grain, bucket and dims of an earlier one takes its place, so pushing again is safe. " +
 				"A key that no definition has is stored as custom.<key>, with a new definition that needs review; createdKeys names those. " +

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
 )
 
 // Ensure a list costs what it returns: 100 times as many definitions change neither calls nor units, for each filter.
@@ -39,14 +40,14 @@ func TestDefinitionUnits(t *testing.T) {
 	fill(s.CompanyID, n)
 	fill(many, 100*n)
 	for _, review := range []metrics.Review{"", metrics.ReviewNeeded, metrics.ReviewDone} {
-		var spent [2]meter.Total
+		var spent [2]table.Units
 		for i, companyID := range []string{s.CompanyID, many} {
-			ctx, m := meter.Start(t.Context())
+			ctx, m := apitest.Request(t)
 			page, _, err := store.ListDefinitions(ctx, companyID, review, "", 13)
 			if err != nil || len(page) != 13 {
 				t.Fatal(len(page), err)
 			}
-			spent[i] = m.Total()
+			spent[i] = m.Units()
 		}
 		t.Logf("needsReview %q: %+v and %+v", review, spent[0], spent[1])
 		if spent[0] != spent[1] || spent[0].Calls != 1 {
@@ -98,17 +99,17 @@ func TestPointUnits(t *testing.T) {
 		{"a month", metrics.PointQuery{From: "2025-07-01", To: "2025-07-31", Limit: 365}, 31, 0.5},
 	} {
 		c.q.MetricKey, c.q.Grain = "revenue.mrr", metrics.GrainDay
-		var spent [2]meter.Total
+		var spent [2]table.Units
 		for i, companyID := range []string{small, big} {
-			ctx, m := meter.Start(t.Context())
+			ctx, m := apitest.Request(t)
 			points, _, err := store.ListPoints(ctx, companyID, c.q)
 			if err != nil || len(points) != c.want {
 				t.Fatal(c.name, len(points), err)
 			}
-			spent[i] = m.Total()
+			spent[i] = m.Units()
 		}
 		t.Logf("%s: %+v and %+v", c.name, spent[0], spent[1])
-		if spent[0] != spent[1] || spent[0].Calls != 1 || spent[0].ReadUnits > c.most {
+		if spent[0] != spent[1] || spent[0].Calls != 1 || spent[0].Read > c.most {
 			t.Errorf("%s: %+v with one year, %+v with a hundred; at most %v units", c.name, spent[0], spent[1], c.most)
 		}
 	}
@@ -125,12 +126,12 @@ func TestLaterPageUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.To, q.Before = "2026-02-01", next
-	ctx, m := meter.Start(t.Context())
+	ctx, m := apitest.Request(t)
 	points, _, err := store.ListPoints(ctx, s.CompanyID, q)
 	if err != nil || len(points) != 30 || points[29].PointKey != "day:2017-01-30" {
 		t.Fatal(len(points), err)
 	}
-	if spent := m.Total(); spent.Calls != 1 || spent.ReadUnits > 1 {
+	if spent := m.Units(); spent.Calls != 1 || spent.Read > 1 {
 		t.Errorf("%+v", spent)
 	}
 }
@@ -142,13 +143,13 @@ func TestManySeriesUnits(t *testing.T) {
 	for n := range 40 {
 		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2025-10-01", 150)
 	}
-	ctx, m := meter.Start(t.Context())
+	ctx, m := apitest.Request(t)
 	points, _, err := store.ListPoints(ctx, s.CompanyID, metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, Limit: 365})
 	if err != nil || len(points) != 365 {
 		t.Fatal(len(points), err)
 	}
-	t.Logf("%+v", m.Total())
-	if spent := m.Total(); spent.Calls > 2 || spent.ReadUnits > 10 {
+	t.Logf("%+v", m.Units())
+	if spent := m.Units(); spent.Calls > 2 || spent.Read > 10 {
 		t.Errorf("%+v", spent)
 	}
 }
@@ -160,14 +161,14 @@ func TestPutUnits(t *testing.T) {
 	s, store := start(t)
 	put := func(points []metrics.Point, most int) {
 		t.Helper()
-		ctx, m := meter.Start(t.Context())
+		ctx, m := apitest.Request(t)
 		for part := range slices.Chunk(points, 500) {
 			if err := store.PutPoints(ctx, s.CompanyID, part); err != nil {
 				t.Fatal(err)
 			}
 		}
-		t.Logf("%d points: %+v", len(points), m.Total())
-		if calls := m.Total().Calls; calls > most {
+		t.Logf("%d points: %+v", len(points), m.Units())
+		if calls := m.Units().Calls; calls > most {
 			t.Errorf("%d calls, want at most %d", calls, most)
 		}
 	}

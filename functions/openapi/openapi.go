@@ -1,20 +1,16 @@
-// Package openapi serves what tells of the service: the OpenAPI document, and the page for people at `/`. Both are made by
-// scripts/gen from the declared operations. They need no key and no table: whoever may not call the API may read how it
-// is called.
+// Package openapi serves the OpenAPI document and the reference page at `/`. Both are made by scripts/gen from the declared
+// operations. They need no key and no table, so the function links no AWS code.
 package openapi
 
 import (
 	_ "embed"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/refusal"
+	"growthworkspace/shared/version"
 )
 
 // Path is where the document is.
@@ -30,12 +26,12 @@ func Paths() []string { return []string{Path, PagePath, stylePath, scriptPath} }
 // a key that the page shows to people at this machine; see Demo. Its zero value is for everywhere else.
 //
 // Answers 404 `not_found` for any other path, 405 `method_not_allowed` for a verb other than GET and HEAD, and 400
-// `bad_request` for a Service-Version that is not served (decisions.md §1, §10 and §11).
+// `bad_request` for a Service-Version that is not served .
 func Handler(newID id.Generator, demo Demo) http.Handler {
 	files := served(demo)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Service-Version", api.CurrentVersion)
+		h.Set("Service-Version", version.Current)
 		h.Set("Service-Request-Id", newID("req"))
 		answer, ok := files[r.URL.EscapedPath()]
 		switch {
@@ -47,9 +43,8 @@ func Handler(newID id.Generator, demo Demo) http.Handler {
 			refuse(w, r, fault.New(fault.MethodNotAllowed, "this path takes GET, HEAD"))
 			return
 		}
-		var wrong *fault.Error
-		if _, err := api.Versions.Requested(r.Header.Values("Service-Version")); errors.As(err, &wrong) {
-			refuse(w, r, wrong)
+		if _, err := version.Requested(r.Header.Values("Service-Version")); err != nil {
+			refuse(w, r, fault.Public(err))
 			return
 		}
 		file := answer(r)
@@ -57,7 +52,7 @@ func Handler(newID id.Generator, demo Demo) http.Handler {
 			h.Set(name, value)
 		}
 		h.Set("ETag", file.tag())
-		if entity.Seen(strings.Join(r.Header.Values("If-None-Match"), ","), file.tag()) {
+		if seen(r.Header.Values("If-None-Match"), file.tag()) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -65,9 +60,19 @@ func Handler(newID id.Generator, demo Demo) http.Handler {
 	})
 }
 
+// seen reports whether the values of an If-None-Match header name an entity tag.
+func seen(header []string, tag string) bool {
+	for known := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == "*" || known == tag {
+			return true
+		}
+	}
+	return false
+}
+
 func refuse(w http.ResponseWriter, r *http.Request, err *fault.Error) {
 	w.Header().Set("Cache-Control", "no-store")
-	send(w, r, err.Code.Status(), "application/json", refusal.Envelope(err))
+	send(w, r, err.Code.Status(), "application/json", fault.Envelope(err))
 }
 
 func send(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"growthworkspace/functions/openapi"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/version"
 )
 
 // Ensure the page and its assets are served to anybody with a policy that lets nothing else in, and as they are committed.
@@ -28,7 +28,7 @@ func TestServesThePage(t *testing.T) {
 		}
 		for name, value := range map[string]string{
 			"Content-Type": want.contentType, "Cache-Control": want.cache, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-			"Service-Version": api.CurrentVersion, "Service-Request-Id": "req_1",
+			"Service-Version": version.Current, "Service-Request-Id": "req_1",
 		} {
 			if got := r.Header.Get(name); got != value {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
@@ -46,7 +46,7 @@ func TestServesThePage(t *testing.T) {
 			t.Errorf("%s, known: %d", path, again.StatusCode)
 		}
 	}
-	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), api.CurrentVersion) {
+	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), version.Current) {
 		t.Errorf("an unknown version: %d", r.StatusCode)
 	}
 }

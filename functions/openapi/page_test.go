@@ -12,11 +12,10 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/page"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/version"
 )
 
 func file(t *testing.T, name string) string {
@@ -122,12 +121,12 @@ func TestPageHasTheRules(t *testing.T) {
 			t.Errorf("no scope %s", scope)
 		}
 	}
-	for _, class := range ratelimit.Classes() {
+	for _, class := range auth.Classes() {
 		if !strings.Contains(section(t, "rate-limits"), string(class)) {
 			t.Errorf("no quota %s", class)
 		}
 	}
-	for _, date := range api.Versions.Dates() {
+	for _, date := range version.Served() {
 		if !strings.Contains(section(t, "versions"), date) {
 			t.Errorf("no version %s", date)
 		}

@@ -15,7 +15,6 @@ import (
 
 	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/meter"
 	"growthworkspace/shared/table"
 )
 
@@ -214,13 +213,13 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 			}
 			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)
 			load(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
-			ctx, m := meter.Start(t.Context())
+			ctx, m := apitest.Request(t)
 			a, err := reader.GetAudit(ctx, writer.CompanyID, "aud_1")
 			if err != nil || *a.Summary != "new" || string(a.Findings) != `"new"` {
 				t.Errorf("%+v %v", a, err)
 			}
-			if m.Total().Calls != 4 {
-				t.Errorf("%d calls, want both reads twice", m.Total().Calls)
+			if m.Units().Calls != 4 {
+				t.Errorf("%d calls, want both reads twice", m.Units().Calls)
 			}
 		})
 	}

@@ -9,17 +9,17 @@ import (
 
 	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
 )
 
 // spent returns what reading costs.
-func spent(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) meter.Total {
+func spent(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
 	t.Helper()
-	ctx, m := meter.Start(t.Context())
+	ctx, m := apitest.Request(t)
 	if err := read(ctx, optimise.NewStore(s.Table), s.CompanyID); err != nil {
 		t.Fatal(err)
 	}
-	return m.Total()
+	return m.Units()
 }
 
 // grown returns n audits of about 500 bytes for each of two sites and each status, null included.
@@ -52,14 +52,14 @@ func TestAuditUnits(t *testing.T) {
 	for _, c := range []struct {
 		site   *string
 		status *optimise.AuditStatus
-		want   meter.Total
+		want   table.Units
 	}{
-		{nil, nil, meter.Total{Calls: 1, ReadUnits: 0.5}},
-		{nil, new(optimise.AuditStatusFailed), meter.Total{Calls: 1, ReadUnits: 0.5}},
-		{new("sit_a"), nil, meter.Total{Calls: 4, ReadUnits: 2}},
-		{new("sit_a"), new(optimise.AuditStatusFailed), meter.Total{Calls: 1, ReadUnits: 0.5}},
-		{new("sit_none"), nil, meter.Total{Calls: 4, ReadUnits: 2}},
-		{new("sit_none"), new(optimise.AuditStatusFailed), meter.Total{Calls: 1, ReadUnits: 0.5}},
+		{nil, nil, table.Units{Calls: 1, Read: 0.5}},
+		{nil, new(optimise.AuditStatusFailed), table.Units{Calls: 1, Read: 0.5}},
+		{new("sit_a"), nil, table.Units{Calls: 4, Read: 2}},
+		{new("sit_a"), new(optimise.AuditStatusFailed), table.Units{Calls: 1, Read: 0.5}},
+		{new("sit_none"), nil, table.Units{Calls: 4, Read: 2}},
+		{new("sit_none"), new(optimise.AuditStatusFailed), table.Units{Calls: 1, Read: 0.5}},
 	} {
 		list := func(limit int) func(context.Context, optimise.Store, string) error {
 			return func(ctx context.Context, store optimise.Store, companyID string) error {
@@ -108,13 +108,13 @@ func TestUnitsBesideMuch(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		read func(context.Context, optimise.Store, string) error
-		want meter.Total
+		want table.Units
 	}{
-		"sites":                          {sites, meter.Total{Calls: 1, ReadUnits: 0.5}},
-		"goals":                          {ofSite, meter.Total{Calls: 2, ReadUnits: 1.5}},
-		"audit without findings":         {audit("aud_a"), meter.Total{Calls: 2, ReadUnits: 1.5}},
-		"audit with findings of 30 kB":   {audit("aud_b"), meter.Total{Calls: 2, ReadUnits: 1.5}},
-		"audit with findings of five MB": {audit("aud_c"), meter.Total{Calls: 2, ReadUnits: 25}},
+		"sites":                          {sites, table.Units{Calls: 1, Read: 0.5}},
+		"goals":                          {ofSite, table.Units{Calls: 2, Read: 1.5}},
+		"audit without findings":         {audit("aud_a"), table.Units{Calls: 2, Read: 1.5}},
+		"audit with findings of 30 kB":   {audit("aud_b"), table.Units{Calls: 2, Read: 1.5}},
+		"audit with findings of five MB": {audit("aud_c"), table.Units{Calls: 2, Read: 25}},
 	} {
 		for size, s := range map[string]*apitest.Service{"few": few, "much": much} {
 			if got := spent(t, s, c.read); got != c.want {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/id"
 )
 
@@ -97,7 +96,7 @@ func (s service) getItem(ctx context.Context, caller api.Caller, in getItemInput
 }
 
 type updateItemInput struct {
-	entity.Condition
+	api.Condition
 
 	ItemID      string   `path:"itemId"`
 	Title       *string  `json:"title" min:"1" max:"200"`
@@ -128,7 +127,7 @@ func (s service) updateItem(ctx context.Context, caller api.Caller, in updateIte
 }
 
 type deleteItemInput struct {
-	entity.Condition
+	api.Condition
 
 	ItemID string `path:"itemId"`
 }

@@ -5,7 +5,6 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/table"
 )
 
@@ -62,7 +61,7 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Changes nothing. Send the ETag of the answer as If-Match when publishing, so that what was reviewed is what goes live.",
 		}, s.previewPublish),
 		api.Define(api.Spec{
-			ID: "publish_plan_board", Method: "POST", Path: board + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: ratelimit.Publish,
+			ID: "publish_plan_board", Method: "POST", Path: board + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Publish a board",
 			Description: "Makes the items with status published visible to the delivery API, all at once. There is no undo except publishing again.",

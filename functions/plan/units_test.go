@@ -6,7 +6,7 @@ import (
 
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/table"
 )
 
 // Ensure a list reads what it returns: the read units at 100 N are those at N (design.md §4).
@@ -25,17 +25,17 @@ func TestReadUnits(t *testing.T) {
 	}
 	draft := plan.StatusDraft
 	for _, status := range []*plan.Status{nil, &draft} {
-		read := func(s *apitest.Service) meter.Total {
-			ctx, m := meter.Start(t.Context())
+		read := func(s *apitest.Service) table.Units {
+			ctx, m := apitest.Request(t)
 			page, next, err := plan.NewStore(s.Table).Items(ctx, s.CompanyID, "brd_1", status, "", limit)
 			if err != nil || len(page) != limit || next == "" {
 				t.Errorf("%d items, next %q, %v", len(page), next, err)
 			}
-			return m.Total()
+			return m.Units()
 		}
 		a, b := read(few), read(many)
 		t.Logf("items, status %t: %+v at N, %+v at 100 N", status != nil, a, b)
-		if a != b || a.ReadUnits == 0 {
+		if a != b || a.Read == 0 {
 			t.Errorf("items, status %t: %+v at N, %+v at 100 N", status != nil, a, b)
 		}
 	}

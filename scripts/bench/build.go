@@ -30,7 +30,7 @@ func goBuild(ctx context.Context, dir, into, overlay string, packages ...string)
 // functions builds functions of ours. Beside Amazon's roots they embed the one of the benchmark's authority: what is
 // measured is a server that an embedded root verifies, as DynamoDB is.
 func (s *stage) functions(ctx context.Context, root string, a *authority, names ...string) (binaries map[string]string, err error) {
-	const embedded = "shared/roots/amazon.pem"
+	const embedded = "shared/table/amazon.pem"
 	real, err := os.ReadFile(filepath.Join(root, embedded))
 	if err != nil {
 		return nil, fmt.Errorf("run this in the root of the repository: %w", err)

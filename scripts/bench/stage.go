@@ -19,13 +19,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/engine"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/version"
 )
 
 const (
@@ -69,7 +69,7 @@ func newStage(ctx context.Context, transport http.RoundTripper, onDisk bool, log
 		return table.New(table.Options{
 			Name: tableName, Region: region, Endpoint: s.Engine.Endpoint, Credentials: provider, Transport: transport,
 			Timeout: time.Minute, Now: now, NewID: id.NewGenerator(now, rand.Reader),
-		})
+		}).Operator()
 	}
 	s.Table = client(time.Now)
 	if err := s.Table.Create(ctx); err != nil {
@@ -86,7 +86,7 @@ func newStage(ctx context.Context, transport http.RoundTripper, onDisk bool, log
 
 // issue returns a new key of the demo company.
 func (s *stage) issue(ctx context.Context) (string, error) {
-	grant := keys.Grant{Name: "bench", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}
+	grant := keys.Grant{Name: "bench", Scopes: auth.Scopes(), APIVersion: version.Current}
 	_, secret, err := keys.NewStore(s.Table, time.Now).Issue(ctx, demo.CompanyID, grant, rand.Reader)
 	return secret, err
 }

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/api"
+	"growthworkspace/shared/version"
 )
 
 const clientFolder = "shared/client/"
@@ -37,7 +37,7 @@ func client() ([]generated, error) {
 		}
 	}
 	out = append(out, generated{clientFolder + "version.go", fmt.Appendf(nil,
-		"%s// Version is the dated version of the interface that the records of this package have.\nconst Version = %q\n", clientNote, api.CurrentVersion)})
+		"%s// Version is the dated version of the interface that the records of this package have.\nconst Version = %q\n", clientNote, version.Current)})
 	slices.SortFunc(out, func(a, b generated) int { return strings.Compare(a.path, b.path) })
 	if err := m.err; err != nil {
 		return nil, err

@@ -1,10 +1,10 @@
 // Command roots keeps the roots of Amazon Trust Services that the functions embed:
 //
-//	go run ./scripts/roots                  writes shared/roots/amazon.pem anew from the system's certificates
+//	go run ./scripts/roots                  writes shared/table/amazon.pem anew from the system's certificates
 //	go run ./scripts/roots --from FILE      from a file of certificates in PEM, such as those of
 //	                                        https://www.amazontrust.com/repository/ one after the other
 //
-// Only certificates whose public keys are on the published list (shared/roots) are taken, whatever the source has, so
+// Only certificates whose public keys are on the published list (shared/table) are taken, whatever the source has, so
 // that no source needs to be trusted. It fails, and writes nothing, when one of the list is missing, and when what it
 // would write does not pass the check that the tests run.
 package main
@@ -20,11 +20,11 @@ import (
 	"os"
 	"time"
 
-	"growthworkspace/shared/roots"
+	"growthworkspace/shared/table"
 )
 
 // target is where the package embeds the roots from; the command runs in the root of the repository.
-const target = "shared/roots/amazon.pem"
+const target = "shared/table/amazon.pem"
 
 // bundles are where systems keep their certificates: Debian, Fedora and AL2023, Alpine and macOS.
 var bundles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"}
@@ -52,7 +52,7 @@ func run(from, to string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := roots.CheckText(out, now); err != nil {
+	if err := table.CheckRoots(out, now); err != nil {
 		return err
 	}
 	return os.WriteFile(to, out, 0o644)
@@ -79,12 +79,12 @@ func extract(text []byte) ([]byte, error) {
 		if err != nil {
 			continue // not one of ours: a system may have certificates that Go does not read
 		}
-		if known := found[roots.KeyOf(c)]; c.CheckSignatureFrom(c) == nil && (known == nil || c.NotAfter.After(known.NotAfter)) {
-			found[roots.KeyOf(c)] = c
+		if known := found[table.RootKey(c)]; c.CheckSignatureFrom(c) == nil && (known == nil || c.NotAfter.After(known.NotAfter)) {
+			found[table.RootKey(c)] = c
 		}
 	}
 	var out bytes.Buffer
-	for _, root := range roots.Published() {
+	for _, root := range table.PublishedRoots() {
 		c := found[root.Key]
 		if c == nil {
 			return nil, fmt.Errorf("%s is not among the certificates", root.Name)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const embedded = "../../shared/roots/amazon.pem"
+const embedded = "../../shared/table/amazon.pem"
 
 // Ensure a refresh from a source that has the roots among others gives the file as it is, and that one that lacks a root
 // writes nothing.

@@ -45,7 +45,7 @@ func serve(t *testing.T, wrap func(http.Handler) http.Handler) (url, company, ke
 			}
 		}
 	}
-	server := httptest.NewServer(wrap(functions.Handler(s.Table, slog.New(slog.DiscardHandler))))
+	server := httptest.NewServer(wrap(functions.Handler(s.Serving, slog.New(slog.DiscardHandler))))
 	t.Cleanup(server.Close)
 	return server.URL, s.CompanyID, s.Key(t)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/route"
 )
 
 // withKey sends every read with another Authorization header. It asks even where the company has no record: what is
@@ -33,7 +33,7 @@ func withKey(authorization, what string) func(*kit, *ruleReport) {
 func (k *kit) invented(path string) string {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
-		if _, isParameter := route.Parameter(s); isParameter {
+		if _, isParameter := api.PathParameter(s); isParameter {
 			segments[i] = k.unknown(segments[i-1])
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/route"
 	"growthworkspace/shared/schema"
 )
 
@@ -124,7 +123,7 @@ func (k *kit) holds(scope auth.Scope) bool {
 func (k *kit) fill(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
-		if _, isParameter := route.Parameter(s); !isParameter {
+		if _, isParameter := api.PathParameter(s); !isParameter {
 			continue
 		}
 		id, ok := k.known(segments[i-1], "id")

@@ -13,11 +13,10 @@ import (
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/openapi"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/version"
 )
 
 // demoKey is the key of the demo company. It is the one key that is kept in clear, because serve shows it at each start
@@ -60,7 +59,7 @@ func (a *app) demo(ctx context.Context, s *session) (demoKey, error) {
 	if err != nil || works {
 		return d, err
 	}
-	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}
+	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: version.Current}
 	_, secret, err := s.keys().Issue(ctx, demo.CompanyID, grant, rand.Reader)
 	if err != nil {
 		return demoKey{}, fmt.Errorf("issue the demo key: %w", err)
@@ -94,7 +93,7 @@ func readDemoKey(ctx context.Context, s *session, file string) (d demoKey, works
 	if err != nil || token.CompanyID != demo.CompanyID {
 		return d, false, nil
 	}
-	_, err = s.keys().Verify(ctx, token, ratelimit.Read)
+	_, err = s.keys().Verify(ctx, token, auth.ClassRead)
 	switch {
 	case err == nil, errors.Is(err, auth.ErrSuspended):
 		return d, true, nil

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/version"
 )
 
 // From what on a difference is worth a word.
@@ -104,14 +104,14 @@ func (d *doctor) examineClock(response *http.Response) {
 
 func (d *doctor) examineVersion(served string) {
 	switch {
-	case served == api.CurrentVersion:
+	case served == version.Current:
 		d.find("version", verdictOK, "", "%s, which this program knows", served)
 	case served == "":
 		d.find("version", verdictFail, "check the address: whoever answers there is not the API", "the answer names none")
-	case served > api.CurrentVersion:
-		d.find("version", verdictWarn, "update this program; until then it asks for "+api.CurrentVersion, "%s, newer than %s of this program", served, api.CurrentVersion)
+	case served > version.Current:
+		d.find("version", verdictWarn, "update this program; until then it asks for "+version.Current, "%s, newer than %s of this program", served, version.Current)
 	default:
-		d.find("version", verdictWarn, "some of what this program knows may not be there", "%s, older than %s of this program", served, api.CurrentVersion)
+		d.find("version", verdictWarn, "some of what this program knows may not be there", "%s, older than %s of this program", served, version.Current)
 	}
 }
 

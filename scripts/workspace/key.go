@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/timestamp"
 )
 

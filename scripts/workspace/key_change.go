@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/keys"
 )
 
 // overlapMax is that of the API, decisions.md §6.
@@ -97,16 +97,16 @@ const quotaMax = 1_000_000
 
 type keyQuota struct {
 	keys.Key
-	Class ratelimit.Class `json:"class"`
-	Limit int64           `json:"limit"`
+	Class auth.Class `json:"class"`
+	Limit int64      `json:"limit"`
 }
 
 func (a *app) keyQuotaCommand() *cobra.Command {
-	classes := make([]string, 0, len(ratelimit.Classes()))
-	defaults := make([]string, 0, len(ratelimit.Classes()))
-	for _, c := range ratelimit.Classes() {
+	classes := make([]string, 0, len(auth.Classes()))
+	defaults := make([]string, 0, len(auth.Classes()))
+	for _, c := range auth.Classes() {
 		classes = append(classes, string(c))
-		defaults = append(defaults, fmt.Sprintf("%s %d", c, ratelimit.Default(c)))
+		defaults = append(defaults, fmt.Sprintf("%s %d", c, auth.DefaultQuota(c)))
 	}
 	cmd := &cobra.Command{
 		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Give a key another quota", Args: takes("KEY_ID"),
@@ -120,11 +120,11 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 		if err := checkKeyID(companyID, args[0]); err != nil {
 			return err
 		}
-		key, err := s.keys().SetQuota(ctx, companyID, args[0], ratelimit.Class(*class), ratelimit.Quota(*limit))
+		key, err := s.keys().SetQuota(ctx, companyID, args[0], auth.Class(*class), auth.Quota(*limit))
 		if err != nil {
 			return explain(err, companyID, args[0])
 		}
-		return a.print(keyQuota{key, ratelimit.Class(*class), *limit}, "%s: %d requests of class %s in a minute", key.ID, *limit, *class)
+		return a.print(keyQuota{key, auth.Class(*class), *limit}, "%s: %d requests of class %s in a minute", key.ID, *limit, *class)
 	})
 	quota.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !slices.Contains(classes, *class) {

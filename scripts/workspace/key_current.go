@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
+	"growthworkspace/shared/keys"
 )
 
 // secretBytesMax is more than any key has.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/version"
 )
 
 // issuedKey is a new key as it is printed, the only time that it is.
@@ -40,7 +40,7 @@ func (a *app) keyIssueCommand() *cobra.Command {
 	expires := cmd.Flags().String("expires", "", "when it ends: a `time` from now (90d, 12h) or a date (2027-01-31); never without it")
 	var grant keys.Grant
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) (err error) {
-		grant = keys.Grant{Name: *name, APIVersion: api.CurrentVersion}
+		grant = keys.Grant{Name: *name, APIVersion: version.Current}
 		if grant.Scopes, err = parseScopes(*scopes); err != nil {
 			return misuse(cmd, "--scopes: %s", err)
 		}

@@ -86,7 +86,7 @@ func (a *app) serve(ctx context.Context, addr string, withDemo bool) (err error)
 	log := a.logger()
 	slog.SetDefault(log) // for what the event adapter says
 	server := &http.Server{
-		Handler:           functions.Greeting(s.table, log, greeting),
+		Handler:           functions.Greeting(s.serving, log, greeting),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      time.Minute,

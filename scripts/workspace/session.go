@@ -19,10 +19,10 @@ import (
 	"github.com/aws/smithy-go"
 
 	"growthworkspace/functions/company"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/engine"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 )
 
@@ -35,9 +35,10 @@ const (
 // session is an open table.
 type session struct {
 	target
-	table  *table.Client
-	engine *engine.Engine // nil in an account
-	region string
+	serving *table.Client  // for handlers, whose writes need the permit of a verified key
+	table   *table.Client  // the operator's
+	engine  *engine.Engine // nil in an account
+	region  string
 }
 
 // open starts or joins the engine, and makes the table where it is ours to make.
@@ -58,7 +59,8 @@ func (a *app) open(ctx context.Context, timeout time.Duration) (*session, error)
 	if err := s.sign(ctx, &o); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	s.region, s.table = o.Region, table.New(o)
+	s.region, s.serving = o.Region, table.New(o)
+	s.table = s.serving.Operator()
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}

@@ -18,27 +18,27 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/table"
 )
 
 // fakeKeys is api.Keys: it answers what the test says, after what the test waits for.
 type fakeKeys struct {
 	mu       sync.Mutex
 	err      error
-	state    ratelimit.State
+	state    auth.QuotaState
 	hold     <-chan struct{} // Admit waits for it
 	calls    []string
 	scope    auth.Scope
-	class    ratelimit.Class
+	class    auth.Class
 	panicked bool
 	version  string
 }
 
-func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
+func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	k.calls = append(k.calls, "admit")
 	k.scope, k.class = scope, class
-	hold, state, err := k.hold, auth.Admission{State: k.state, APIVersion: k.version}, k.err
+	hold, state, err := k.hold, auth.Admission{Quota: k.state, APIVersion: k.version}, k.err
 	k.mu.Unlock()
 	if k.panicked {
 		panic("planted in admit")
@@ -50,21 +50,28 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 			return state, ctx.Err()
 		}
 	}
+	if code := fault.Public(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
+		state = auth.Admission{} // as of a key that is no key
+	}
 	return state, err
 }
 
-func (k *fakeKeys) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
 	err := k.err
-	var scope *auth.MissingScopeError
-	var exceeded *ratelimit.ExceededError
-	if errors.As(err, &scope) || errors.As(err, &exceeded) {
+	if fault.Public(err).Code == fault.RateLimited || errors.Is(err, errMissingScope) {
 		err = nil // Verify neither requires a scope nor counts
 	}
 	return k.state, err
 }
+
+// errMissingScope is the refusal of a valid key by these keys.
+var errMissingScope = auth.MissingScope(auth.PlanWrite)
+
+// permit waits for the permit to write as a store does, by a write: deleting nothing makes no call.
+func permit(ctx context.Context) error { return table.New(table.Options{}).Delete(ctx, nil) }
 
 type stage string
 
@@ -137,7 +144,7 @@ func start(t *testing.T) *service {
 	}
 	s := &service{
 		t: t, key: secret, co: company, logs: &lockedBuffer{},
-		keys: &fakeKeys{state: ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}},
+		keys: &fakeKeys{state: auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}},
 		get: func(_ context.Context, _ api.Caller, in getInput) (any, error) {
 			return record{ID: in.ItemID, Text: "<a&b>"}, nil
 		},
@@ -171,7 +178,7 @@ func (s *service) operations() []api.Operation {
 		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: root + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
 			return api.Deleted{ID: in.ItemID, Deleted: true}, nil
 		}),
-		api.Define(api.Spec{ID: "publish_board", Method: "POST", Path: root + "/boards/{boardId}/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: ratelimit.Publish, Summary: "s"}, func(context.Context, api.Caller, struct {
+		api.Define(api.Spec{ID: "publish_board", Method: "POST", Path: root + "/boards/{boardId}/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish, Summary: "s"}, func(context.Context, api.Caller, struct {
 			BoardID string `path:"boardId"`
 		}) (record, error) {
 			return record{}, nil

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,17 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/refusal"
-	"growthworkspace/shared/requestlog"
-	"growthworkspace/shared/route"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
 
-// bodyBytesMax is the largest body of a request (decisions.md §9).
+// bodyBytesMax is the largest body of a request.
 const bodyBytesMax = 256 << 10
 
 // Config is what an API needs besides its operations.
@@ -30,27 +27,24 @@ type Config struct {
 	Now   func() time.Time
 	NewID id.Generator // of request ids
 	Log   *slog.Logger
-	// Memory keeps the answers of requests with an Idempotency-Key. nil: of an API whose operations take none.
-	Memory Memory
+	// Memory keeps the responses of requests with an Idempotency-Key. It may be zero where no operation takes one.
+	Memory idempotency.Store
 	// Metrics says which metrics the log lines carry.
-	Metrics requestlog.Metrics
-	// Versions are those that are served, the newest first; nil: Versions of this package.
-	Versions version.History
+	Metrics Metrics
 	// BaseURL is how the caller reached the service: scheme, host and stage. nil: the request's host.
 	BaseURL func(*http.Request) string
 }
 
 // API serves operations over HTTP, and to in-process callers by Call.
 type API struct {
-	keys     Keys
-	now      func() time.Time
-	newID    id.Generator
-	log      *slog.Logger
-	memory   Memory
-	metrics  requestlog.Metrics
-	versions version.History
-	baseURL  func(*http.Request) string
-	routes   route.Table[*Operation]
+	keys    Keys
+	now     func() time.Time
+	newID   id.Generator
+	log     *slog.Logger
+	memory  idempotency.Store
+	metrics Metrics
+	baseURL func(*http.Request) string
+	routes  routes
 }
 
 // New returns an API that serves the operations. It panics when two of them are the same.
@@ -58,12 +52,7 @@ func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
 	}
-	if c.Versions == nil {
-		c.Versions = Versions
-	}
-	a := &API{
-		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, versions: c.Versions, baseURL: c.BaseURL,
-	}
+	a := &API{keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, baseURL: c.BaseURL}
 	known := make(map[string]bool, len(operations))
 	for i := range operations {
 		op := &operations[i]
@@ -71,70 +60,66 @@ func New(operations []Operation, c Config) *API {
 			panic("api: two operations " + op.ID)
 		}
 		known[op.ID] = true
-		if err := a.routes.Add(op.Method, op.Path, op); err != nil {
+		if err := a.routes.add(op); err != nil {
 			panic(fmt.Sprintf("api: operation %s: %v", op.ID, err))
 		}
 	}
 	return a
 }
 
-// ServeHTTP answers every request in the envelope, also those that no operation is for.
+// ServeHTTP serves every request. Errors have the envelope, also those of a path or a method that no operation has.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	h := w.Header()
-	h.Set("Service-Version", a.versions.Current())
+	h.Set("Service-Version", version.Current)
 	h.Set("Service-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
-	defer a.recover(w, r, requestID)
-
-	op, parameters, found, allow := a.routes.Match(r.Method, r.URL.EscapedPath())
-	if !found {
-		a.noRoute(w, r, requestID, allow)
+	var out Response
+	err := table.Recovered(func() error { out = a.serveHTTP(h, r, requestID); return nil })
+	if err != nil { // a panic outside of a call, which only a mistake in this package causes
+		out = a.Refuse(requestID, "", err)
+	}
+	for name, values := range out.Header {
+		h[name] = values
+	}
+	if out.Status == http.StatusNotModified {
+		h.Del("Content-Type")
+		w.WriteHeader(out.Status)
 		return
 	}
-	answer := a.Call(r.Context(), Call{
+	h.Set("Content-Length", strconv.Itoa(len(out.Body)))
+	w.WriteHeader(out.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(out.Body) // a caller who has gone needs no response
+	}
+}
+
+// serveHTTP calls the operation of a request and puts into h what HTTP tells in headers.
+func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) Response {
+	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
+	if err != nil { // it needs no key: there is nothing to protect
+		if len(allow) > 0 {
+			h.Set("Allow", strings.Join(allow, ", "))
+		}
+		return a.Refuse(requestID, "", err)
+	}
+	out := a.Call(r.Context(), Call{
 		Operation: op, RequestID: requestID, CompanyID: parameters[companyParameter],
 		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
 		Arguments: httpArguments{r, parameters},
 	})
-	for name, values := range answer.Header {
-		h[name] = values
-	}
-	if answer.List {
-		h.Set("Service-Has-More", strconv.FormatBool(answer.Next != ""))
-		if answer.Next != "" {
-			h.Set("Link", "<"+a.nextPage(r, answer.Next)+`>; rel="next"`)
+	if out.List {
+		h.Set("Service-Has-More", strconv.FormatBool(out.Next != ""))
+		if out.Next != "" {
+			h.Set("Link", "<"+a.nextPage(r, out.Next)+`>; rel="next"`)
 		}
 	}
-	// The tag is that of the newest version's spelling; in an older one the caller may have another text under it.
-	if seen := r.Header.Values("If-None-Match"); len(seen) > 0 && op.Method == http.MethodGet && answer.tag != "" &&
-		h.Get("Service-Version-Served") == "" && entity.Seen(strings.Join(seen, ","), h.Get("ETag")) {
-		h.Del("Content-Type")
-		w.WriteHeader(http.StatusNotModified)
-		return
+	known := r.Header.Values("If-None-Match")
+	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && seen(strings.Join(known, ","), out.Header.Get("ETag")) {
+		out.Status, out.Body = http.StatusNotModified, nil
 	}
-	send(w, r, answer.Status, answer.Body)
-}
-
-// noRoute answers a path or a verb that no operation has. It asks for no key: there is nothing to protect.
-func (a *API) noRoute(w http.ResponseWriter, r *http.Request, requestID string, allow []string) {
-	err := fault.New(fault.NotFound, "no such path")
-	if len(allow) > 0 {
-		err = fault.New(fault.MethodNotAllowed, "this path takes %s", strings.Join(allow, ", "))
-		w.Header().Set("Allow", strings.Join(allow, ", "))
-	}
-	requestlog.Write(a.log, requestlog.Record{RequestID: requestID, Status: err.Code.Status(), Time: a.now(), Err: err}, a.metrics)
-	send(w, r, err.Code.Status(), refusal.Envelope(err))
-}
-
-// recover answers a panic outside of a call, which only a fault of this package can cause.
-func (a *API) recover(w http.ResponseWriter, r *http.Request, requestID string) {
-	if p := recover(); p != nil {
-		err := panicked(p)
-		requestlog.Write(a.log, requestlog.Record{RequestID: requestID, Status: http.StatusInternalServerError, Time: a.now(), Err: err}, a.metrics)
-		send(w, r, http.StatusInternalServerError, refusal.Envelope(refusal.Of(err)))
-	}
+	return out
 }
 
 func (a *API) nextPage(r *http.Request, cursor string) string {
@@ -143,25 +128,17 @@ func (a *API) nextPage(r *http.Request, cursor string) string {
 	return a.baseURL(r) + r.URL.EscapedPath() + "?" + query.Encode()
 }
 
-func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a caller who has gone needs no answer
-	}
-}
-
 // httpArguments are the arguments in a request's path, query, headers and body.
 type httpArguments struct {
 	request    *http.Request
 	parameters map[string]string
 }
 
-func (h httpArguments) bind(op *Operation, forwards translation) bound {
+func (h httpArguments) bind(op *Operation) input {
 	b := schema.NewBinder(op.input)
-	body, problems, tooLarge := h.body(op, forwards)
+	body, problems, tooLarge := h.body(op)
 	if tooLarge {
-		return bound{err: fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)}
+		return input{err: fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)}
 	}
 	b.Problems = append(b.Problems, problems...)
 	query := h.query(op, b)
@@ -177,17 +154,17 @@ func (h httpArguments) bind(op *Operation, forwards translation) bound {
 			values := h.request.Header.Values(f.Name)
 			b.Text(f, strings.Join(values, ", "), len(values) > 0)
 		case schema.InBody:
-			if body != nil { // else what is wrong with the body as a whole has been said
+			if body != nil { // else the body as a whole is one of the problems
 				b.JSON(f, body)
 			}
 		}
 	}
 	b.Unknown(op.Input, schema.InBody, "body", body)
-	return bind(op, b)
+	return bound(op, b)
 }
 
-// body reads the body as an object. nil when there is none: that is a problem where the operation takes one.
-func (h httpArguments) body(op *Operation, forwards translation) (o schema.Object, problems []string, tooLarge bool) {
+// body reads the body as an object. It is nil when the body as a whole is wrong, which problems then say.
+func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, tooLarge bool) {
 	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
 	if err != nil {
 		return nil, []string{"body: could not be read to its end"}, false
@@ -205,20 +182,8 @@ func (h httpArguments) body(op *Operation, forwards translation) (o schema.Objec
 	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
 		return nil, []string{"header.Content-Type: must be application/json"}, false
 	}
-	o, problems = parse(text, "body", forwards)
+	o, problems = schema.ParseObject(text, "body")
 	return o, problems, false
-}
-
-// parse reads a JSON object that was sent in some version of the interface.
-func parse(text []byte, place string, forwards translation) (schema.Object, []string) {
-	if forwards != nil && json.Valid(text) {
-		translated, err := forwards(text)
-		if err != nil {
-			return nil, []string{place + ": does not read in this version of the interface"}
-		}
-		text = translated
-	}
-	return schema.ParseObject(text, place)
 }
 
 // query reads the query strictly: net/url drops what is malformed and keeps the first of what is repeated.
@@ -231,16 +196,16 @@ func (h httpArguments) query(op *Operation, b *schema.Binder) map[string]string 
 		name, value, _ := strings.Cut(pair, "=")
 		name, err1 := url.QueryUnescape(name)
 		value, err2 := url.QueryUnescape(value)
-		place := "query." + name
+		field := "query." + name
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
 			raw, _, _ := strings.Cut(pair, "=") // never the value, which may be a key in the wrong place
 			b.Problem("query: "+raw, "is malformed")
 		case op.field(schema.InQuery, name) == nil:
-			b.Problem(place, "unknown parameter")
+			b.Problem(field, "unknown parameter")
 		case repeated:
-			b.Problem(place, "is there twice")
+			b.Problem(field, "is there twice")
 		}
 		if err1 == nil && err2 == nil {
 			out[name] = value

@@ -11,8 +11,6 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/ratelimit"
-	"growthworkspace/shared/route"
 	"growthworkspace/shared/schema"
 )
 
@@ -34,11 +32,11 @@ type Spec struct {
 	Path        string     // with {parameters}; {companyId} is checked by the pipeline and needs no input field
 	Scope       auth.Scope // empty: any valid key
 	Effect      Effect
-	Class       ratelimit.Class // empty: read or write, from the effect
-	Summary     string          // one line
-	Description string          // what a caller must know beyond the summary; may be empty
-	NotTool     bool            // no tool, because its answer holds a secret, which must not enter a model's context
-	Errors      []fault.Code    // what its function may answer beside what every operation may, such as conflict
+	Class       auth.Class   // empty: read or write, from the effect
+	Summary     string       // one line
+	Description string       // what a caller must know beyond the summary; may be empty
+	NotTool     bool         // no tool, because its answer holds a secret, which must not enter a model's context
+	Errors      []fault.Code // what its function may answer beside what every operation may, such as conflict
 }
 
 // Operation is a declared operation with its types and its function.
@@ -74,9 +72,9 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	}
 	op.Input = schema.Fields(op.input)
 	if op.Class == "" {
-		op.Class = ratelimit.Read
+		op.Class = auth.ClassRead
 		if op.Effect != Read {
-			op.Class = ratelimit.Write
+			op.Class = auth.ClassWrite
 		}
 	}
 	if err := op.check(); err != nil {
@@ -97,13 +95,13 @@ func (op Operation) check() error {
 		return fmt.Errorf("no method %s", op.Method)
 	case op.Method == "GET" && op.Effect != Read:
 		return fmt.Errorf("a GET changes nothing")
-	case !slices.Contains(ratelimit.Classes(), op.Class):
+	case !slices.Contains(auth.Classes(), op.Class):
 		return fmt.Errorf("no class %s", op.Class)
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}
-	for _, s := range route.Segments(op.Path) {
-		name, isParameter := route.Parameter(s)
+	for _, s := range PathSegments(op.Path) {
+		name, isParameter := PathParameter(s)
 		if isParameter && name != companyParameter && op.field(schema.InPath, name) == nil {
 			return fmt.Errorf("no input field for {%s}", name)
 		}
@@ -199,7 +197,7 @@ type page[T any] struct {
 // Tagged tells whether the answers have an entity tag: those that are one record do, and those that bring their own
 // (decisions.md §12).
 func (op Operation) Tagged() bool {
-	if op.Output.Implements(reflect.TypeFor[entity.Tagged]()) {
+	if op.Output.Implements(reflect.TypeFor[Tagged]()) {
 		return true
 	}
 	if op.Output == reflect.TypeFor[Deleted]() || op.Output.Kind() != reflect.Struct {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,10 +10,9 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/ratelimit"
 )
 
-// Ensure the checks come in the order of decisions.md §11: a request that breaks two neighbours gets the earlier answer.
+// Ensure the checks come in the order: a request that breaks two neighbours gets the earlier answer.
 func TestOrderOfChecks(t *testing.T) {
 	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
 	type spoiled struct {
@@ -25,8 +25,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 	noKey, badVersion := header("Authorization"), header("Service-Version", "1999-01-01")
 	foreign := "/v1/companies/co_other/boards/brd_1/items"
-	missingScope := &auth.MissingScopeError{Scope: auth.PlanWrite}
-	exceeded := &ratelimit.ExceededError{Class: ratelimit.Write, State: ratelimit.State{Quota: 120, RetryAfter: 3}}
+	exceeded := auth.QuotaExceeded(auth.ClassWrite)
 	for _, tt := range []spoiled{
 		{"route before verb", "PUT", "/v1/nothing", "", nil, nil, nil, 404, "no such path"},
 		{"verb before key", "PUT", items, "", nil, []func(*http.Request){noKey}, nil, 405, "GET, HEAD, POST"},
@@ -35,10 +34,10 @@ func TestOrderOfChecks(t *testing.T) {
 		{"suspended before version", "POST", items, `{"title":"a"}`, auth.ErrSuspended, []func(*http.Request){badVersion}, nil, 403, "suspended"},
 		{"unknown key before company", "POST", foreign, `{"title":"a"}`, auth.ErrUnauthorised, nil, nil, 401, "missing"},
 		{"version before company", "POST", foreign, `{"title":"a"}`, nil, []func(*http.Request){badVersion}, nil, 400, "header.Service-Version"},
-		{"company before scope", "POST", foreign, `{"title":"a"}`, missingScope, nil, nil, 404, "no such record"},
+		{"company before scope", "POST", foreign, `{"title":"a"}`, errMissingScope, nil, nil, 404, "no such record"},
 		{"company before quota", "POST", foreign, `{"title":"a"}`, exceeded, nil, nil, 404, "no such record"},
-		{"scope before size", "POST", items, long, missingScope, nil, nil, 401, "plan:write"},
-		{"scope before body", "POST", items, `{`, missingScope, nil, nil, 401, "plan:write"},
+		{"scope before size", "POST", items, long, errMissingScope, nil, nil, 401, "plan:write"},
+		{"scope before body", "POST", items, `{`, errMissingScope, nil, nil, 401, "plan:write"},
 		{"quota before size", "POST", items, long, exceeded, nil, nil, 429, "write"},
 		{"quota before body", "POST", items, `{}`, exceeded, nil, nil, 429, "write"},
 		{"quota before query", "POST", items + "?x=1", `{"title":"a"}`, exceeded, nil, nil, 429, "write"},
@@ -58,7 +57,7 @@ func TestOrderOfChecks(t *testing.T) {
 			if got := a.Header().Get("WWW-Authenticate"); (tt.status == 401) != (got == "Bearer") {
 				t.Errorf("WWW-Authenticate: %q", got)
 			}
-			authenticated := (tt.status != 401 || tt.keys == missingScope) && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
+			authenticated := (tt.status != 401 || errors.Is(tt.keys, errMissingScope)) && tt.status != 403 && tt.status != 405 && tt.message != "no such path"
 			if got := a.Header().Get("RateLimit-Limit"); (got != "") != authenticated {
 				t.Errorf("RateLimit-Limit %q", got)
 			}
@@ -76,7 +75,7 @@ func TestAllProblemsInOneAnswer(t *testing.T) {
 	}
 }
 
-// Ensure every authenticated answer carries the quota, and 429 how long to wait, at least a second (decisions.md §9).
+// Ensure every authenticated answer carries the quota, and 429 how long to wait, at least a second.
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
@@ -89,13 +88,13 @@ func TestQuotaHeaders(t *testing.T) {
 		}
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
-		s.keys.err = &ratelimit.ExceededError{Class: ratelimit.Publish, State: ratelimit.State{Quota: 10, Reset: 60, RetryAfter: after}}
+		s.keys.err, s.keys.state = auth.QuotaExceeded(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
 		a := s.expect(s.request("POST", publish, ""), 429, "publish")
 		if h := a.Header(); h.Get("Retry-After") != want || h.Get("RateLimit-Limit") != "10" || h.Get("RateLimit-Remaining") != "0" || a.code != "rate_limited" {
 			t.Errorf("%v", h)
 		}
 	}
-	if s.keys.class != ratelimit.Publish || s.keys.scope != auth.PlanPublish {
+	if s.keys.class != auth.ClassPublish || s.keys.scope != auth.PlanPublish {
 		t.Errorf("asked for %s in %s", s.keys.scope, s.keys.class)
 	}
 }
@@ -114,7 +113,7 @@ func TestKeys(t *testing.T) {
 	s.expect(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
-// Ensure absent and current versions work and any other is refused with the supported dates (decisions.md §10).
+// Ensure absent and current versions work and any other is refused with the supported dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
 	s.expect(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")

@@ -3,67 +3,62 @@ package api
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"reflect"
-	"runtime"
-	"runtime/debug"
-	"sync"
 	"time"
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/meter"
-	"growthworkspace/shared/ratelimit"
-	"growthworkspace/shared/requestlog"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
 
-// handlerTimeout bounds one call: below the function's 10 s and the gateway's 29 s, so that the caller always gets our
-// envelope and never theirs (design.md §5).
+// handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets our
+// error envelope and never theirs.
 const handlerTimeout = 9 * time.Second
 
-// Keys verifies keys and counts quotas. Package keys is the one that serves; the interface keeps the table out of here.
+// Keys verifies keys and counts quotas. Package keys has the one that serves.
 type Keys interface {
-	// Admit verifies the key, requires the scope (none when empty) and takes one request from the bucket of the class,
-	// all in one conditional write. The error is auth.ErrUnauthorised, *auth.MissingScopeError, auth.ErrSuspended or
-	// *ratelimit.ExceededError, or a fault of the table. With an error the admission is zero, except for the state of a
-	// key that lacks the scope.
-	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error)
+	// Admit verifies the key, requires the scope (none when empty) and takes one request from the bucket of the class, all in
+	// one conditional write. The error is one of package auth's, or a failure of the table. See auth.Admission for what is
+	// known beside an error.
+	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
 	// Verify does the same without requiring a scope or counting the request.
-	Verify(ctx context.Context, token auth.Token, class ratelimit.Class) (ratelimit.State, error)
+	Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error)
 }
 
 // Arguments are what a call brings, in the form of its transport: an HTTP request or the arguments of a tool.
 type Arguments interface {
-	// bind reads the arguments of an operation. What was sent as JSON is translated forwards first, where that is not nil.
-	bind(op *Operation, forwards translation) bound
+	// bind reads the arguments of an operation.
+	bind(op *Operation) input
 }
 
-// translation is the way of a JSON text from one version of the interface to another.
-type translation func(text []byte) ([]byte, error)
-
-// bound is an input, checked in full. When err is set or it is missing, the input must not be used.
-type bound struct {
-	input   reflect.Value
-	err     *fault.Error       // bad_request with every problem, or payload_too_large
-	missing bool               // an id in the path that no record can have: not_found, once the rest is in order
-	list    schema.CursorScope // what a cursor of this call is bound to
+// input is the argument of an operation's function, checked in full.
+type input struct {
+	value  reflect.Value
+	err    error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
+	page   schema.CursorScope // what a cursor of this call is bound to
+	absent bool               // the path has an id that no record can have; not_found once everything else is right
 }
 
-// bind ends the binding of every transport.
-func bind(op *Operation, b *schema.Binder) bound {
-	out := bound{input: b.Input, missing: b.Missing, list: b.BindCursor(op.Input, op.ID)}
+// bound ends the binding of every transport.
+func bound(op *Operation, b *schema.Binder) input {
+	in := input{value: b.Input, page: b.BindCursor(op.Input, op.ID)}
 	if c, ok := b.Input.Interface().(Checker); ok {
 		b.Problems = append(b.Problems, c.Check()...)
 	}
-	if len(b.Problems) > 0 {
-		out.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
+	switch {
+	case len(b.Problems) > 0:
+		in.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
+	case b.Missing:
+		in.err = fault.ErrNotFound
 	}
-	return out
+	return in
 }
 
-// Call is one call of an operation, from any transport. HTTP and MCP end here, so that neither can do what the other
+// Call is one call of an operation, from any transport. HTTP and MCP both end here, so that neither can do what the other
 // cannot.
 type Call struct {
 	Operation     *Operation
@@ -74,192 +69,108 @@ type Call struct {
 	Arguments     Arguments
 }
 
-// Call runs the pipeline: key → version → company → scope → quota → arguments → function → envelope (decisions.md §11).
-//
-// The function starts at once, beside the key's verification, on the arguments and the company that the key names; its
-// writes wait until the key is verified (auth.Gate), and its result is dropped when the key is refused.
-func (a *API) Call(ctx context.Context, c Call) (answer Answer) {
-	started := a.now()
-	ctx, m := meter.Start(ctx)
+// Call serves a call: key, version, company, scope, quota, arguments, function, response.
+func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, handlerTimeout)
 	defer cancel()
-
-	record := &logRecord{call: &c}
-	defer func() {
-		if p := recover(); p != nil {
-			answer = a.refuse(panicked(p), record)
-		}
-		if record.version != "" && record.version != a.versions.Current() {
-			answer.Header.Set("Service-Version-Served", record.version)
-		}
-		requestlog.Write(a.log, requestlog.Record{
-			RequestID: c.RequestID, Operation: c.Operation.ID, CompanyID: record.token.CompanyID, KeyID: record.token.KeyID,
-			Status: answer.Status, Time: started, Took: a.now().Sub(started), Spent: m.Total(), Err: record.err,
-		}, a.metrics)
-	}()
-	return a.call(ctx, c, record)
-}
-
-func (a *API) call(ctx context.Context, c Call, record *logRecord) Answer {
-	token, err := auth.ParseHeader(c.Authorization)
-	if err != nil {
-		return a.refuse(err, record)
-	}
-	record.token = token
-	requested, early := a.early(c, token)
-	if early != nil {
-		state, err := a.keys.Verify(ctx, token, c.Operation.Class)
-		if err != nil {
-			return a.refuse(err, record)
-		}
-		record.state = &state
-		return a.refuse(early, record)
-	}
-	admit := sync.OnceValue(func() error {
-		admission, err := a.keys.Admit(ctx, token, c.Operation.Scope, c.Operation.Class)
-		if admission.State != (ratelimit.State{}) { // also of a key that is known and lacks the scope
-			record.state = &admission.State
-		}
-		if err == nil && len(c.Version) == 0 {
-			record.version, err = a.versions.Of(admission.APIVersion)
-		}
+	t := &trace{requestID: c.RequestID, operation: c.Operation.ID, started: a.now(), request: table.NewRequest()}
+	var r result
+	err := table.Recovered(func() (err error) {
+		r, err = a.serve(table.WithRequest(ctx, t.request), c, t)
 		return err
 	})
-	if record.version = requested; requested == "" && len(a.versions) > 1 {
-		if err := admit(); err != nil { // the key says in which version the arguments are
-			return a.refuse(err, record)
-		}
-	}
-	return a.work(ctx, c, token, admit, record)
+	return a.respond(t, r, err)
 }
 
-// work runs the function beside the admission, and concludes.
-func (a *API) work(ctx context.Context, c Call, token auth.Token, admit func() error, record *logRecord) Answer {
-	var forwards translation
-	if record.version != "" && record.version != a.versions.Current() {
-		forwards = func(text []byte) ([]byte, error) {
-			return a.versions.Forwards(record.version, c.Operation.ID, text)
-		}
-	}
-	in := c.Arguments.bind(c.Operation, forwards)
-	at, err := attempt(c, token, in)
+// serve runs the steps of a call in the order in which their errors count.
+func (a *API) serve(ctx context.Context, c Call, t *trace) (result, error) {
+	token, err := auth.ParseHeader(c.Authorization)
 	if err != nil {
-		return a.refuse(err, record)
+		return result{}, err
 	}
-	gate := auth.NewGate()
-	work, stop := context.WithCancel(auth.WithGate(ctx, gate))
-	defer stop()
-	recalled := func() (*Remembered, error) { return nil, nil }
-	if at != nil {
-		work = a.memory.Attach(work, *at)
-		recalled = beside(func() (*Remembered, error) { return a.memory.Recall(ctx, *at) })
-	}
-	settled := beside(func() (*Remembered, error) {
-		kept, err := caught(func() (*Remembered, error) { return settle(admit, recalled) })
-		if kept != nil {
-			gate.Settle(errReplayed)
-		}
-		if gate.Settle(err); err != nil || kept != nil {
-			stop() // nothing of a refused call outlives it
-		}
-		return kept, err
-	})
-	var value any
-	var failed error
-	if in.err == nil && !in.missing {
-		runtime.Gosched() // the admission is on its way before the function computes: there is one processor
-		value, failed = caught(func() (any, error) { return c.Operation.run(work, Caller{token.CompanyID, token.KeyID}, in.input) })
-	}
-	kept, err := settled()
-	switch {
-	case err != nil:
-		return a.refuse(err, record)
-	case in.err != nil:
-		return a.refuse(in.err, record)
-	case in.missing:
-		return a.refuse(fault.ErrNotFound, record)
-	case kept != nil:
-		return a.replay(at, *kept, record)
-	}
-	answer := a.conclude(value, failed, in, record)
-	if at != nil {
-		return a.remember(work, at, answer, failed, record)
-	}
-	return answer
-}
-
-// settle waits for the admission and for what is remembered of the call. Why the key is refused comes first.
-func settle(admit func() error, recalled func() (*Remembered, error)) (*Remembered, error) {
-	err := admit()
-	kept, failed := recalled()
-	if err = cmp.Or(err, failed); err != nil {
-		return nil, err
-	}
-	return kept, nil
-}
-
-// early returns the version that the call asks for, and what is known to be wrong before the quota counts: the version,
-// then the company.
-func (a *API) early(c Call, token auth.Token) (requested string, err error) {
-	if requested, err = a.versions.Requested(c.Version); err == nil && c.CompanyID != "" && c.CompanyID != token.CompanyID {
+	t.token = token
+	pinned, err := version.Requested(c.Version)
+	if err == nil && c.CompanyID != "" && c.CompanyID != token.CompanyID {
 		err = fault.ErrNotFound
 	}
-	return requested, err
+	if err != nil { // known before the quota counts, but nobody learns it without a valid key
+		return result{}, a.verify(ctx, c, t, err)
+	}
+	t.input = c.Arguments.bind(c.Operation)
+	attempt, err := a.attempt(c, t)
+	if err != nil {
+		return result{}, err
+	}
+	value, failure, err := a.run(ctx, c, t, attempt, pinned)
+	if err != nil {
+		return replay(attempt, t, err)
+	}
+	var r result
+	if failure == nil {
+		r, failure = encode(c.Operation, value)
+	}
+	return a.remember(ctx, attempt, t, r, failure)
 }
 
-// beside starts a call and returns what waits for its result.
-func beside[T any](call func() (T, error)) func() (T, error) {
-	var value T
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		deepen(0)
-		value, err = caught(call)
-	}()
-	return func() (T, error) { <-done; return value, err }
+// verify returns refusal when the key is valid, else why it is not.
+func (a *API) verify(ctx context.Context, c Call, t *trace, refusal error) error {
+	quota, err := a.keys.Verify(ctx, t.token, c.Operation.Class)
+	if err != nil {
+		return err
+	}
+	t.admission.Quota = quota
+	return refusal
 }
 
-// caught makes a call; a panic is its error, with the stack for the log.
-func caught[T any](call func() (T, error)) (value T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
+// errUndecided fails the writes of a request whose admission ended without a decision, by a panic.
+var errUndecided = errors.New("the key was not verified")
+
+// run calls the operation's function beside the admission of the key. The function's reads cost no time that way, and its
+// writes wait for the decision. err says why the call ends without the function's result: the key is refused, the arguments
+// are wrong, or an earlier response is to be replayed (*replayError). failure is the function's own error.
+func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (value any, failure, err error) {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	var refusal error
+	err = table.Both(func() error {
+		defer func() {
+			t.request.Decide(errUndecided)
+			if refusal != nil {
+				stop() // nothing of a refused call outlives it
+			}
+		}()
+		refusal = table.Recovered(func() error { return a.admit(ctx, c, t, attempt, pinned) })
+		t.request.Decide(refusal)
+		return nil
+	}, func() error {
+		if t.input.err == nil {
+			failure = table.Recovered(func() (err error) {
+				value, err = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
+				return err
+			})
 		}
-	}()
-	return call()
+		return nil
+	})
+	return value, failure, cmp.Or(refusal, t.input.err, err)
 }
 
-// deepen makes room for the stack that a call of the table needs, in one step: it would be doubled and copied three times
-// on the way, which was a twelfth of a request's CPU time.
-//
-//go:noinline
-func deepen(at int) byte {
-	var room [12 << 10]byte // with what a stack begins with, and its guard, the largest that the runtime keeps at hand
-	room[at] = 1            // or the compiler would leave it out
-	return room[len(room)-1-at]
-}
-
-// panicked is a panic as an error. Its text is for the log only.
-func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
-
-// CurrentVersion is the dated version of the interface that is served (spec.md, Versioning).
-const CurrentVersion = "2026-08-11"
-
-// Versions are those that are served: so far there is one.
-var Versions = version.History{{Date: CurrentVersion}}
-
-// CheckVersion accepts an absent header, which means the version of the key, and the supported dates.
-func (a *API) CheckVersion(values []string) error {
-	_, err := a.versions.Requested(values)
+// admit waits for the key's admission and, beside it, for the response of an earlier request with the same Idempotency-Key.
+// Why the key is refused counts first.
+func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) error {
+	admit := func() (err error) {
+		t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
+		if err == nil && !pinned {
+			err = version.OfKey(t.admission.APIVersion)
+		}
+		return err
+	}
+	if attempt == nil {
+		return admit()
+	}
+	var earlier *idempotency.Response
+	err := table.Both(admit, func() (err error) { earlier, err = attempt.Recall(ctx); return err })
+	if err == nil && earlier != nil {
+		err = &replayError{*earlier}
+	}
 	return err
-}
-
-// logRecord collects what the log line of a call says beyond its answer.
-type logRecord struct {
-	call    *Call
-	token   auth.Token
-	state   *ratelimit.State // once the key is verified
-	version string           // that the caller is served; empty until it is known
-	err     error
 }

@@ -8,16 +8,15 @@ import (
 )
 
 // toolArguments are the arguments of a tool: one flat object of all that an HTTP request has in its path, its query, its
-// headers and its body (spec.md, MCP 4).
+// headers and its body.
 type toolArguments struct {
-	text     []byte
 	object   schema.Object
 	problems []string
 	tooLarge bool
 }
 
-// ToolArguments reads the arguments of a tool. companyID is the company that they name, empty when they name none, which
-// means the key's; whatever is there and is no id names a company that no key can reach.
+// ToolArguments reads the arguments of a tool. companyID is the company that they name; empty means the key's own. Any value that
+// is not a text names a company that no key can reach.
 func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
@@ -33,20 +32,17 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 			companyID = s
 		}
 	}
-	return toolArguments{text: text, object: o, problems: problems}, companyID
+	return toolArguments{object: o, problems: problems}, companyID
 }
 
-func (t toolArguments) bind(op *Operation, forwards translation) bound {
+func (t toolArguments) bind(op *Operation) input {
 	b := schema.NewBinder(op.input)
 	if t.tooLarge {
-		return bound{err: fault.New(fault.PayloadTooLarge, "arguments: must have at most %d bytes", bodyBytesMax)}
-	}
-	if forwards != nil && t.object != nil {
-		t.object, t.problems = parse(t.text, "arguments", forwards)
+		return input{err: fault.New(fault.PayloadTooLarge, "arguments: must have at most %d bytes", bodyBytesMax)}
 	}
 	b.Problems = append(b.Problems, t.problems...)
-	if t.object != nil || len(t.problems) == 0 { // else what is wrong with the whole has been said
+	if t.object != nil || len(t.problems) == 0 { // else the object as a whole is one of the problems
 		b.Flat(op.Input, t.object, companyParameter)
 	}
-	return bind(op, b)
+	return bound(op, b)
 }

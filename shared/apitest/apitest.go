@@ -18,11 +18,12 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/engine"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/version"
 )
 
 // EndpointVariable names an engine that is running, so that a run of many test binaries starts one only. Without it
@@ -59,7 +60,8 @@ var Epoch = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 // Service is a service for one test, with one company of its own.
 type Service struct {
 	Handler   http.Handler
-	Table     *table.Client
+	Table     *table.Client // the operator's, for what a test prepares
+	Serving   *table.Client // for handlers: its writes need the permit of a verified key
 	Keys      *keys.Store
 	Clock     *Clock
 	CompanyID string
@@ -79,10 +81,10 @@ func NewOver(t *testing.T, operations service.Operations, transport http.RoundTr
 	clock := &Clock{now: Epoch}
 	client := table.New(Options(t, clock.Now, transport))
 	s := &Service{
-		Table: client, Clock: clock, Keys: keys.NewStore(client, clock.Now),
+		Table: client.Operator(), Serving: client, Clock: clock, Keys: keys.NewStore(client.Operator(), clock.Now),
 		CompanyID: client.NewID(id.Company), operations: operations(client),
 	}
-	s.Handler = service.New(client, s.operations, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s.Handler = service.New(s.Serving, s.operations, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	return s
 }
 
@@ -144,13 +146,21 @@ func startShared() {
 	shared.err = client.Create(ctx)
 }
 
+// Request returns a context of a request that may write, and the request, which counts what its calls use.
+func Request(t *testing.T) (context.Context, *table.Request) {
+	t.Helper()
+	r := table.NewRequest()
+	r.Decide(nil)
+	return table.WithRequest(t.Context(), r), r
+}
+
 // Key issues a key of the test's company with these scopes, all scopes when none is named.
 func (s *Service) Key(t *testing.T, scopes ...auth.Scope) string {
 	t.Helper()
 	if len(scopes) == 0 {
 		scopes = auth.Scopes()
 	}
-	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: t.Name(), Scopes: scopes, APIVersion: api.CurrentVersion}, rand.Reader)
+	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: t.Name(), Scopes: scopes, APIVersion: version.Current}, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

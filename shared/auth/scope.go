@@ -1,13 +1,13 @@
-// Package auth knows what a key is: its scopes, how it is spelled, and how the rest of a request waits for it. It does
-// no table access (package keys does), so that what only describes the service links no AWS code.
+// Package auth is what a key is: its form, its scopes, its quotas, and the errors of a key that is refused. It reads no table;
+// package keys does.
 package auth
 
 import "slices"
 
-// Scope names what a key may do. Each operation needs exactly one (spec.md, Authentication 5).
+// Scope names what a key may do. An operation needs one, or any valid key.
 type Scope string
 
-// The scopes of spec.md, and the three that decisions.md §5 and §6 add.
+// The scopes. The specification lists all but metrics:write, keys:read and keys:write.
 const (
 	CompanyRead    Scope = "company:read"
 	CompanyWrite   Scope = "company:write"
@@ -32,7 +32,7 @@ var scopes = []Scope{
 	OptimiseRead, BroadcastRead, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
 }
 
-// Scopes returns every scope, in the order of spec.md.
+// Scopes returns every scope, in the order of the specification.
 func Scopes() []Scope { return slices.Clone(scopes) }
 
 // Values is schema.Enum.
@@ -44,5 +44,5 @@ func (Scope) Values() []string {
 	return out
 }
 
-// Known tells whether s is a scope.
+// Known reports whether s is a scope.
 func (s Scope) Known() bool { return slices.Contains(scopes, s) }

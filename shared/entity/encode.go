@@ -1,3 +1,4 @@
+// Package entity encodes responses as JSON.
 package entity
 
 import (

@@ -1,5 +1,6 @@
-// Package fault is the one error type that a caller of the API may read, and the codes it can have. Every other error
-// is for the log: the pipeline shows it as `internal` and nothing else (package api joins the two halves).
+// Package fault is what a caller reads when a request fails: the codes, the error type and the envelope. An error has two
+// halves. The *Error is the half for the caller; whatever wraps it, and every other error, is for the log. Public joins
+// the two: it alone decides what leaves the service.
 package fault
 
 import (
@@ -7,10 +8,10 @@ import (
 	"strings"
 )
 
-// Code is the stable part of an error, on which clients branch (spec.md, Errors; decisions.md §11).
+// Code is the stable part of an error. Clients branch on it.
 type Code string
 
-// The codes of spec.md, then those of decisions.md §11.
+// The codes. The first six are those of the specification; the others were added where it is silent.
 const (
 	BadRequest       Code = "bad_request"
 	Unauthorised     Code = "unauthorised"
@@ -30,7 +31,7 @@ var statuses = map[Code]int{
 	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500,
 }
 
-// Status returns the HTTP status of a code, 500 for one that is none.
+// Status returns the HTTP status of a code, 500 for an unknown one.
 func (c Code) Status() int {
 	if status, ok := statuses[c]; ok {
 		return status
@@ -38,7 +39,7 @@ func (c Code) Status() int {
 	return statuses[Internal]
 }
 
-// Codes returns every code and its status.
+// Codes returns every code with its HTTP status.
 func Codes() map[Code]int {
 	out := make(map[Code]int, len(statuses))
 	for c, s := range statuses {
@@ -48,16 +49,26 @@ func Codes() map[Code]int {
 }
 
 // Error is what the caller reads: one code and one or more messages, each an entry of the envelope.
-// Messages are lower case, without a full stop; those of bad_request begin with the place of the field at fault.
+// Messages are lower case, without a full stop; those of bad_request begin with the field at fault.
 type Error struct {
 	Code     Code
 	Messages []string
-	// Transient says that nothing was done and that the same request may succeed a moment later: it lost a race, not an
-	// argument. It is not remembered under an Idempotency-Key.
+	// Transient marks a lost race: nothing was written, and the same request may succeed a moment later. Such an error is
+	// not remembered under an Idempotency-Key.
 	Transient bool
 }
 
-// Busy returns a conflict that passes by itself.
+// New returns an error with one formatted message.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Messages: []string{fmt.Sprintf(format, args...)}}
+}
+
+// Invalid returns a bad_request error about one field. field is its path in the request: `body.status`.
+func Invalid(field, format string, args ...any) *Error {
+	return New(BadRequest, "%s: %s", field, fmt.Sprintf(format, args...))
+}
+
+// Busy returns a conflict that a retry resolves.
 func Busy(format string, args ...any) *Error {
 	e := New(Conflict, format, args...)
 	e.Transient = true
@@ -66,16 +77,9 @@ func Busy(format string, args ...any) *Error {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + strings.Join(e.Messages, "; ") }
 
-// New returns an error with a formatted message.
-func New(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Messages: []string{fmt.Sprintf(format, args...)}}
-}
-
-// ErrNotFound is the answer for a record that does not exist and for one that the key cannot reach: one value, so that
-// the two cannot differ (spec.md, Errors).
+// ErrNotFound is the error for a record that does not exist and for one that the key cannot reach. It is one value, so
+// that the two cases cannot differ.
 var ErrNotFound = New(NotFound, "no such record")
 
-// Invalid says what is wrong with one field of the request. place is where the field is: `body.status`.
-func Invalid(place, format string, args ...any) *Error {
-	return New(BadRequest, "%s: %s", place, fmt.Sprintf(format, args...))
-}
+// ErrInternal is all that a caller reads of a failure on our side.
+var ErrInternal = New(Internal, "internal error; safe to retry")

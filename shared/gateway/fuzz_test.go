@@ -19,18 +19,18 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/version"
 )
 
 // open takes every key.
 type open struct{}
 
-func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (auth.Admission, error) {
-	return auth.Admission{State: ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}}, nil
+func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+	return auth.Admission{Quota: auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
-	return ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}, nil
+func (open) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+	return auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}, nil
 }
 
 type note struct {
@@ -120,7 +120,7 @@ func checkAnswer(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 			}
 		}
 	}
-	if h.Get("Service-Version") != api.CurrentVersion || h.Get("Service-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" {
+	if h.Get("Service-Version") != version.Current || h.Get("Service-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" {
 		t.Fatalf("headers of every answer: %v", h)
 	}
 	if link := h.Get("Link"); link != "" {

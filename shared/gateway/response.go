@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"growthworkspace/shared/api"
+	"growthworkspace/shared/version"
 )
 
 // responseBytesMax is the most that Lambda carries back, less a reserve for the
@@ -29,7 +29,7 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 }
 
 func refusalHeader(requestID string) http.Header {
-	header := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Service-Version": {api.CurrentVersion}}
+	header := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Service-Version": {version.Current}}
 	if requestID != "" {
 		header.Set("Service-Request-Id", requestID)
 	}

@@ -1,13 +1,13 @@
-// Package idempotency remembers the answers of requests that carry an Idempotency-Key (decisions.md §12), in the very
-// transaction that makes the change: there is no moment at which a change is made and its answer unknown, and of two
-// requests with one key only one makes it.
+// Package idempotency remembers the responses of requests that carry an Idempotency-Key, in the very transaction that makes the
+// change. So there is no moment at which a change is made and its response is unknown, and of two requests with one key only
+// one makes the change.
 //
-// A function whose operation takes the key writes through Transact or Insert of this package, with the answer that it is
-// about to give; without a key they are those of package table. What ends without such a write (a refusal, a publish
-// that changes nothing, a push of points, which overwrites by itself) is remembered by the pipeline when it is known.
+// A store whose operation takes the key writes through Transact or Insert of this package, with the response that it is about
+// to return; without a key they are those of package table. What ends without such a write (a refusal, a publish that changes
+// nothing, a push of points, which overwrites by itself) is remembered by the pipeline when it is known.
 //
-// An answer may hold a secret, a new key, which the table must never have. So answers are sealed with what only the
-// bearer of the caller's key can make again.
+// A response may hold a secret, a new key, which must never be in the table. So responses are sealed with a secret that only
+// the bearer of the caller's key can derive again.
 package idempotency
 
 import (
@@ -19,39 +19,74 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
-// keep is how long an answer is remembered.
-const keep = 24 * time.Hour
-
-// partBytes is the largest part of an answer in one record, of which DynamoDB takes 400 KB.
-const partBytes = 350 << 10
-
-// Store is api.Memory over the table. The records of one attempt have one prefix, in the partition of the operation's area:
-//
-//	access       key
-//	the answer   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
-//	the rest     <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the answer that names them
-//
-// where digest is that of the caller's key id, the operation and the Idempotency-Key.
-type Store struct {
-	table *table.Client
-	now   func() time.Time
+// Identity is what a request with an Idempotency-Key is known by.
+type Identity struct {
+	CompanyID, KeyID string
+	Area             string // of the operation: its partition keeps the response
+	Operation        string
+	Key              string            // the Idempotency-Key
+	Request          [sha256.Size]byte // digest of the arguments
+	Seal             [32]byte          // the secret that the response is sealed with
 }
 
-// NewStore returns a store.
-func NewStore(t *table.Client) Store { return Store{t, t.Clock()} }
+// Response is how a request ended.
+type Response struct {
+	Request [sha256.Size]byte
+	Status  int
+	Body    []byte // JSON
+	Tag     string // entity tag; empty: none
+}
 
-// kept is the answer's record, or one of its parts.
-type kept struct {
+// ErrAnswered is the error of a write that was not made, because another request with the same Idempotency-Key made it first.
+// The response of that request is the response.
+var ErrAnswered = errors.New("another request with the same Idempotency-Key was first")
+
+// keepFor is how long a response is remembered.
+const keepFor = 24 * time.Hour
+
+// partBytes is the largest part of a response in one record, of which DynamoDB accepts 400 KB.
+const partBytes = 350 << 10
+
+// Store keeps responses. The records of one request have one prefix, in the partition of the operation's area:
+//
+//	access         key
+//	the response   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
+//	other parts    <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the record that names them
+//
+// where digest is that of the caller's key id, the operation and the Idempotency-Key.
+type Store struct{ table *table.Client }
+
+// NewStore returns a store over the table.
+func NewStore(t *table.Client) Store { return Store{t} }
+
+// Attempt is one request with an Idempotency-Key while it is served. Safe for concurrent use.
+type Attempt struct {
+	Identity
+
+	store  Store
+	encode func(response any) (body []byte, tag string, err error)
+
+	mu         sync.Mutex
+	remembered bool // the response is in the table
+}
+
+// Begin returns the attempt of a request. encode returns the JSON and the entity tag of what the operation's function is about to
+// return. The attempt takes effect as table.Request.Attempt of the context.
+func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag string, err error)) *Attempt {
+	return &Attempt{Identity: i, store: s, encode: encode}
+}
+
+// stored is the record of a response, or of one of its parts.
+type stored struct {
 	SK      string  `store:"sk"`
 	Request []byte  `store:"request"`
 	Status  int64   `store:"status"`
@@ -62,110 +97,109 @@ type kept struct {
 	TTL     int64   `store:"ttl"`
 }
 
-func prefix(a api.Attempt) string {
-	sum := sha256.Sum256([]byte(a.KeyID + "\n" + a.Operation + "\n" + a.Key))
+func (i Identity) partition() string { return table.Partition(i.CompanyID, i.Area) }
+
+func (i Identity) prefix() string {
+	sum := sha256.Sum256([]byte(i.KeyID + "\n" + i.Operation + "\n" + i.Key))
 	return table.Join("idempotency", hex.EncodeToString(sum[:]), "")
 }
 
-func partition(a api.Attempt) string { return table.Partition(a.CompanyID, a.Area) }
-
-func answerKey(a api.Attempt) table.Key { return table.Key{PK: partition(a), SK: prefix(a) + "answer"} }
-
-func partKey(a api.Attempt, attempt string, n int) table.Key {
-	return table.Key{PK: partition(a), SK: prefix(a) + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
+func (i Identity) responseKey() table.Key {
+	return table.Key{PK: i.partition(), SK: i.prefix() + "answer"}
 }
 
-// Recall is api.Memory.
-func (s Store) Recall(ctx context.Context, a api.Attempt) (*api.Remembered, error) {
-	records, err := table.Whole[kept](ctx, s.table, table.Collection{Partition: partition(a), Prefix: prefix(a), Consistent: true})
+func (i Identity) partKey(attempt string, n int) table.Key {
+	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
+}
+
+// Recall returns the response of an earlier request with the same identity, nil when there is none.
+func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
+	r, err := a.recall(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("recall an answer: %w", err)
+		return nil, fmt.Errorf("recall a response: %w", err)
 	}
-	at := slices.IndexFunc(records, func(r kept) bool { return r.SK == answerKey(a).SK })
-	if at < 0 || records[at].TTL <= s.now().Unix() {
+	return r, nil
+}
+
+func (a *Attempt) recall(ctx context.Context) (*Response, error) {
+	records, err := table.Whole[stored](ctx, a.store.table, table.Collection{Partition: a.partition(), Prefix: a.prefix(), Consistent: true})
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(records, func(r stored) bool { return r.SK == a.responseKey().SK })
+	if at < 0 || records[at].TTL <= a.now().Unix() {
 		return nil, nil
 	}
-	answer := records[at]
-	sealed := slices.Clone(answer.Body)
-	for n := range int(answer.Parts) {
-		at := slices.IndexFunc(records, func(r kept) bool { return r.SK == partKey(a, answer.Attempt, n).SK })
+	found := records[at]
+	sealed := slices.Clone(found.Body)
+	for n := range int(found.Parts) {
+		at := slices.IndexFunc(records, func(r stored) bool { return r.SK == a.partKey(found.Attempt, n).SK })
 		if at < 0 {
-			return nil, errors.New("recall an answer: a part is missing")
+			return nil, errors.New("a part is missing")
 		}
 		sealed = append(sealed, records[at].Body...)
 	}
-	if len(answer.Request) != sha256.Size {
-		return nil, errors.New("recall an answer: no digest of the request")
+	if len(found.Request) != sha256.Size {
+		return nil, errors.New("no digest of the request")
 	}
-	body, err := open(a, sealed)
+	body, err := a.open(sealed)
 	if err != nil {
-		return nil, fmt.Errorf("recall an answer: %w", err)
+		return nil, err
 	}
-	out := api.Remembered{Request: [sha256.Size]byte(answer.Request), Status: int(answer.Status), Body: body}
-	if answer.Tag != nil {
-		out.Tag = *answer.Tag
+	out := Response{Request: [sha256.Size]byte(found.Request), Status: int(found.Status), Body: body}
+	if found.Tag != nil {
+		out.Tag = *found.Tag
 	}
 	return &out, nil
 }
 
-// session is the attempt that a context is about.
-type session struct {
-	store   Store
-	attempt api.Attempt
-
-	mu   sync.Mutex
-	done bool // the answer is in the table
-}
-
-type sessionKey struct{}
-
-// Attach is api.Memory.
-func (s Store) Attach(ctx context.Context, a api.Attempt) context.Context {
-	return context.WithValue(ctx, sessionKey{}, &session{store: s, attempt: a})
-}
-
-func sessionOf(ctx context.Context) *session {
-	s, _ := ctx.Value(sessionKey{}).(*session)
-	return s
-}
-
-// Remember is api.Memory.
-func (s Store) Remember(ctx context.Context, r api.Remembered) (*api.Remembered, error) {
-	at := sessionOf(ctx)
-	if at.isDone() {
+// Remember keeps the response of a request whose function made no transaction with it. When another request with the same
+// identity was first, its response stays, and is returned.
+func (a *Attempt) Remember(ctx context.Context, r Response) (*Response, error) {
+	if a.isRemembered() {
 		return nil, nil
 	}
-	err := at.transact(ctx, s.table, r)
-	if errors.Is(err, api.ErrAnswered) {
-		other, err := s.Recall(ctx, at.attempt)
-		if err == nil && other == nil {
-			err = errors.New("remember an answer: the other one has gone")
+	err := a.transact(ctx, a.store.table, r)
+	if errors.Is(err, ErrAnswered) {
+		earlier, err := a.Recall(ctx)
+		if err == nil && earlier == nil {
+			err = errors.New("remember a response: the earlier one is gone")
 		}
-		return other, err
+		return earlier, err
 	}
 	return nil, err
 }
 
-// Transact is table.Client.Transact for the write that an operation is about: the answer is remembered with it, if the
-// request asks for that. api.ErrAnswered when another request with the same Idempotency-Key came first; nothing was written.
-func Transact(ctx context.Context, t *table.Client, answer any, writes ...table.Write) error {
-	at := sessionOf(ctx)
-	if at == nil {
+// attemptOf returns the attempt of a context, nil when its request carries no Idempotency-Key.
+func attemptOf(ctx context.Context) *Attempt {
+	r := table.RequestOf(ctx)
+	if r == nil {
+		return nil
+	}
+	a, _ := r.Attempt.(*Attempt)
+	return a
+}
+
+// Transact is table.Client.Transact for the change that an operation is about. With an Idempotency-Key the response is remembered
+// in the same transaction; ErrAnswered when another request was first, and nothing was written.
+func Transact(ctx context.Context, t *table.Client, response any, writes ...table.Write) error {
+	a := attemptOf(ctx)
+	if a == nil {
 		return t.Transact(ctx, writes...)
 	}
-	body, err := entity.Encode(answer)
+	body, tag, err := a.encode(response)
 	if err != nil {
-		return fmt.Errorf("remember an answer: %w", err)
+		return fmt.Errorf("remember a response: %w", err)
 	}
-	return at.transact(ctx, t, api.Remembered{Request: at.attempt.Request, Status: 200, Body: body, Tag: entity.Tag(answer, body)}, writes...)
+	return a.transact(ctx, t, Response{Request: a.Request, Status: http.StatusOK, Body: body, Tag: tag}, writes...)
 }
 
 // Insert is table.Client.Insert for the record that an operation creates; see Transact.
-func Insert(ctx context.Context, t *table.Client, answer any, keys table.Keys, record any) error {
-	if sessionOf(ctx) == nil {
+func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys, record any) error {
+	if attemptOf(ctx) == nil {
 		return t.Insert(ctx, keys, record)
 	}
-	err := Transact(ctx, t, answer, t.WriteNew(keys, record))
+	err := Transact(ctx, t, response, t.WriteNew(keys, record))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		return table.ErrExists
@@ -173,79 +207,79 @@ func Insert(ctx context.Context, t *table.Client, answer any, keys table.Keys, r
 	return err
 }
 
-func (s *session) isDone() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.done
+func (a *Attempt) now() time.Time { return a.store.table.Clock()() }
+
+func (a *Attempt) isRemembered() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.remembered
 }
 
-// transact does the writes and remembers the answer, all or nothing.
-func (s *session) transact(ctx context.Context, t *table.Client, r api.Remembered, writes ...table.Write) error {
-	answer, err := s.store.prepare(ctx, s.attempt, r)
+// transact makes the writes and remembers the response, all or nothing.
+func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, writes ...table.Write) error {
+	record, err := a.prepare(ctx, r)
 	if err != nil {
-		return err
+		return fmt.Errorf("remember a response: %w", err)
 	}
-	all := append(slices.Clone(writes), t.WriteUnlessKept(table.Keys{Key: answerKey(s.attempt)}, answer, s.store.now().Unix()))
+	all := append(slices.Clone(writes), t.WriteUnlessKept(table.Keys{Key: a.responseKey()}, record, a.now().Unix()))
 	err = t.Transact(ctx, all...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, answered := canceled.Failed(len(writes)); answered {
-			return api.ErrAnswered
+			return ErrAnswered
 		}
 	}
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done = true
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.remembered = true
 	return nil
 }
 
-// prepare seals an answer and writes what of it does not fit into its record. Parts that no answer names expire.
-func (s Store) prepare(ctx context.Context, a api.Attempt, r api.Remembered) (kept, error) {
-	sealed, err := seal(a, r.Body)
+// prepare seals a response and writes the parts that do not fit into its record. Parts that no record names expire.
+func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
+	sealed, err := a.seal(r.Body)
 	if err != nil {
-		return kept{}, fmt.Errorf("remember an answer: %w", err)
+		return stored{}, err
 	}
-	ttl := s.now().Add(keep).Unix()
-	answer := kept{SK: answerKey(a).SK, Request: r.Request[:], Status: int64(r.Status), Attempt: s.table.NewID("try"), TTL: ttl}
+	ttl := a.now().Add(keepFor).Unix()
+	record := stored{SK: a.responseKey().SK, Request: r.Request[:], Status: int64(r.Status), Attempt: a.store.table.NewID("try"), TTL: ttl}
 	if r.Tag != "" {
-		answer.Tag = &r.Tag
+		record.Tag = &r.Tag
 	}
 	chunks := slices.Collect(slices.Chunk(sealed, partBytes))
-	answer.Body, answer.Parts = chunks[0], int64(len(chunks)-1)
+	record.Body, record.Parts = chunks[0], int64(len(chunks)-1)
 	var parts []table.Item
 	for n, chunk := range chunks[1:] {
-		key := partKey(a, answer.Attempt, n)
-		parts = append(parts, s.table.NewItem(table.Keys{Key: key}, kept{SK: key.SK, Body: chunk, TTL: ttl}))
+		key := a.partKey(record.Attempt, n)
+		parts = append(parts, a.store.table.NewItem(table.Keys{Key: key}, stored{SK: key.SK, Body: chunk, TTL: ttl}))
 	}
 	if len(parts) > 0 {
-		if err := s.table.Put(ctx, parts); err != nil {
-			return kept{}, fmt.Errorf("remember an answer: %w", err)
-		}
+		err = a.store.table.Put(ctx, parts)
 	}
-	return answer, nil
+	return record, err
 }
 
-// seal encrypts a body for the bearer of the caller's key, bound to its place.
-func seal(a api.Attempt, body []byte) ([]byte, error) {
-	gcm, err := cipherOf(a)
+// seal encrypts a body for the bearer of the caller's key, bound to where it is stored.
+func (a *Attempt) seal(body []byte) ([]byte, error) {
+	gcm, err := a.cipher()
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Seal(nil, nil, body, place(a)), nil
+	return gcm.Seal(nil, nil, body, a.location()), nil
 }
 
-func open(a api.Attempt, sealed []byte) ([]byte, error) {
-	gcm, err := cipherOf(a)
+func (a *Attempt) open(sealed []byte) ([]byte, error) {
+	gcm, err := a.cipher()
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Open(nil, nil, sealed, place(a))
+	return gcm.Open(nil, nil, sealed, a.location())
 }
 
-func cipherOf(a api.Attempt) (cipher.AEAD, error) {
+func (a *Attempt) cipher() (cipher.AEAD, error) {
 	block, err := aes.NewCipher(a.Seal[:])
 	if err != nil {
 		return nil, err
@@ -253,6 +287,6 @@ func cipherOf(a api.Attempt) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-func place(a api.Attempt) []byte {
-	return bytes.Join([][]byte{[]byte(partition(a)), []byte(strings.TrimSuffix(prefix(a), "#"))}, []byte("#"))
+func (a *Attempt) location() []byte {
+	return bytes.Join([][]byte{[]byte(a.partition()), []byte(strings.TrimSuffix(a.prefix(), "#"))}, []byte("#"))
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -23,27 +23,47 @@ type note struct {
 }
 
 type fixture struct {
-	t       *testing.T
-	table   *table.Client
-	clock   *apitest.Clock
-	store   idempotency.Store
-	attempt api.Attempt
+	t        *testing.T
+	table    *table.Client
+	clock    *apitest.Clock
+	store    idempotency.Store
+	identity idempotency.Identity
 }
 
 func start(t *testing.T) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
 	clock.Advance(apitest.Epoch.Sub(time.Time{}))
-	c := table.New(apitest.Options(t, clock.Now, nil))
-	a := api.Attempt{CompanyID: c.NewID(id.Company), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
+	c := table.New(apitest.Options(t, clock.Now, nil)).Operator()
+	a := idempotency.Identity{CompanyID: c.NewID(id.Company), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
 	if _, err := rand.Read(a.Seal[:]); err != nil {
 		t.Fatal(err)
 	}
 	return fixture{t, c, clock, idempotency.NewStore(c), a}
 }
 
+// begin returns an attempt whose responses are encoded as an API would.
+func (f fixture) begin(i idempotency.Identity) *idempotency.Attempt {
+	return f.store.Begin(i, func(response any) ([]byte, string, error) {
+		body, err := json.Marshal(response)
+		return body, "tag", err
+	})
+}
+
+// attach returns the context of a permitted request with an attempt.
+func (f fixture) attach(i idempotency.Identity) context.Context {
+	f.t.Helper()
+	ctx, r := apitest.Request(f.t)
+	r.Attempt = f.begin(i)
+	return ctx
+}
+
+func attemptOf(ctx context.Context) *idempotency.Attempt {
+	return table.RequestOf(ctx).Attempt.(*idempotency.Attempt)
+}
+
 func (f fixture) key(noteID string) table.Key {
-	return table.Key{PK: table.Partition(f.attempt.CompanyID, "notes"), SK: table.Join("note", noteID)}
+	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.Join("note", noteID)}
 }
 
 // create is what the store of an area does.
@@ -60,9 +80,9 @@ func (f fixture) exists(noteID string) bool {
 	return err == nil
 }
 
-func (f fixture) recall(a api.Attempt) *api.Remembered {
+func (f fixture) recall(a idempotency.Identity) *idempotency.Response {
 	f.t.Helper()
-	kept, err := f.store.Recall(f.t.Context(), a)
+	kept, err := f.begin(a).Recall(f.t.Context())
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -73,25 +93,25 @@ func (f fixture) recall(a api.Attempt) *api.Remembered {
 func TestOneChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if f.recall(f.attempt) != nil {
+	if f.recall(f.identity) != nil {
 		t.Fatal("remembers what was not")
 	}
-	ctx := f.store.Attach(t.Context(), f.attempt)
+	ctx := f.attach(f.identity)
 	if err := f.create(ctx, note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
-	kept := f.recall(f.attempt)
-	if kept == nil || kept.Request != f.attempt.Request || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
+	kept := f.recall(f.identity)
+	if kept == nil || kept.Request != f.identity.Request || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
 		t.Fatalf("%+v", kept)
 	}
-	if other, err := f.store.Remember(ctx, api.Remembered{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).Remember(ctx, idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
 		t.Errorf("an answer that is in the table was remembered again: %v, %v", other, err)
 	}
-	twin := f.store.Attach(t.Context(), f.attempt)
-	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, api.ErrAnswered) || f.exists("b") {
+	twin := f.attach(f.identity)
+	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
 		t.Errorf("a second change: %v", err)
 	}
-	if other, err := f.store.Remember(twin, api.Remembered{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
+	if other, err := attemptOf(twin).Remember(twin, idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
 		t.Errorf("the later answer won: %+v, %v", other, err)
 	}
 }
@@ -103,17 +123,17 @@ func TestRefusedChange(t *testing.T) {
 	if err := f.create(t.Context(), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
-	ctx := f.store.Attach(t.Context(), f.attempt)
-	if err := f.create(ctx, note{"a", "second"}); !errors.Is(err, table.ErrExists) || f.recall(f.attempt) != nil {
-		t.Errorf("%v, %+v", err, f.recall(f.attempt))
+	ctx := f.attach(f.identity)
+	if err := f.create(ctx, note{"a", "second"}); !errors.Is(err, table.ErrExists) || f.recall(f.identity) != nil {
+		t.Errorf("%v, %+v", err, f.recall(f.identity))
 	}
 	if err := f.create(t.Context(), note{"a", "second"}); !errors.Is(err, table.ErrExists) {
 		t.Error(err)
 	}
-	if other, err := f.store.Remember(ctx, api.Remembered{Request: f.attempt.Request, Status: 409, Body: []byte(`{"errors":[]}`)}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).Remember(ctx, idempotency.Response{Request: f.identity.Request, Status: 409, Body: []byte(`{"errors":[]}`)}); other != nil || err != nil {
 		t.Fatal(other, err)
 	}
-	if kept := f.recall(f.attempt); kept == nil || kept.Status != 409 || string(kept.Body) != `{"errors":[]}` || kept.Tag != "" {
+	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 || string(kept.Body) != `{"errors":[]}` || kept.Tag != "" {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -122,21 +142,21 @@ func TestRefusedChange(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.create(f.store.Attach(t.Context(), f.attempt), note{"a", "first"}); err != nil {
+	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(24*time.Hour - time.Second)
-	if f.recall(f.attempt) == nil {
+	if f.recall(f.identity) == nil {
 		t.Error("forgotten too early")
 	}
 	f.clock.Advance(time.Second)
-	if f.recall(f.attempt) != nil {
+	if f.recall(f.identity) != nil {
 		t.Error("remembered too long")
 	}
-	if err := f.create(f.store.Attach(t.Context(), f.attempt), note{"b", "second"}); err != nil || !f.exists("b") {
+	if err := f.create(f.attach(f.identity), note{"b", "second"}); err != nil || !f.exists("b") {
 		t.Errorf("%v", err)
 	}
-	if kept := f.recall(f.attempt); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
+	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -149,15 +169,15 @@ func TestLargeAnswers(t *testing.T) {
 	if _, err := rand.Read(large); err != nil {
 		t.Fatal(err)
 	}
-	ctx := f.store.Attach(t.Context(), f.attempt)
-	twin := f.store.Attach(t.Context(), f.attempt)
-	if _, err := f.store.Remember(ctx, api.Remembered{Request: f.attempt.Request, Status: 200, Body: large}); err != nil {
+	ctx := f.attach(f.identity)
+	twin := f.attach(f.identity)
+	if _, err := attemptOf(ctx).Remember(ctx, idempotency.Response{Request: f.identity.Request, Status: 200, Body: large}); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := f.store.Remember(twin, api.Remembered{Request: f.attempt.Request, Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
+	if other, err := attemptOf(twin).Remember(twin, idempotency.Response{Request: f.identity.Request, Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
 		t.Errorf("%v, %v", err, other == nil)
 	}
-	if kept := f.recall(f.attempt); kept == nil || !bytes.Equal(kept.Body, large) {
+	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
 		t.Error("not as it was")
 	}
 }
@@ -167,30 +187,30 @@ func TestLargeAnswers(t *testing.T) {
 func TestApart(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.create(f.store.Attach(t.Context(), f.attempt), note{"a", "a planted secret"}); err != nil {
+	if err := f.create(f.attach(f.identity), note{"a", "a planted secret"}); err != nil {
 		t.Fatal(err)
 	}
-	for name, change := range map[string]func(*api.Attempt){
-		"company":   func(a *api.Attempt) { a.CompanyID = f.table.NewID(id.Company) },
-		"key":       func(a *api.Attempt) { a.KeyID = "key_2" },
-		"operation": func(a *api.Attempt) { a.Operation = "create_other" },
-		"text":      func(a *api.Attempt) { a.Key = "k2" },
+	for name, change := range map[string]func(*idempotency.Identity){
+		"company":   func(a *idempotency.Identity) { a.CompanyID = f.table.NewID(id.Company) },
+		"key":       func(a *idempotency.Identity) { a.KeyID = "key_2" },
+		"operation": func(a *idempotency.Identity) { a.Operation = "create_other" },
+		"text":      func(a *idempotency.Identity) { a.Key = "k2" },
 	} {
-		other := f.attempt
+		other := f.identity
 		change(&other)
 		if kept := f.recall(other); kept != nil {
 			t.Errorf("another %s: %+v", name, kept)
 		}
 	}
-	stranger := f.attempt
+	stranger := f.identity
 	stranger.Seal[0]++
-	if _, err := f.store.Recall(t.Context(), stranger); err == nil {
+	if _, err := f.begin(stranger).Recall(t.Context()); err == nil {
 		t.Error("read without the caller's key")
 	}
 	type row struct {
 		Body []byte `store:"body"`
 	}
-	rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.attempt.CompanyID, "notes"), Prefix: "idempotency"})
+	rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
 	if err != nil || len(rows) != 1 || len(rows[0].Body) == 0 || bytes.Contains(rows[0].Body, []byte("planted")) {
 		t.Errorf("%v: %q", err, rows)
 	}

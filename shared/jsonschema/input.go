@@ -1,6 +1,7 @@
-// Package jsonschema spells what operations take and answer as JSON Schema 2020-12. The OpenAPI document and the tools
-// are both made from it, so that the two faces of an operation cannot differ. Input and Output are for tools; Parameter,
-// Body and Record, which can refer to named schemas, for the document.
+// Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The OpenAPI document and the tools are
+// both made from it, so that the two cannot differ. Arguments is for tools; Parameter, Body and Record, which can refer to named
+// schemas, are for the document. It is apart from package schema, so that a function that only reads requests links no schema
+// library.
 package jsonschema
 
 import (
@@ -10,33 +11,33 @@ import (
 
 	google "github.com/google/jsonschema-go/jsonschema"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
 
 // Schema is a JSON Schema.
 type Schema = google.Schema
 
-// companyID is the argument that a tool may leave out, because a key has one company (decisions.md §13).
+// companyID is the argument that a tool may leave out, because a key has one company.
 const companyID = "companyId"
 
-// Input describes a tool's arguments: one closed object of all that is in the path, the query, the headers and the body.
-func Input(op api.Operation) *Schema {
+// Arguments describes a tool's arguments: one closed object of what HTTP has in the path, the query, the headers and the body.
+// company adds the company's id, which may be left out.
+func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
-	if op.Company() {
+	if company {
 		all = append(all, property{name: companyID, schema: &Schema{
 			Type: "string", Description: "may be left out: the key's own company, no other can be reached",
 		}})
 	}
-	for _, f := range op.Input {
+	for _, f := range fields {
 		all = append(all, property{f.Argument(), Parameter(f), f.Required})
 	}
 	return object(all)
 }
 
-// Body describes the body of a request; nil for an operation that takes none.
-func Body(op api.Operation) *Schema {
-	body := slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InBody })
+// Body describes the body of a request with these fields; nil when none of them is in the body.
+func Body(fields []schema.Field) *Schema {
+	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
 	if len(body) == 0 {
 		return nil
 	}

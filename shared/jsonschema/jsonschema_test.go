@@ -74,7 +74,7 @@ var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId
 // Ensure the arguments of a tool are one flat, closed object in which a header has a name like the others'.
 func TestInput(t *testing.T) {
 	t.Parallel()
-	compare(t, jsonschema.Input(operation), `{
+	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
 "type":"object",
 "properties":{
 "companyId":{"type":"string","description":"may be left out: the key's own company, no other can be reached"},
@@ -102,17 +102,17 @@ func TestInput(t *testing.T) {
 // Ensure a body has the properties of the body alone, and an operation without one none.
 func TestBody(t *testing.T) {
 	t.Parallel()
-	body := jsonschema.Body(operation)
+	body := jsonschema.Body(operation.Input)
 	want := []string{"name", "colour", "site", "day", "order", "tags", "colours", "points", "active"}
 	if diff := cmp.Diff(want, body.PropertyOrder); diff != "" {
 		t.Error(diff)
 	}
 	none := api.Define(api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/things", Summary: "Get"},
 		func(context.Context, api.Caller, struct{}) (thing, error) { return thing{}, nil })
-	if jsonschema.Body(none) != nil {
+	if jsonschema.Body(none.Input) != nil {
 		t.Error("a GET has a body")
 	}
-	compare(t, jsonschema.Input(none), `{"type":"object","properties":{},"additionalProperties":false}`)
+	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{},"additionalProperties":false}`)
 }
 
 const record = `{
@@ -137,8 +137,8 @@ const record = `{
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}
-	compare(t, jsonschema.Output(operation), record)
-	compare(t, jsonschema.Output(define[api.List[thing]]("POST", "/v1/things/{thingId}")),
+	compare(t, jsonschema.Record(operation.Output, nil), record)
+	compare(t, jsonschema.Record(define[api.List[thing]]("POST", "/v1/things/{thingId}").Output, nil),
 		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
 }
 
@@ -149,7 +149,7 @@ func TestOutputDescribesTheEncoding(t *testing.T) {
 		base: base{"1", new("2026-08-11T09:30:00.000Z")}, Colour: new(colour("red")), Tags: []string{"a"}, Flags: []colour{"blue"}, Keys: []string{"k"},
 		Parts: []part{{"p"}}, Size: new(1.5), Count: 1, Active: true, Any: json.RawMessage(`[1]`),
 	}
-	s := compile(t, jsonschema.Output(operation))
+	s := compile(t, jsonschema.Record(operation.Output, nil))
 	for _, v := range []thing{{Parts: []part{}, Keys: []string{}}, full} {
 		text, err := json.Marshal(v)
 		if err != nil {

@@ -7,18 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
 
-// Output describes the answer of an operation: a closed object, every field of it required and in the order of the
-// specification, what may be null typed so. Records inside of it are written out.
-func Output(op api.Operation) *Schema {
-	return Record(op.Output, func(t reflect.Type) *Schema { return Record(t, nil) })
-}
-
-// Record describes a record or a list. inner describes the records in it, so that a document can refer to them by name
-// instead of repeating them; nil writes them out.
+// Record describes a record or a list: a closed object whose fields are all required, in the order of the specification, with null
+// where a field may be null. inner describes the records in it, so that a document can refer to them by name; nil writes them
+// out.
 func Record(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 	if inner == nil {
 		inner = func(t reflect.Type) *Schema { return Record(t, nil) }

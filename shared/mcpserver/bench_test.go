@@ -10,17 +10,16 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/mcpserver"
-	"growthworkspace/shared/ratelimit"
 )
 
 // open lets everybody in, at no cost.
 type open struct{}
 
-func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (auth.Admission, error) {
-	return auth.Admission{State: plenty, Scopes: auth.Scopes()}, nil
+func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+	return auth.Admission{Quota: plenty, Scopes: auth.Scopes()}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+func (open) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
 	return plenty, nil
 }
 

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -14,21 +13,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/version"
 )
 
-// exchange is one message and what became of it. The SDK handles a message on a goroutine of its own, and context values
-// are all of ours that reach it there.
+// exchange is one message and what became of it. The SDK handles a message on a goroutine of its own, and only the context's values
+// reach it there.
 type exchange struct {
 	ctx     context.Context // of the HTTP request: it ends when the caller goes, which the SDK's does not
 	common  api.Call
 	problem error
 
-	mu      sync.Mutex
-	scopes  []auth.Scope
-	refusal error       // what the keys said
-	answer  *api.Answer // of the pipeline
+	mu       sync.Mutex
+	response *api.Response // of the pipeline; nil until the message has been through it
 }
 
 type exchangeKey struct{}
@@ -38,55 +35,29 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// witness is the keys of the pipeline. It notes for the exchange what they say.
-type witness struct{ keys api.Keys }
-
-// Admit is api.Keys.
-func (k witness) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
-	admission, err := k.keys.Admit(ctx, token, scope, class)
-	exchangeOf(ctx).note(admission.Scopes, err)
-	return admission, err
-}
-
-// Verify is api.Keys.
-func (k witness) Verify(ctx context.Context, token auth.Token, class ratelimit.Class) (ratelimit.State, error) {
-	state, err := k.keys.Verify(ctx, token, class)
-	exchangeOf(ctx).note(nil, err)
-	return state, err
-}
-
-func (x *exchange) note(scopes []auth.Scope, err error) {
+// outcome returns the pipeline's response, nil when the message has not been through it.
+func (x *exchange) outcome() *api.Response {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.scopes, x.refusal = scopes, err
+	return x.response
 }
 
-func (x *exchange) granted() []auth.Scope {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.scopes
-}
-
-// outcome returns the pipeline's answer, and whether it refuses the key as such. A missing scope is no such refusal: the
-// key is good, and the model is to read what it may not do.
-func (x *exchange) outcome() (answer *api.Answer, badKey bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var scope *auth.MissingScopeError
-	badKey = errors.Is(x.refusal, auth.ErrSuspended) || errors.Is(x.refusal, auth.ErrUnauthorised) && !errors.As(x.refusal, &scope)
-	return x.answer, badKey
+// badKey reports whether the pipeline refused the key as such. A missing scope is no such refusal: the key is valid, and the model
+// is to read what it may not do.
+func badKey(r api.Response) bool {
+	return r.Err != nil && !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
 // call runs the pipeline.
-func (x *exchange) call(a *api.API, op *api.Operation, arguments []byte) api.Answer {
+func (x *exchange) call(a *api.API, op *api.Operation, arguments []byte) api.Response {
 	c := x.common
 	c.Operation = op
 	c.Arguments, c.CompanyID = api.ToolArguments(arguments)
-	answer := a.Call(x.ctx, c)
+	response := a.Call(x.ctx, c)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.answer = &answer
-	return answer
+	x.response = &response
+	return response
 }
 
 // admission is what a message that calls no operation is to the pipeline: an operation without a scope, a read, whose
@@ -98,7 +69,7 @@ var admission = api.Define(api.Spec{
 })
 
 // admit lets a message in that calls no operation.
-func (s *Server) admit(x *exchange, m message) api.Answer {
+func (s *Server) admit(x *exchange, m message) api.Response {
 	op := admission
 	op.ID = "mcp" // for the log
 	if m.err == nil && m.method != "" && m.id != nil {
@@ -120,16 +91,17 @@ func (s *Server) exchange(ctx context.Context, r *http.Request, common api.Call,
 	if isCall {
 		out = s.speak(x, r, m)
 	}
-	answer, badKey := x.outcome()
-	if answer == nil {
-		if admitted := s.admit(x, m); admitted.Err != nil {
+	response := x.outcome()
+	if response == nil {
+		admitted := s.admit(x, m)
+		if admitted.Err != nil {
 			return refused(admitted)
 		}
-		answer, badKey = x.outcome()
+		response = &admitted
 	}
 	switch {
-	case badKey:
-		return refused(*answer)
+	case badKey(*response):
+		return refused(*response)
 	case m.err != nil:
 		out = reply{status: m.status(r.Header.Get(versionHeader)), body: errorBody(m.id, m.err)}
 	case m.id == nil:
@@ -137,13 +109,13 @@ func (s *Server) exchange(ctx context.Context, r *http.Request, common api.Call,
 	case !isCall:
 		out = s.speak(x, r, m)
 	}
-	out.header = quota(answer.Header)
+	out.header = quota(response.Header)
 	return out
 }
 
 // refused is an error of the pipeline that is HTTP's to tell.
-func refused(answer api.Answer) reply {
-	return reply{status: answer.Status, header: answer.Header, body: answer.Body, refused: true}
+func refused(r api.Response) reply {
+	return reply{status: r.Status, header: r.Header, body: r.Body, refused: true}
 }
 
 // quota keeps what is about the caller. An entity tag is that of a record, not of this answer.
@@ -160,7 +132,7 @@ func quota(h http.Header) http.Header {
 // connect returns the SDK's handler. No tool is added to it: it would read each schema twice, which is most of the time
 // that the server takes to start, and knows no scopes. receive answers for the tools.
 func (s *Server) connect() http.Handler {
-	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: api.CurrentVersion}, &mcp.ServerOptions{
+	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: version.Current}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
@@ -181,7 +153,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		defer func() {
 			if p := recover(); p != nil {
 				s.log.Error("request", "requestId", exchangeOf(ctx).common.RequestID, "error", fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
-				answer, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: internal.Messages[0]}
+				answer, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: fault.ErrInternal.Messages[0]}
 			}
 		}()
 		if call, ok := request.(*mcp.CallToolRequest); ok {
@@ -191,7 +163,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		answer, err = next(ctx, method, request)
 		if list, ok := answer.(*mcp.ListToolsResult); ok && err == nil {
-			list.Tools = s.visible(exchangeOf(ctx).granted())
+			list.Tools = s.visible(exchangeOf(ctx).outcome().Scopes)
 		}
 		return answer, err
 	}
@@ -201,7 +173,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 func (s *Server) speak(x *exchange, r *http.Request, m message) reply {
 	request, err := http.NewRequestWithContext(x.ctx, http.MethodPost, Path, bytes.NewReader(m.text()))
 	if err != nil {
-		return s.refuse(x.common.RequestID, err, internal)
+		return s.refuse(x.common.RequestID, err)
 	}
 	for name, values := range r.Header {
 		if strings.HasPrefix(name, "Mcp-") {
@@ -216,7 +188,7 @@ func (s *Server) speak(x *exchange, r *http.Request, m message) reply {
 	text := bytes.TrimSpace(w.body.Bytes())
 	switch {
 	case len(text) == 0 || w.status >= http.StatusInternalServerError: // no answer in time, or one that cannot be spelled
-		return s.refuse(x.common.RequestID, fmt.Errorf("the protocol's answer to %s is %d %s: %v", m.method, w.status, text, context.Cause(x.ctx)), internal)
+		return s.refuse(x.common.RequestID, fmt.Errorf("the protocol's answer to %s is %d %s: %v", m.method, w.status, text, context.Cause(x.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
 		text = errorBody(m.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(text)})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,25 +18,26 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/mcpserver"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/table"
 )
 
 // fakeKeys answers what the test says, and notes what it was asked.
 type fakeKeys struct {
 	mu     sync.Mutex
 	err    error
+	quota  auth.QuotaState // beside err
 	scopes []auth.Scope
 	asked  []string
 }
 
-var plenty = ratelimit.State{Quota: 600, Remaining: 599, Reset: 1}
+var plenty = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
 
-func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, class ratelimit.Class) (auth.Admission, error) {
+func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = append(k.asked, "admit "+string(class)+" "+string(scope))
 	if k.err != nil {
-		return auth.Admission{}, k.err
+		return auth.Admission{Quota: k.quota}, k.err
 	}
 	for _, s := range k.scopes {
 		if s == scope {
@@ -45,17 +45,16 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, clas
 		}
 	}
 	if scope != "" {
-		return auth.Admission{}, &auth.MissingScopeError{Scope: scope}
+		return auth.Admission{Quota: plenty}, auth.MissingScope(scope)
 	}
-	return auth.Admission{State: plenty, Scopes: k.scopes}, nil
+	return auth.Admission{Quota: plenty, Scopes: k.scopes}, nil
 }
 
-func (k *fakeKeys) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
+func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.asked = append(k.asked, "verify")
-	var exceeded *ratelimit.ExceededError
-	if errors.As(k.err, &exceeded) {
+	if k.err != nil && fault.Public(k.err).Code == fault.RateLimited {
 		return plenty, nil
 	}
 	return plenty, k.err
@@ -120,11 +119,11 @@ func operations() []api.Operation {
 			}),
 		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Write, Summary: "Create an item", Description: "It is new"},
 			func(ctx context.Context, _ api.Caller, in createInput) (record, error) {
-				return record{ID: "itm_3", Text: in.Text}, auth.Await(ctx)
+				return record{ID: "itm_3", Text: in.Text}, table.New(table.Options{}).Delete(ctx, nil)
 			}),
 		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: path + "/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "Delete an item"},
 			func(ctx context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
-				return api.Deleted{ID: in.ItemID, Deleted: true}, auth.Await(ctx)
+				return api.Deleted{ID: in.ItemID, Deleted: true}, table.New(table.Options{}).Delete(ctx, nil)
 			}),
 		api.Define(api.Spec{ID: "get_self", Method: "GET", Path: "/v1/self", Summary: "Get what needs no scope"},
 			func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "self"}, nil }),

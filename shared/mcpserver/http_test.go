@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/version"
 )
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -88,7 +87,7 @@ func (broken) Close() error             { return nil }
 
 func (a answer) checkHeader(t *testing.T, name string) {
 	t.Helper()
-	if a.header.Get("Service-Version") != api.CurrentVersion || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
+	if a.header.Get("Service-Version") != version.Current || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: %v", name, a.header)
 	}
 	if a.body != "" && a.header.Get("Content-Type") != "application/json" {
@@ -120,7 +119,7 @@ func TestAccepted(t *testing.T) {
 		"charset":       func(r *http.Request) { r.Header.Set("Content-Type", "Application/JSON; charset=utf-8") },
 		"session":       func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "abc") },
 		"last event":    func(r *http.Request) { r.Header.Set("Last-Event-ID", "abc_1") },
-		"pinned":        func(r *http.Request) { r.Header.Set("Service-Version", api.CurrentVersion) },
+		"pinned":        func(r *http.Request) { r.Header.Set("Service-Version", version.Current) },
 		"a query":       func(r *http.Request) { r.URL = &url.URL{Path: "/mcp", RawQuery: "a=b"} },
 		"white space":   func(r *http.Request) { r.Body = readCloser{strings.NewReader(" \n" + ping + " ")} },
 		"other headers": func(r *http.Request) { r.Header.Set("Mcp-Method", "tools/list") },
@@ -178,7 +177,7 @@ func TestBadKey(t *testing.T) {
 func TestUsedUpQuota(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.keys.err = &ratelimit.ExceededError{Class: ratelimit.Read, State: ratelimit.State{Quota: 600, Reset: 60, RetryAfter: 7}}
+	s.keys.err, s.keys.quota = auth.QuotaExceeded(auth.ClassRead), auth.QuotaState{Quota: 600, Reset: 60, RetryAfter: 7}
 	for _, text := range []string{ping, frame("tools/list", ""), call("nope", "{}"), "{"} {
 		a := s.post(text)
 		if a.status != 429 || code(a.body) != "rate_limited" || a.header.Get("Retry-After") != "7" {

@@ -32,8 +32,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/refusal"
-	"growthworkspace/shared/requestlog"
+	"growthworkspace/shared/version"
 )
 
 // Path is where the server is, below the base URL.
@@ -53,19 +52,16 @@ type Server struct {
 	operations []api.Operation
 	sdk        http.Handler
 	tools      func() []tool // made at the first tools/list
-	now        func() time.Time
 	newID      id.Generator
 	log        *slog.Logger
-	metrics    requestlog.Metrics
 }
 
 // New returns a server of the operations. It panics when two of them are the same.
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = offered(operations)
-	c.Keys = witness{c.Keys}
 	s := &Server{
 		api:        api.New(operations, c),
-		operations: operations, now: c.Now, newID: c.NewID, log: c.Log, metrics: c.Metrics,
+		operations: operations, newID: c.NewID, log: c.Log,
 	}
 	s.tools = sync.OnceValue(func() []tool { return tools(operations) })
 	s.sdk = s.connect()
@@ -76,7 +72,7 @@ func New(operations []api.Operation, c api.Config) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := s.newID("req")
 	h := w.Header()
-	h.Set("Service-Version", api.CurrentVersion)
+	h.Set("Service-Version", version.Current)
 	h.Set("Service-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")
 	out := s.answer(r, requestID)
@@ -97,26 +93,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(r *http.Request, requestID string) (out reply) {
 	defer func() {
 		if p := recover(); p != nil { // only a fault of this package leads here
-			out = s.refuse(requestID, fmt.Errorf("panic: %v\n%s", p, debug.Stack()), internal)
+			out = s.refuse(requestID, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	switch {
 	case r.URL.EscapedPath() != Path:
 		err := fault.New(fault.NotFound, "no such path")
-		return s.refuse(requestID, err, err)
+		return s.refuse(requestID, err)
 	case r.Method != http.MethodPost:
 		err := fault.New(fault.MethodNotAllowed, "this path takes POST")
-		out = s.refuse(requestID, err, err)
+		out = s.refuse(requestID, err)
 		out.header.Set("Allow", http.MethodPost)
 		return out
 	case foreign(r):
 		err := fault.New(fault.Forbidden, "header.Origin: a page of another host may not call")
-		return s.refuse(requestID, err, err)
+		return s.refuse(requestID, err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), frameTimeout)
 	defer cancel()
 	common := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
-	if _, err := auth.ParseHeader(common.Authorization); err != nil || s.api.CheckVersion(common.Version) != nil {
+	_, badKey := auth.ParseHeader(common.Authorization)
+	if _, badVersion := version.Requested(common.Version); badKey != nil || badVersion != nil {
 		return s.exchange(ctx, r, common, message{}) // the pipeline says which
 	}
 	text, problem := body(r)
@@ -148,10 +145,7 @@ type reply struct {
 	refused bool // the body is the envelope
 }
 
-var internal = fault.New(fault.Internal, "internal error; safe to retry")
-
-// refuse answers in the envelope what never came to the pipeline, which would have logged it.
-func (s *Server) refuse(requestID string, err error, public *fault.Error) reply {
-	requestlog.Write(s.log, requestlog.Record{RequestID: requestID, Operation: "mcp", Status: public.Code.Status(), Time: s.now(), Err: err}, s.metrics)
-	return reply{status: public.Code.Status(), header: http.Header{}, body: refusal.Envelope(public), refused: true}
+// refuse ends a request that never came to the pipeline.
+func (s *Server) refuse(requestID string, err error) reply {
+	return refused(s.api.Refuse(requestID, "mcp", err))
 }

@@ -61,7 +61,7 @@ func Tools(operations []api.Operation) []*mcp.Tool {
 	for i, op := range operations {
 		destructive, open := op.Effect == api.Destructive, false
 		out[i] = &mcp.Tool{
-			Name: Name(op), Title: op.Summary, Description: op.Summary, InputSchema: json.RawMessage(encode(jsonschema.Input(op))),
+			Name: Name(op), Title: op.Summary, Description: op.Summary, InputSchema: json.RawMessage(encode(jsonschema.Arguments(op.Input, op.Company()))),
 			Annotations: &mcp.ToolAnnotations{
 				ReadOnlyHint: op.Effect == api.Read, DestructiveHint: &destructive, OpenWorldHint: &open,
 				// Of what changes something, only a POST does more when it is repeated.
@@ -96,7 +96,7 @@ func (s *Server) visible(scopes []auth.Scope) []*mcp.Tool {
 
 // result is the pipeline's answer as the result of a tool. What HTTP tells in headers and a model needs for its next
 // call is a line of text each, because clients show a model nothing else.
-func result(answer api.Answer) *mcp.CallToolResult {
+func result(answer api.Response) *mcp.CallToolResult {
 	if answer.Err != nil {
 		lines := []mcp.Content{text("%s", answer.Body)}
 		if answer.Err.Code == fault.RateLimited {

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/jsonschema"
-	"growthworkspace/shared/refusal"
+	"growthworkspace/shared/version"
 )
 
 // The names of what operations share; those of headers are the headers' own.
@@ -71,7 +70,7 @@ func (b *builder) components() components {
 				Description: "the id of the key's company, as `GET /v1/companies` lists it; any other is `not_found`",
 			}},
 			{versionHeader, parameter{
-				Name: versionHeader, In: "header", Schema: &jsonschema.Schema{Type: "string", Enum: []any{api.CurrentVersion}},
+				Name: versionHeader, In: "header", Schema: &jsonschema.Schema{Type: "string", Enum: []any{version.Current}},
 				Description: "pins the dated version of the interface; absent, the version with which the key was issued",
 			}},
 			{seenHeader, parameter{
@@ -90,7 +89,7 @@ func headers() (out ordered[header]) {
 		out.set(name, header{description, required, &s, example})
 	}
 	whole := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
-	text(versionHeader, "The current version of the interface.", true, jsonschema.Schema{Type: "string", Format: "date"}, api.CurrentVersion)
+	text(versionHeader, "The current version of the interface.", true, jsonschema.Schema{Type: "string", Format: "date"}, version.Current)
 	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "req_01k2c5v0q8e9t3m7x4r6n1b2wz")
 	text("RateLimit-Limit", "How many requests of this quota the key may make in the window.", false, whole, 600)
 	text("RateLimit-Remaining", "How many of them it may make now.", false, whole, 599)
@@ -184,7 +183,7 @@ func closed(description string, members ...any) *jsonschema.Schema {
 }
 
 func envelope(code fault.Code, message string) json.RawMessage {
-	return refusal.Envelope(fault.New(code, "%s", message))
+	return fault.Envelope(fault.New(code, "%s", message))
 }
 
 // pascal spells not_found as NotFound.

@@ -20,7 +20,7 @@ func (b *builder) operation(op api.Operation) operation {
 		Scope: string(op.Scope), Quota: string(op.Class), Parameters: parameters(op),
 	}
 	success := b.success(op)
-	if body := jsonschema.Body(op); body != nil {
+	if body := jsonschema.Body(op.Input); body != nil {
 		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{forClients(body), b.bodyExample(op, body)})}
 	}
 	out.Responses.set("200", success)

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/version"
 )
 
 func information() info {
 	return info{
-		Title: "Company Growth Workspace API", Version: api.CurrentVersion,
+		Title: "Company Growth Workspace API", Version: version.Current,
 		Summary:     "One company's roadmap boards, customer feedback, metrics, site audits, posts and brand context.",
 		Description: description(),
 		Contact:     contact{"The maintainers"},
@@ -26,12 +25,12 @@ func description() string {
 	for _, code := range codes() {
 		refusals = append(refusals, fmt.Sprintf("| `%s` | %d | %s |", code, code.Status(), refusalTexts[code].meaning))
 	}
-	for _, class := range ratelimit.Classes() {
-		quotas = append(quotas, fmt.Sprintf("`%s` %d", class, ratelimit.Default(class)))
+	for _, class := range auth.Classes() {
+		quotas = append(quotas, fmt.Sprintf("`%s` %d", class, auth.DefaultQuota(class)))
 	}
 	return strings.NewReplacer(
-		"{prefix}", auth.SecretPrefix, "{version}", api.CurrentVersion, "{refusals}", strings.Join(refusals, "\n"),
-		"{quotas}", strings.Join(quotas, ", "), "{window}", fmt.Sprint(int(ratelimit.Window.Seconds())),
+		"{prefix}", auth.SecretPrefix, "{version}", version.Current, "{refusals}", strings.Join(refusals, "\n"),
+		"{quotas}", strings.Join(quotas, ", "), "{window}", fmt.Sprint(int(auth.QuotaWindow.Seconds())),
 	).Replace(strings.TrimSpace(guide))
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/route"
 	"growthworkspace/shared/schema"
 )
 
@@ -69,8 +68,8 @@ func newRequest(op api.Operation, body json.RawMessage, examples map[string]json
 	if before, after, ok := strings.Cut(op.Path, company); ok {
 		out.before, out.after, out.own = before, after, true
 	}
-	for _, segment := range route.Segments(op.Path) {
-		name, isParameter := route.Parameter(segment)
+	for _, segment := range api.PathSegments(op.Path) {
+		name, isParameter := api.PathParameter(segment)
 		if !isParameter || segment == company {
 			continue
 		}

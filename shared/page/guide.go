@@ -9,9 +9,8 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/ratelimit"
-	"growthworkspace/shared/refusal"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/version"
 )
 
 type scope struct {
@@ -39,12 +38,12 @@ var extras = map[string]func(c *chapter, operations []api.Operation){
 	"authentication": func(c *chapter, operations []api.Operation) { c.Scopes = scopes(operations) },
 	"lists":          func(c *chapter, operations []api.Operation) { c.Lists = lists(operations) },
 	"rate-limits":    func(c *chapter, operations []api.Operation) { c.Quotas = quotas(operations) },
-	"versions":       func(c *chapter, _ []api.Operation) { c.Versions = api.Versions.Dates() },
+	"versions":       func(c *chapter, _ []api.Operation) { c.Versions = version.Served() },
 	"errors": func(c *chapter, _ []api.Operation) {
 		example := &fault.Error{Code: fault.BadRequest, Messages: []string{
 			"body.title: must have at least 1 characters", "body.status: must be one of draft, in_review, published, archived",
 		}}
-		c.Envelope = highlighted(languageJSON, indented(refusal.Envelope(example)))
+		c.Envelope = highlighted(languageJSON, indented(fault.Envelope(example)))
 	},
 }
 
@@ -97,8 +96,8 @@ func lists(operations []api.Operation) (out []listLimits) {
 }
 
 func quotas(operations []api.Operation) (out []quota) {
-	for _, class := range ratelimit.Classes() {
-		row := quota{Class: string(class), Requests: int64(ratelimit.Default(class)), Seconds: int(ratelimit.Window.Seconds())}
+	for _, class := range auth.Classes() {
+		row := quota{Class: string(class), Requests: int64(auth.DefaultQuota(class)), Seconds: int(auth.QuotaWindow.Seconds())}
 		for _, op := range operations {
 			if op.Class == class {
 				row.Operations = append(row.Operations, operationName{op.ID, humanised(op.ID)})

@@ -13,11 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
-	"growthworkspace/shared/requestlog"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 )
 
@@ -39,8 +38,8 @@ func Config(t *table.Client, log *slog.Logger) api.Config {
 }
 
 // metrics is what the log lines of this process carry: what METRICS and METRICS_NAMESPACE say, which the stack sets, and nothing elsewhere.
-var metrics = func() requestlog.Metrics {
-	m, err := requestlog.ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
+var metrics = func() api.Metrics {
+	m, err := api.ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {
 		panic("service: METRICS: " + err.Error())
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"growthworkspace/shared/auth"
-	"growthworkspace/shared/meter"
 )
 
 // BatchMax is how many items one batch takes.
@@ -30,7 +27,7 @@ const batchTries = 12
 // Put writes items unconditionally, replacing what is under their keys: for imports, which say what a record is.
 // Items of one call must have distinct keys. It sends at most BatchMax at a time, one batch after the other.
 func (c *Client) Put(ctx context.Context, items []Item) error {
-	if err := auth.Await(ctx); err != nil {
+	if err := c.permit(ctx); err != nil {
 		return err
 	}
 	for len(items) > 0 {
@@ -53,7 +50,7 @@ func (c *Client) Put(ctx context.Context, items []Item) error {
 
 // Delete deletes what is under keys, where there is anything.
 func (c *Client) Delete(ctx context.Context, keys []Key) error {
-	if err := auth.Await(ctx); err != nil {
+	if err := c.permit(ctx); err != nil {
 		return err
 	}
 	for len(keys) > 0 {
@@ -87,7 +84,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			for _, consumed := range out.ConsumedCapacity {
 				units += capacity(&consumed)
 			}
-			meter.From(ctx).Add(0, units)
+			count(ctx, 0, units)
 			if requests = out.UnprocessedItems[c.name]; len(requests) == 0 {
 				return nil
 			}

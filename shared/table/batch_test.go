@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
 )
 
@@ -31,14 +31,14 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 	c, _ := client(t, p)
 	company := c.NewID("co")
 	items, keys := notes(c, company, 2*table.BatchMax+1, 10, "x")
-	ctx, m := meter.Start(t.Context())
+	ctx, m := apitest.Request(t)
 	if err := c.Put(ctx, items); err != nil {
 		t.Fatal(err)
 	}
 	if got := size(t, c, company); got != len(items) || p.count("BatchWriteItem") != 3 {
 		t.Errorf("%d written with %d calls", got, p.count("BatchWriteItem"))
 	}
-	if total := m.Total(); total.Calls != 3 || total.WriteUnits < float64(len(items)) {
+	if total := m.Units(); total.Calls != 3 || total.Write < float64(len(items)) {
 		t.Errorf("metered %+v", total)
 	}
 	if err := c.Delete(ctx, append(keys, table.Key{PK: company, SK: "nothing here"})); err != nil {

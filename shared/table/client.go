@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,10 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/meter"
-	"growthworkspace/shared/roots"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -26,18 +24,20 @@ type Options struct {
 	Region      string
 	Endpoint    string // empty: DynamoDB itself
 	Credentials aws.CredentialsProvider
-	Transport   http.RoundTripper // nil: a pooled transport that trusts package roots
+	Transport   http.RoundTripper // nil: a pooled transport that trusts the roots of AWS first (roots.go)
 	Timeout     time.Duration     // of one attempt; zero: one second
 	Now         func() time.Time
 	NewID       id.Generator
 }
 
-// Client reads and writes the table. Safe for concurrent use.
+// Client reads and writes the table. Its writes need a permit: a context with a Request whose key was verified. Safe for
+// concurrent use.
 type Client struct {
-	db    *dynamodb.Client
-	name  string
-	now   func() time.Time
-	newID id.Generator
+	db       *dynamodb.Client
+	name     string
+	now      func() time.Time
+	newID    id.Generator
+	operator bool // writes need no permit where the context carries no Request
 }
 
 // New returns a client. It makes no call.
@@ -48,7 +48,7 @@ func New(o Options) *Client {
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 64 // merges ask several partitions at once; each would dial anew with the default of 2
-		t.DialTLSContext = roots.NewDialer(roots.Amazon(), nil).DialTLSContext
+		t.DialTLSContext = newDialer(amazonRoots(), nil).DialTLSContext
 		t.ForceAttemptHTTP2 = false // DynamoDB speaks HTTP/1.1
 		o.Transport = t
 	}
@@ -64,6 +64,14 @@ func New(o Options) *Client {
 		d.Protocol = protocol{d.Protocol}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID}
+}
+
+// Operator returns the client of the person who runs the service, for the command line and the tests: where the context
+// carries no Request, its writes need no permit. A handler never gets one.
+func (c *Client) Operator() *Client {
+	o := *c
+	o.operator = true
+	return &o
 }
 
 // Name returns the table's name.
@@ -99,8 +107,8 @@ func (c *Client) Drop(ctx context.Context) error {
 	return err
 }
 
-// The calls below are the SDK's with the table's name set, capacity metered, and writes held back until the caller's
-// key is verified (auth.Await). Areas rarely need them: see Get, List, Modify and Transact.
+// The calls below are the SDK's with the table's name set, their units counted, and writes held back until they are
+// permitted. Areas rarely need them: see Get, List, Modify and Transact.
 
 // GetItem reads one item, strongly consistent: a read by id never lags behind a write.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
@@ -125,7 +133,7 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 		countFailed(ctx)
 		return nil, fmt.Errorf("query: %w", err)
 	}
-	meter.From(ctx).Add(max(capacity(out.ConsumedCapacity), queryUnitsMin), 0)
+	count(ctx, max(capacity(out.ConsumedCapacity), queryUnitsMin), 0)
 	return out, nil
 }
 
@@ -143,9 +151,22 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 
 // UpdateItem changes one item.
 func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
-	if err := auth.Await(ctx); err != nil {
+	if err := c.permit(ctx); err != nil {
 		return nil, err
 	}
+	return c.updateItem(ctx, in)
+}
+
+// UpdateKey is UpdateItem for the write that checks a key. It needs no permit, because permits follow from it, so it fails for
+// any record outside of KeysArea.
+func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+	if !strings.HasSuffix(keyOf(in.Key).PK, Join("", KeysArea)) {
+		return nil, fmt.Errorf("update a key: %q holds no keys", keyOf(in.Key).PK)
+	}
+	return c.updateItem(ctx, in)
+}
+
+func (c *Client) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.UpdateItem(ctx, in)
 	if err != nil {
@@ -158,7 +179,7 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 
 // PutItem replaces one item.
 func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
-	if err := auth.Await(ctx); err != nil {
+	if err := c.permit(ctx); err != nil {
 		return err
 	}
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
@@ -179,7 +200,7 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 
 // deleteItem also tells how often the call was sent: after the first time, an answer may have been lost.
 func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
-	if err := auth.Await(ctx); err != nil {
+	if err := c.permit(ctx); err != nil {
 		return 0, err
 	}
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
@@ -201,15 +222,15 @@ func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (
 }
 
 func countRead(ctx context.Context, units *types.ConsumedCapacity) {
-	meter.From(ctx).Add(capacity(units), 0)
+	count(ctx, capacity(units), 0)
 }
 
 func countWrite(ctx context.Context, units *types.ConsumedCapacity) {
-	meter.From(ctx).Add(0, capacity(units))
+	count(ctx, 0, capacity(units))
 }
 
 // countFailed counts a call whose units are unknown: DynamoDB tells them with a success only.
-func countFailed(ctx context.Context) { meter.From(ctx).Add(0, 0) }
+func countFailed(ctx context.Context) { count(ctx, 0, 0) }
 
 func capacity(units *types.ConsumedCapacity) float64 {
 	if units == nil || units.CapacityUnits == nil {

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/shared/api"
@@ -107,6 +109,20 @@ func client(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.
 	return s.Table, s.Clock
 }
 
+// options are those of a client of the real engine that is not the operator's.
+func options(t *testing.T, transport http.RoundTripper) table.Options {
+	t.Helper()
+	return apitest.Options(t, time.Now, transport)
+}
+
+func updateOf(n note) *dynamodb.UpdateItemInput {
+	key := noteKey(n.Company, n.ID)
+	return &dynamodb.UpdateItemInput{
+		Key:              table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)},
+		UpdateExpression: aws.String("SET x = :x"), ExpressionAttributeValues: table.Item{":x": table.Number(1)},
+	}
+}
+
 // offline returns a client without an engine, with the deadlines that a function has.
 func offline(transport http.RoundTripper) *table.Client {
 	n := 0
@@ -114,7 +130,7 @@ func offline(transport http.RoundTripper) *table.Client {
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		NewID:       func(prefix string) string { n++; return prefix + "_" + strings.Repeat("0", n) },
-	})
+	}).Operator()
 }
 
 // note is the record of these tests: one of every kind that areas use, with an index over n.

@@ -10,8 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"growthworkspace/shared/meter"
 )
 
 // ManyMax is how many records one call of Many takes.
@@ -79,7 +77,7 @@ func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error)
 		for _, consumed := range out.ConsumedCapacity {
 			units += capacity(&consumed)
 		}
-		meter.From(ctx).Add(units, 0)
+		count(ctx, units, 0)
 		items = append(items, out.Responses[c.name]...)
 		left, ok := out.UnprocessedKeys[c.name]
 		if !ok || len(left.Keys) == 0 {

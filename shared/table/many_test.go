@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
 )
 
@@ -23,7 +23,7 @@ func TestMany(t *testing.T) {
 	if err := c.Put(t.Context(), items); err != nil {
 		t.Fatal(err)
 	}
-	ctx, m := meter.Start(t.Context())
+	ctx, m := apitest.Request(t)
 	found, err := table.Many[note](ctx, c, append(keys, noteKey(company, "itm_none")))
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestMany(t *testing.T) {
 	if len(found) != len(items) || len(ids) != len(items) || p.count("BatchGetItem") != 3 {
 		t.Errorf("%d records, %d of them distinct, in %d calls", len(found), len(ids), p.count("BatchGetItem"))
 	}
-	if total := m.Total(); total.Calls != 3 || total.ReadUnits < float64(len(items)) {
+	if total := m.Units(); total.Calls != 3 || total.Read < float64(len(items)) {
 		t.Errorf("metered %+v", total)
 	}
 	if none, err := table.Many[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {

@@ -17,6 +17,17 @@ func Both(a, b func() error) error {
 	})
 }
 
+// Recovered calls do and returns its error. A panic becomes an error with the stack, for the log: on a goroutine it would end the
+// process, and with it every other request.
+func Recovered(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
+}
+
 // Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order.
 func Parallel(n, width int, do func(n int) error) error {
 	errs := make([]error, n)
@@ -26,12 +37,7 @@ func Parallel(n, width int, do func(n int) error) error {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			defer func() {
-				if p := recover(); p != nil { // would end the process, and with it every other request
-					errs[i] = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-				}
-			}()
-			errs[i] = do(i)
+			errs[i] = Recovered(func() error { return do(i) })
 		})
 	}
 	wait.Wait()

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/meter"
 	"growthworkspace/shared/table"
 )
 
@@ -207,15 +207,15 @@ func TestListReadsWhatItReturns(t *testing.T) {
 		if err := c.Put(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
-		ctx, m := meter.Start(t.Context())
+		ctx, m := apitest.Request(t)
 		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: 10}
 		if _, _, err := table.List[note](ctx, c, q); err != nil {
 			t.Fatal(err)
 		}
-		if total := m.Total(); total.Calls != 1 || total.ReadUnits == 0 || total.WriteUnits != 0 {
+		if total := m.Units(); total.Calls != 1 || total.Read == 0 || total.Write != 0 {
 			t.Errorf("%+v", total)
 		}
-		return m.Total().ReadUnits
+		return m.Units().Read
 	}
 	if few, many := units(11), units(400); few != many {
 		t.Errorf("%v read units, %v for a longer list", few, many)

@@ -85,7 +85,7 @@ func TestRecentWritesAreForgotten(t *testing.T) {
 	t.Parallel()
 	clock := &apitest.Clock{}
 	clock.Advance(apitest.Epoch.Sub(clock.Now()))
-	c := table.New(apitest.Options(t, clock.Now, nil))
+	c := table.New(apitest.Options(t, clock.Now, nil)).Operator()
 	n := insert(t, c, newNote(c))
 	remembered := func() int {
 		t.Helper()

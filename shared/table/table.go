@@ -54,6 +54,9 @@ const (
 // days, engines on a developer's machine never; who reads one treats it as absent.
 const TTL = "ttl"
 
+// KeysArea names the partition of a company's keys, which every function may reach as far as authentication needs.
+const KeysArea = "keys"
+
 // Partition returns the partition of a collection: the company, the area and what narrows it further. It is the only
 // place that spells a partition key, so that each one begins with the company (`dynamodb:LeadingKeys`).
 func Partition(companyID, area string, narrower ...string) string {

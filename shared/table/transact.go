@@ -10,9 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"growthworkspace/shared/auth"
-	"growthworkspace/shared/meter"
 )
 
 // TransactionMax is how many writes one transaction takes.
@@ -43,7 +40,7 @@ const (
 // Transact does all writes or none. A *CanceledError when a condition failed. A repetition after a lost answer is
 // recognised by DynamoDB itself, through the token that the SDK sends.
 func (c *Client) Transact(ctx context.Context, writes ...Write) error {
-	if err := auth.Await(ctx); err != nil {
+	if err := c.permit(ctx); err != nil {
 		return err
 	}
 	if len(writes) > TransactionMax {
@@ -60,7 +57,7 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			for _, consumed := range out.ConsumedCapacity {
 				units += capacity(&consumed)
 			}
-			meter.From(ctx).Add(0, units)
+			count(ctx, 0, units)
 			return nil
 		case !errors.As(err, &canceled):
 			countFailed(ctx)

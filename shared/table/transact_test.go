@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"growthworkspace/shared/meter"
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
 )
 
@@ -157,10 +157,10 @@ func TestTransactConflicts(t *testing.T) {
 			p := canceled(test.times, test.codes...)
 			c, _ := client(t, p)
 			n := newNote(c)
-			ctx, m := meter.Start(t.Context())
+			ctx, m := apitest.Request(t)
 			err := c.Transact(ctx, c.WriteNew(keysOf(n), n), c.CheckAbsent(noteKey(n.Company, "x")))
-			if (err == nil) != test.ok || p.count("") != test.calls || m.Total().Calls != test.calls {
-				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Total().Calls)
+			if (err == nil) != test.ok || p.count("") != test.calls || m.Units().Calls != test.calls {
+				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Units().Calls)
 			}
 			var failed *table.CanceledError
 			if errors.As(err, &failed) != slices.Contains(test.codes, "ConditionalCheckFailed") {

@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/gateway"
-	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 )
@@ -19,12 +18,12 @@ import (
 // open admits everybody, and asks nobody.
 type open struct{}
 
-func (open) Admit(context.Context, auth.Token, auth.Scope, ratelimit.Class) (auth.Admission, error) {
-	return auth.Admission{State: ratelimit.State{Quota: ratelimit.Default(ratelimit.Read)}}, nil
+func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
+	return auth.Admission{Quota: auth.QuotaState{Quota: auth.DefaultQuota(auth.ClassRead)}}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, ratelimit.Class) (ratelimit.State, error) {
-	return ratelimit.State{Quota: ratelimit.Default(ratelimit.Read)}, nil
+func (open) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+	return auth.QuotaState{Quota: auth.DefaultQuota(auth.ClassRead)}, nil
 }
 
 func main() {

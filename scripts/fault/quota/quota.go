@@ -14,12 +14,12 @@ import (
 
 	"growthworkspace/scripts/fault/gate"
 	"growthworkspace/scripts/fault/stand"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/auth"
 )
 
 // Options say how much is asked for and what is wrong with the servers.
 type Options struct {
-	Quota   ratelimit.Quota // per minute
+	Quota   auth.Quota // per minute
 	Flood   time.Duration
 	Under   float64 // the share of what could be admitted that may be refused
 	Waiters int     // keys whose Retry-After is tried
@@ -94,7 +94,7 @@ func (q *quotas) flood(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pause := ratelimit.Window * clients / time.Duration(demand*int64(q.Quota))
+	pause := auth.QuotaWindow * clients / time.Duration(demand*int64(q.Quota))
 	var asked, got atomic.Int64
 	errs := make(chan error, clients)
 	var wait sync.WaitGroup
@@ -146,7 +146,7 @@ func (q *quotas) wait(ctx context.Context) error {
 	errs := make(chan error, q.Waiters)
 	var wait sync.WaitGroup
 	for n := range q.Waiters {
-		quota := []ratelimit.Quota{6, 7, 12, 30, 60, 120}[n%6]
+		quota := []auth.Quota{6, 7, 12, 30, 60, 120}[n%6]
 		wait.Go(func() {
 			company, err := q.stand.NewCompany(ctx, quota)
 			for round := 0; err == nil && round < q.Rounds; round++ {
@@ -179,7 +179,7 @@ func (q *quotas) wait(ctx context.Context) error {
 }
 
 // empty asks until the first refusal, of one process after the other.
-func (q *quotas) empty(ctx context.Context, n int, c stand.Company, quota ratelimit.Quota) (stand.Answer, error) {
+func (q *quotas) empty(ctx context.Context, n int, c stand.Company, quota auth.Quota) (stand.Answer, error) {
 	for try := range 2*int(quota) + 2 {
 		answer, err := ask(ctx, q.client(n+try, c))
 		if err != nil {

@@ -15,11 +15,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/fault/wire"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/auth/keys"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/version"
 )
 
 // unlimited is a quota that no gate reaches; only the gate of quotas needs a small one.
@@ -33,23 +32,23 @@ type Company struct {
 }
 
 // NewCompany makes one. The quota is that of every class; zero: as good as none.
-func (s *Stand) NewCompany(ctx context.Context, quota ratelimit.Quota) (Company, error) {
+func (s *Stand) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
 	return s.NewKey(ctx, Company{ID: s.Table.NewID(id.Company)}, quota)
 }
 
 // NewKey returns a company with another key. Clients who are many have one each, as those of a service that is used so
 // much would: what a key may do is counted in one record.
-func (s *Stand) NewKey(ctx context.Context, c Company, quota ratelimit.Quota) (Company, error) {
+func (s *Stand) NewKey(ctx context.Context, c Company, quota auth.Quota) (Company, error) {
 	if quota == 0 {
 		quota = unlimited
 	}
 	store := keys.NewStore(s.Table, time.Now)
-	issued, secret, err := store.Issue(ctx, c.ID, keys.Grant{Name: "fault", Scopes: auth.Scopes(), APIVersion: api.CurrentVersion}, rand.Reader)
+	issued, secret, err := store.Issue(ctx, c.ID, keys.Grant{Name: "fault", Scopes: auth.Scopes(), APIVersion: version.Current}, rand.Reader)
 	if err != nil {
 		return c, err
 	}
 	c.KeyID, c.Key = issued.ID, secret
-	for _, class := range ratelimit.Classes() {
+	for _, class := range auth.Classes() {
 		if _, err := store.SetQuota(ctx, c.ID, c.KeyID, class, quota); err != nil {
 			return c, fmt.Errorf("set a quota: %w", err)
 		}

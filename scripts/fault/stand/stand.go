@@ -41,7 +41,7 @@ func Open(ctx context.Context, dir string, log io.Writer) (*Stand, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	s.Table = newClient(s.engine.Endpoint, s.Transport, patience)
+	s.Table = newClient(s.engine.Endpoint, s.Transport, patience).Operator()
 	if err := s.Table.Create(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -1,0 +1,111 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
+)
+
+var byService = api.Metrics{Detail: api.ByService, Namespace: "mine"}
+
+func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
+	t.Helper()
+	var out bytes.Buffer
+	r.Write(slog.New(slog.NewJSONHandler(&out, nil)), m)
+	var v map[string]any
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	return v
+}
+
+// Ensure a line with metrics is what CloudWatch reads as such: every metric and dimension that a directive names is a
+// member of the line, a number or a text.
+func TestEmbeddedMetrics(t *testing.T) {
+	at := time.UnixMilli(1_786_440_600_123)
+	r := api.LogLine{
+		RequestID: "req_1", Operation: "get_item", CompanyID: "co_1", KeyID: "key_1", Status: 429, Time: at, Took: 1500 * time.Microsecond,
+		Used: table.Units{Calls: 2, Read: 1.5, Write: 1}, Err: errors.New("slow down"),
+	}
+	v := line(t, r, api.Metrics{Detail: api.ByOperation, Namespace: "mine"})
+	raw, err := json.Marshal(v["_aws"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var aws struct {
+		Timestamp         int64
+		CloudWatchMetrics []struct {
+			Namespace  string
+			Dimensions [][]string
+			Metrics    []struct{ Name, Unit string }
+		}
+	}
+	if err := json.Unmarshal(raw, &aws); err != nil || aws.Timestamp != at.UnixMilli() || len(aws.CloudWatchMetrics) != 2 {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for _, d := range aws.CloudWatchMetrics {
+		if d.Namespace != "mine" || len(d.Dimensions) != 1 {
+			t.Errorf("%+v", d)
+		}
+		for _, name := range d.Dimensions[0] {
+			if _, isText := v[name].(string); !isText {
+				t.Errorf("the dimension %s is %v", name, v[name])
+			}
+		}
+		for _, m := range d.Metrics {
+			if _, isNumber := v[m.Name].(float64); !isNumber {
+				t.Errorf("the metric %s is %v", m.Name, v[m.Name])
+			}
+		}
+	}
+	for name, want := range map[string]any{
+		"requestId": "req_1", "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
+		"ReadUnits": 1.5, "WriteUnits": 1.0, "Calls": 1.0, "Errors": 0.0, "Unauthorised": 0.0, "Throttled": 1.0, "error": "slow down", "level": "INFO",
+	} {
+		if v[name] != want {
+			t.Errorf("%s is %v, want %v", name, v[name], want)
+		}
+	}
+	if aws := line(t, r, byService)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
+		t.Errorf("%v", aws)
+	}
+	if v := line(t, r, api.Metrics{}); v["_aws"] != nil || v["Calls"] != nil {
+		t.Errorf("%v", v)
+	}
+}
+
+// Ensure faults of ours are told whole and at the level of an error, mistakes of callers in part.
+func TestLogOfErrors(t *testing.T) {
+	long := errors.New(strings.Repeat("x", 10_000))
+	if v := line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}); len(v["error"].(string)) != 2000 || v["level"] != "INFO" || v["Operation"] != "none" {
+		t.Errorf("%v", v)
+	}
+	v := line(t, api.LogLine{Status: 500, Err: long}, byService)
+	if len(v["error"].(string)) != 10_000 || v["level"] != "ERROR" || v["Errors"] != 1.0 {
+		t.Errorf("%v", v)
+	}
+	if v := line(t, api.LogLine{Status: 401}, byService); v["Unauthorised"] != 1.0 || v["error"] != nil {
+		t.Errorf("%v", v)
+	}
+}
+
+func TestParseMetrics(t *testing.T) {
+	for text, want := range map[string]api.Detail{"": "", "off": "", "service": "service", "operations": "operations"} {
+		if got, err := api.ParseMetrics(text, ""); got.Detail != want || got.Namespace != api.MetricNamespace || err != nil {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	if got, err := api.ParseMetrics("service", "mine"); got.Namespace != "mine" || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := api.ParseMetrics("all", ""); err == nil {
+		t.Error("takes all")
+	}
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/entity"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// Response is what a call ends in: a record or a list when Err is nil, else the error envelope.
+type Response struct {
+	Status int
+	Body   []byte // JSON
+	Err    *fault.Error
+	Header http.Header // of the quota and the entity tag; the transport adds its own
+	List   bool
+	Next   string // cursor of the next page of a list; empty at its end
+
+	// Authenticated reports that the key is valid, whether or not it may do this; Scopes are those that it holds, when it was
+	// also admitted. Transports that serve more than operations need to know.
+	Authenticated bool
+	Scopes        []auth.Scope
+
+	tag string // entity tag; empty: none
+}
+
+// result is what a step of the pipeline hands on: the JSON of a record or a list.
+type result struct {
+	body []byte
+	tag  string // entity tag; empty: none
+	list bool
+	next string // position of the next page
+}
+
+// encode returns the JSON of what a function returned, and its entity tag.
+func encode(op *Operation, value any) (result, error) {
+	r := result{}
+	if list, ok := value.(lister); ok {
+		value, r.next, r.list = list.Body(), list.position(), true
+	}
+	body, err := entity.Encode(value)
+	if err != nil {
+		return result{}, fmt.Errorf("encode the response: %w", err)
+	}
+	r.body = body
+	if _, own := value.(Tagged); own || op.Tagged() {
+		r.tag = tagOf(value, body)
+	}
+	return r, nil
+}
+
+// respond ends a request: it makes the response and writes the log line. Nothing else in this package does either.
+func (a *API) respond(t *trace, r result, err error) Response {
+	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), List: r.list, tag: r.tag}
+	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
+	if r.tag != "" {
+		out.Header.Set("ETag", `"`+r.tag+`"`)
+	}
+	if r.next != "" {
+		out.Next = t.input.page.Encode(r.next)
+	}
+	if err != nil {
+		out.Err, out.List, out.Next, out.tag = fault.Public(err), false, "", ""
+		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
+		out.Header.Del("ETag")
+		switch out.Err.Code {
+		case fault.Unauthorised:
+			out.Header.Set("WWW-Authenticate", "Bearer")
+		case fault.RateLimited:
+			out.Header.Set("Retry-After", strconv.FormatInt(max(1, t.admission.Quota.RetryAfter), 10))
+		}
+	}
+	if t.replayed {
+		out.Header.Set("Idempotent-Replayed", "true")
+	}
+	line := LogLine{
+		RequestID: t.requestID, Operation: t.operation, CompanyID: t.token.CompanyID, KeyID: t.token.KeyID,
+		Status: out.Status, Time: t.started, Took: a.now().Sub(t.started), Err: err,
+	}
+	if t.request != nil {
+		line.Used = t.request.Units()
+	}
+	line.Write(a.log, a.metrics)
+	return out
+}
+
+// Refuse ends a request that never became a call of an operation, such as one whose path is unknown. operation is its name in
+// the log; empty: none.
+func (a *API) Refuse(requestID, operation string, err error) Response {
+	return a.respond(&trace{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
+}
+
+func quotaHeader(q auth.QuotaState) http.Header {
+	if q == (auth.QuotaState{}) {
+		return http.Header{}
+	}
+	return http.Header{
+		"Ratelimit-Limit":     {strconv.FormatInt(int64(q.Quota), 10)},
+		"Ratelimit-Remaining": {strconv.FormatInt(q.Remaining, 10)},
+		"Ratelimit-Reset":     {strconv.FormatInt(q.Reset, 10)},
+		"Ratelimit-Policy":    {q.Quota.Policy()},
+	}
+}
+
+// trace is what is known of a request while it is served, for its response and its log line.
+type trace struct {
+	requestID string
+	operation string
+	started   time.Time
+	request   *table.Request
+	token     auth.Token
+	admission auth.Admission // zero until the key is verified
+	input     input
+	replayed  bool // the response is that of an earlier request with the same Idempotency-Key
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/fault"
+)
+
+// routes finds the operation of a request by the segments of its escaped path. A path matches a pattern byte for byte but for its
+// parameters, or it is not found. (net/http's ServeMux redirects unclean paths, decodes before it matches, and answers 404
+// and 405 by itself.)
+type routes []route
+
+type route struct {
+	*Operation
+
+	segments []string
+}
+
+// PathSegments splits a path pattern.
+func PathSegments(path string) []string { return strings.Split(strings.TrimPrefix(path, "/"), "/") }
+
+// PathParameter returns the name in a segment such as {itemId}. ok is false for a literal segment.
+func PathParameter(segment string) (name string, ok bool) {
+	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+		return segment[1 : len(segment)-1], true
+	}
+	return "", false
+}
+
+// add adds an operation. It fails when another one of its method may have the same path and neither is more literal.
+func (rs *routes) add(op *Operation) error {
+	added := route{op, PathSegments(op.Path)}
+	for _, other := range *rs {
+		if other.Method == op.Method && ambiguous(other.segments, added.segments) {
+			return fmt.Errorf("%s and %s are the same path", other.Path, op.Path)
+		}
+	}
+	*rs = append(*rs, added)
+	return nil
+}
+
+// match returns the operation of a request and the path's parameters. HEAD matches GET. The error is not_found, or
+// method_not_allowed when only the method is wrong; then allow lists those that work.
+func (rs routes) match(method, escapedPath string) (op *Operation, parameters map[string]string, allow []string, err error) {
+	if !strings.HasPrefix(escapedPath, "/") {
+		return nil, nil, nil, errNoPath
+	}
+	if method == "HEAD" {
+		method = "GET"
+	}
+	segments := strings.Split(escapedPath[1:], "/")
+	best := -1
+	for _, candidate := range rs {
+		values, literals, ok := candidate.matches(segments)
+		if !ok || literals < best {
+			continue
+		}
+		if literals > best { // a literal segment beats a parameter, as in /keys/current and /keys/{keyId}
+			best, op, parameters, allow = literals, nil, nil, nil
+		}
+		allow = append(allow, candidate.Method)
+		if candidate.Method == method {
+			op, parameters = candidate.Operation, values
+		}
+	}
+	switch {
+	case op != nil:
+		return op, parameters, nil, nil
+	case len(allow) == 0:
+		return nil, nil, nil, errNoPath
+	}
+	if slices.Contains(allow, "GET") {
+		allow = append(allow, "HEAD")
+	}
+	slices.Sort(allow)
+	return nil, nil, allow, fault.New(fault.MethodNotAllowed, "this path takes %s", strings.Join(allow, ", "))
+}
+
+var errNoPath = fault.New(fault.NotFound, "no such path")
+
+func (e route) matches(segments []string) (parameters map[string]string, literals int, ok bool) {
+	if len(segments) != len(e.segments) {
+		return nil, 0, false
+	}
+	for i, s := range e.segments {
+		name, isParameter := PathParameter(s)
+		if !isParameter {
+			if s != segments[i] {
+				return nil, 0, false
+			}
+			literals++
+			continue
+		}
+		value, err := url.PathUnescape(segments[i])
+		if err != nil || segments[i] == "" || segments[i] == "." || segments[i] == ".." {
+			return nil, 0, false
+		}
+		if parameters == nil {
+			parameters = make(map[string]string, 2)
+		}
+		parameters[name] = value
+	}
+	return parameters, literals, true
+}
+
+// ambiguous reports whether one path may match both, and neither has more literal segments.
+func ambiguous(a, b []string) bool {
+	literals := 0
+	return slices.EqualFunc(a, b, func(x, y string) bool {
+		_, p := PathParameter(x)
+		_, q := PathParameter(y)
+		switch {
+		case p && !q:
+			literals--
+		case q && !p:
+			literals++
+		}
+		return x == y || p || q
+	}) && literals == 0
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+
+	"growthworkspace/shared/entity"
+	"growthworkspace/shared/fault"
+)
+
+// An entity tag names one state of a record, so that a caller can say which state it has seen (RFC 9110, section 13).
+
+// Tagged is a record with an entity tag of its own: the opaque text between the quotes of the ETag header.
+type Tagged interface{ ETag() string }
+
+// tagOf returns the entity tag of a record: its own, or a digest of its JSON.
+func tagOf(record any, body []byte) string {
+	if tagged, ok := record.(Tagged); ok {
+		return tagged.ETag()
+	}
+	sum := sha256.Sum256(body)
+	return base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+// Condition is the part of an input that makes an update or a delete conditional. Embed it, and call Check inside the function
+// that the write is conditional on (table.Modify, table.Remove), with the record as a response would show it.
+type Condition struct {
+	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record as you read it; if it has changed since, precondition_failed"`
+}
+
+// Check returns precondition_failed when If-Match names another state of the record.
+func (c Condition) Check(record any) error {
+	if c.IfMatch == nil {
+		return nil
+	}
+	body, err := entity.Encode(record)
+	if err != nil {
+		return err
+	}
+	if Matches(*c.IfMatch, tagOf(record, body)) {
+		return nil
+	}
+	return fault.New(fault.PreconditionFailed, "header.If-Match: the record has changed since; read it again")
+}
+
+// Absent returns precondition_failed when there is an If-Match: no state of a record that does not exist can have been seen.
+func (c Condition) Absent() error {
+	if c.IfMatch == nil {
+		return nil
+	}
+	return fault.New(fault.PreconditionFailed, "header.If-Match: there is no such record yet")
+}
+
+// Matches reports whether an If-Match header names the entity tag. A weak tag never matches (RFC 9110, section 13.1.1).
+func Matches(header, tag string) bool { return names(header, `"`+tag+`"`, "") }
+
+// seen reports whether an If-None-Match header names the value of an ETag header. Weak tags match (section 13.1.2).
+func seen(header, quoted string) bool { return names(header, quoted, "W/") }
+
+func names(header, quoted, ignored string) bool {
+	for value := range strings.SplitSeq(header, ",") {
+		value = strings.TrimPrefix(strings.TrimSpace(value), ignored)
+		if value == "*" || value == quoted {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// Public returns the half of an error that its caller may read: the *Error that err is or wraps. Any other error, and an
+// *Error with a 5xx code, is reported as internal, and nothing of it leaves the service. What wraps the *Error is for the
+// log only.
+func Public(err error) *Error {
+	var public *Error
+	if errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError && len(public.Messages) > 0 {
+		return public
+	}
+	return ErrInternal
+}
+
+type envelope struct {
+	Errors []entry `json:"errors"`
+}
+
+type entry struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// Envelope returns the JSON body of an error response: {"errors":[{"code","message"}]}, one entry for each message.
+func Envelope(err *Error) []byte {
+	e := envelope{make([]entry, len(err.Messages))}
+	for i, message := range err.Messages {
+		e.Errors[i] = entry{err.Code, message}
+	}
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // the body is JSON and never part of a page
+	if failed := encoder.Encode(e); failed != nil {
+		panic("fault: an envelope of strings does not encode: " + failed.Error())
+	}
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+}
+
+// Parse reads the body of an error response. It fails on any other text.
+func Parse(body []byte) (*Error, error) {
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil || len(e.Errors) == 0 {
+		return nil, errors.Join(errors.New("not an error envelope"), err)
+	}
+	out := &Error{Code: e.Errors[0].Code}
+	for _, e := range e.Errors {
+		out.Messages = append(out.Messages, e.Message)
+	}
+	return out, nil
+}

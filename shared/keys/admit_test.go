@@ -1,0 +1,229 @@
+package keys_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
+)
+
+// Ensure each refusal is as documented: unknown, wrong, revoked and expired read the same, a missing scope is
+// named, a suspension is its own, and the text for the log tells them apart without holding a secret.
+func TestAdmitRefuses(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader) // right ids, wrong secret
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := auth.Mint(f.CompanyID, f.Table.NewID("key"), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked, revokedSecret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
+	if _, err := f.admitAs(t, revokedSecret, auth.PlanRead); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, expired := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now()})
+	for name, test := range map[string]struct {
+		secret string
+		scope  auth.Scope
+		reason string
+	}{
+		"unknown":      {stranger, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
+		"wrong secret": {sister, auth.PlanRead, "unknown: " + auth.ErrUnauthorised.Error()},
+		"revoked":      {revokedSecret, auth.PlanRead, "revoked: " + auth.ErrUnauthorised.Error()},
+		"expired":      {expired, auth.PlanRead, "expired: " + auth.ErrUnauthorised.Error()},
+		"no scope":     {f.secret, auth.KeysWrite, auth.MissingScope(auth.KeysWrite).Error()},
+		"part of one":  {f.secret, "plan", auth.MissingScope("plan").Error()},
+		// What a key is comes before what it may do.
+		"wrong secret, no scope": {sister, auth.KeysWrite, "unknown: " + auth.ErrUnauthorised.Error()},
+		"revoked, no scope":      {revokedSecret, auth.KeysWrite, "revoked: " + auth.ErrUnauthorised.Error()},
+	} {
+		_, err := f.admitAs(t, test.secret, test.scope)
+		if err == nil || fault.Public(err).Code != fault.Unauthorised || err.Error() != test.reason {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := f.Keys.Verify(t.Context(), parse(t, test.secret), auth.ClassRead); (err == nil) != (test.secret == f.secret) || err != nil && err.Error() != test.reason && test.scope == auth.PlanRead {
+			t.Errorf("%s: Verify: %v", name, err)
+		}
+	}
+}
+
+func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.QuotaState, error) {
+	t.Helper()
+	admission, err := f.Keys.Admit(t.Context(), parse(t, secret), scope, auth.ClassRead)
+	return admission.Quota, err
+}
+
+// Ensure a wrong secret with the right ids learns nothing: not from what was remembered of the right one, and neither
+// does it spend the right one's quota.
+func TestWrongSecretLearnsNothing(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.setQuota(t, auth.ClassRead, 2)
+	for range 2 {
+		if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := f.admit(f.Keys, auth.ClassRead)
+	before := refused(t, err)
+	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := f.admitAs(t, sister, auth.PlanRead); !errors.Is(err, auth.ErrUnauthorised) {
+			t.Errorf("got %v", err)
+		}
+	}
+	_, err = f.admit(f.another(), auth.ClassRead)
+	if after := refused(t, err); after != before {
+		t.Errorf("%+v, before %+v", after, before)
+	}
+}
+
+// Ensure a 401 spends nobody's quota.
+func TestRefusedKeySpendsNothing(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for range 5 {
+		if _, err := f.admitAs(t, f.secret, auth.KeysWrite); err == nil {
+			t.Fatal("admitted without its scope")
+		}
+	}
+	state, err := f.Keys.Verify(t.Context(), f.token, auth.ClassRead)
+	if err != nil || state.Remaining != 600 || state.Reset != 0 {
+		t.Errorf("%+v, %v", state, err)
+	}
+	if used := f.list(t)[f.key.ID].LastUsedAt; used != nil {
+		t.Errorf("used at %s", *used)
+	}
+}
+
+// Ensure a key is refused from the very instant at which it expires, to the millisecond, and not before.
+func TestExpiryIsExact(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}, ExpiresAt: f.Clock.Now().Add(time.Hour)})
+	f.Clock.Advance(time.Hour - time.Millisecond)
+	if _, err := f.admitAs(t, secret, auth.PlanRead); err != nil {
+		t.Errorf("a millisecond before: %v", err)
+	}
+	f.Clock.Advance(time.Millisecond - time.Nanosecond)
+	if _, err := f.admitAs(t, secret, auth.PlanRead); err != nil {
+		t.Errorf("a nanosecond before: %v", err)
+	}
+	f.Clock.Advance(time.Nanosecond)
+	if _, err := f.admitAs(t, secret, auth.PlanRead); !errors.Is(err, auth.ErrUnauthorised) {
+		t.Errorf("at the instant: %v", err)
+	}
+	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
+		t.Errorf("Verify at the instant: %v", err)
+	}
+	if used := value(f.list(t)[key.ID].LastUsedAt); used != at(f.Clock.Now().Add(-time.Millisecond)) {
+		t.Errorf("used at %s, when it had expired", used)
+	}
+}
+
+// Ensure revocation and suspension end a key at once in every process, whatever it remembers.
+func TestRevokedAtOnceEverywhere(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	processes := []*keys.Store{f.Keys, f.another(), f.another()}
+	all := func(want error) {
+		t.Helper()
+		for n, s := range processes {
+			if _, err := f.admit(s, auth.ClassRead); !errors.Is(err, want) {
+				t.Errorf("process %d: %v, want %v", n, err, want)
+			}
+		}
+	}
+	all(nil)
+	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	all(auth.ErrSuspended)
+	if _, err := f.Keys.Verify(t.Context(), f.token, auth.ClassRead); !errors.Is(err, auth.ErrSuspended) {
+		t.Errorf("Verify: %v", err)
+	}
+	if _, err := f.Keys.Resume(t.Context(), f.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	all(nil)
+	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
+		t.Fatal(err)
+	}
+	all(auth.ErrUnauthorised)
+}
+
+// Ensure a request costs one table call, and at most one more per wrong guess about the bucket.
+func TestCallsPerAdmission(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	admit := func(s *keys.Store) func() {
+		return func() {
+			t.Helper()
+			if _, err := f.admit(s, auth.ClassRead); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	expect := func(name string, want int, do func()) {
+		t.Helper()
+		if got := f.counter.during(do); got != want {
+			t.Errorf("%s: %d calls, want %d", name, got, want)
+		}
+	}
+	expect("a fresh bucket", 1, admit(f.Keys))
+	expect("a bucket in use", 1, admit(f.Keys))
+	expect("in another process", 2, admit(f.another()))
+	expect("beside another process", 1, admit(f.Keys))
+	f.Clock.Advance(time.Hour)
+	expect("an idle bucket", 1, admit(f.Keys))
+	expect("an idle bucket in another process", 2, admit(f.another()))
+	f.Clock.Advance(time.Hour)
+	expect("an idle bucket in a new process", 1, admit(f.another()))
+	f.setQuota(t, auth.ClassRead, 30)
+	expect("a new quota", 2, admit(f.Keys))
+	expect("the new quota", 1, admit(f.Keys))
+	expect("a wrong key", 1, func() {
+		if _, err := f.admitAs(t, f.secret, auth.KeysWrite); err == nil {
+			t.Error("admitted")
+		}
+	})
+}
+
+// Ensure lastUsedAt is the time of the last admitted request, in any class.
+func TestLastUsedAt(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if got := f.list(t)[f.key.ID].LastUsedAt; got != nil {
+		t.Errorf("a new key was used at %s", *got)
+	}
+	for _, class := range auth.Classes() {
+		f.Clock.Advance(time.Minute)
+		if _, err := f.admit(f.Keys, class); err != nil {
+			t.Fatal(err)
+		}
+		if got := value(f.list(t)[f.key.ID].LastUsedAt); got != at(f.Clock.Now()) {
+			t.Errorf("after a %s: %s, want %s", class, got, at(f.Clock.Now()))
+		}
+	}
+	used := f.Clock.Now()
+	f.Clock.Advance(time.Minute)
+	if _, err := f.Keys.Verify(t.Context(), f.token, auth.ClassRead); err != nil {
+		t.Fatal(err)
+	}
+	if got := value(f.list(t)[f.key.ID].LastUsedAt); got != at(used) {
+		t.Errorf("Verify is a use: %s", got)
+	}
+}

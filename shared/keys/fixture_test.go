@@ -1,0 +1,141 @@
+package keys_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+)
+
+// counter counts the calls to the table.
+type counter struct{ calls atomic.Int64 }
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.calls.Add(1)
+	return apitest.Transport.RoundTrip(r)
+}
+
+// during returns how many calls f makes.
+func (c *counter) during(f func()) int {
+	before := c.calls.Load()
+	f()
+	return int(c.calls.Load() - before)
+}
+
+type fixture struct {
+	*apitest.Service
+
+	counter *counter
+	key     keys.Key
+	secret  string
+	token   auth.Token
+}
+
+// start issues a key with two scopes in a company of its own.
+func start(t *testing.T) *fixture {
+	t.Helper()
+	c := &counter{}
+	f := startOver(t, c)
+	f.counter = c
+	return f
+}
+
+func startOver(t *testing.T, transport http.RoundTripper) *fixture {
+	t.Helper()
+	f := &fixture{}
+	f.Service = apitest.NewOver(t, func(*table.Client) []api.Operation { return nil }, transport)
+	f.key, f.secret = f.issue(t, keys.Grant{Name: "ci", Scopes: []auth.Scope{auth.PlanRead, auth.PlanWrite}, APIVersion: "2026-08-11"})
+	f.token = parse(t, f.secret)
+	return f
+}
+
+func (f *fixture) issue(t *testing.T, g keys.Grant) (keys.Key, string) {
+	t.Helper()
+	key, secret, err := f.Keys.Issue(t.Context(), f.CompanyID, g, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, secret
+}
+
+func parse(t *testing.T, secret string) auth.Token {
+	t.Helper()
+	token, err := auth.Parse(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// another returns a store as another process has it: with a memory of its own.
+func (f *fixture) another() *keys.Store { return keys.NewStore(f.Table, f.Clock.Now) }
+
+func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error) {
+	admission, err := s.Admit(context.Background(), f.token, auth.PlanRead, class)
+	if isExceeded(err) {
+		err = exceeded{err, admission.Quota}
+	}
+	return admission.Quota, err
+}
+
+// exceeded is the refusal of a used-up quota with the state of its bucket.
+type exceeded struct {
+	error
+
+	state auth.QuotaState
+}
+
+func isExceeded(err error) bool { return err != nil && fault.Public(err).Code == fault.RateLimited }
+
+// refused returns the state that a used-up quota reports, and fails on any other outcome.
+func refused(t *testing.T, err error) auth.QuotaState {
+	t.Helper()
+	var e exceeded
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want a used-up quota", err)
+	}
+	return e.state
+}
+
+func (f *fixture) setQuota(t *testing.T, class auth.Class, quota auth.Quota) {
+	t.Helper()
+	if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, f.key.ID, class, quota); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list returns the company's keys by id.
+func (f *fixture) list(t *testing.T) map[string]keys.Key {
+	t.Helper()
+	all, err := f.Keys.List(t.Context(), f.CompanyID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]keys.Key{}
+	for i, k := range all {
+		out[k.ID] = k
+		if i > 0 && all[i-1].ID > k.ID {
+			t.Errorf("%s is listed after %s", k.ID, all[i-1].ID)
+		}
+	}
+	return out
+}
+
+func at(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func value(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
+}

@@ -1,0 +1,72 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// grantor is who makes a key. The zero value is the operator.
+type grantor struct{ key *storedKey }
+
+// grantor reads the key that grants. What it may do never changes, so it need not be read again when the new key is
+// written; whether it still works is a condition of that write.
+func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, error) {
+	if keyID == "" {
+		return grantor{}, nil
+	}
+	key, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+	switch {
+	case errors.Is(err, fault.ErrNotFound):
+		return grantor{}, fmt.Errorf("the granting key is unknown: %w", auth.ErrUnauthorised)
+	case err != nil:
+		return grantor{}, err
+	case key.RevokedAt != nil:
+		return grantor{}, fmt.Errorf("the granting key is revoked: %w", auth.ErrUnauthorised)
+	}
+	return grantor{&key}, nil
+}
+
+// holds returns an error that names every scope that the key would grant and lacks .
+func (g grantor) holds(scopes []auth.Scope) error {
+	if g.key == nil {
+		return nil
+	}
+	lacking := &fault.Error{Code: fault.Unauthorised}
+	for _, scope := range scopes {
+		if !slices.Contains(g.key.Scopes, string(scope)) {
+			lacking.Messages = append(lacking.Messages, fmt.Sprintf("the key lacks the scope %s, so it cannot grant it", scope))
+		}
+	}
+	if len(lacking.Messages) > 0 {
+		return lacking
+	}
+	return nil
+}
+
+// bound holds a new key to what its grantor is held to: its quotas, and its end.
+func (g grantor) bound(fresh *storedKey) {
+	if g.key == nil {
+		return
+	}
+	fresh.quotas = g.key.quotas
+	if ends := g.key.ExpiresAt; ends != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *ends) {
+		fresh.ExpiresAt = ends
+	}
+}
+
+// alive are the writes that let no key come into being once the one that grants it is revoked or has ended.
+func (g grantor) alive(s *Store) []table.Write {
+	if g.key == nil {
+		return nil
+	}
+	return []table.Write{s.table.WriteCheck(keyKey(g.key.CompanyID, g.key.ID),
+		"attribute_exists(pk) AND attribute_not_exists(revokedAt) AND (attribute_not_exists(expiresAt) OR expiresAt > :now)", nil,
+		table.Item{":now": table.String(timestamp.Format(s.now()))})}
+}

@@ -1,0 +1,97 @@
+// Package keys keeps the keys of companies in the table, and admits requests: one conditional write checks a key, takes a request
+// from its bucket and notes the use.
+//
+// A key's record is in the company's keys partition under its id. The key itself names both, so no index is needed, and nothing
+// is cached: a revoked key is refused at once.
+package keys
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// Key is the record of a key as the API shows it. The key itself is nowhere in it.
+type Key struct {
+	ID         string   `json:"id" doc:"the key's id"`
+	CompanyID  string   `json:"companyId" doc:"the company that the key opens"`
+	Name       *string  `json:"name" doc:"what the key is for"`
+	Kind       *string  `json:"kind" doc:"secret"`
+	Prefix     *string  `json:"prefix" doc:"the start of the key, to tell keys apart; it opens nothing"`
+	Scopes     []string `json:"scopes" doc:"what the key may do"`
+	APIVersion *string  `json:"apiVersion" doc:"the version served when a request names none"`
+	CreatedAt  *string  `json:"createdAt" format:"date-time"`
+	LastUsedAt *string  `json:"lastUsedAt" format:"date-time" doc:"when a request last came with the key"`
+	ExpiresAt  *string  `json:"expiresAt" format:"date-time" doc:"the key is refused from then on; null: never"`
+	RevokedAt  *string  `json:"revokedAt" format:"date-time" doc:"when the key was revoked; null: it was not"`
+	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that a rotation issued"`
+}
+
+// ETag is api.Tagged. Neither a use nor being shown with its secret makes another state of a key: who decides on what
+// it saw of a key decides on what the key may do, and until when.
+func (k Key) ETag() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
+		k.ID, value(k.Name), strings.Join(k.Scopes, " "), value(k.ExpiresAt), value(k.RevokedAt), value(k.ReplacedBy),
+	}))
+	return hex.EncodeToString(sum[:16])
+}
+
+// IssuedKey is a new key: its record, and the key itself, which is nowhere else and never again.
+type IssuedKey struct {
+	Key
+
+	Secret string `json:"secret" doc:"the key; shown this once"`
+}
+
+// storedKey is the record as the table holds it.
+type storedKey struct {
+	Key
+
+	Rev         int64   `store:"rev"`  // moves with what a key may do, not with its use
+	Hash        string  `store:"hash"` // SHA-256 of the whole key, in hex
+	SuspendedAt *string `store:"suspendedAt"`
+	Admission   string  `store:"admission"` // the write token of the last one
+	ReadTat     int64   `store:"tatRead"`
+	WriteTat    int64   `store:"tatWrite"`
+	PublishTat  int64   `store:"tatPublish"`
+	PushTat     int64   `store:"tatPush"`
+	quotas
+}
+
+// quotas are those of each class; absent: the default of the class.
+type quotas struct {
+	ReadQuota  *float64 `store:"quotaRead"`
+	WriteQuota *float64 `store:"quotaWrite"`
+	PubQuota   *float64 `store:"quotaPublish"`
+	PushQuota  *float64 `store:"quotaPush"`
+}
+
+func tatAttribute(c auth.Class) string {
+	return map[auth.Class]string{auth.ClassRead: "tatRead", auth.ClassWrite: "tatWrite", auth.ClassPublish: "tatPublish", auth.ClassPush: "tatPush"}[c]
+}
+
+func quotaAttribute(c auth.Class) string {
+	return map[auth.Class]string{auth.ClassRead: "quotaRead", auth.ClassWrite: "quotaWrite", auth.ClassPublish: "quotaPublish", auth.ClassPush: "quotaPush"}[c]
+}
+
+func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
+	custom := map[auth.Class]*float64{auth.ClassRead: k.ReadQuota, auth.ClassWrite: k.WriteQuota, auth.ClassPublish: k.PubQuota, auth.ClassPush: k.PushQuota}[c]
+	tat = map[auth.Class]int64{auth.ClassRead: k.ReadTat, auth.ClassWrite: k.WriteTat, auth.ClassPublish: k.PublishTat, auth.ClassPush: k.PushTat}[c]
+	if custom != nil {
+		return auth.Quota(*custom), tat
+	}
+	return auth.DefaultQuota(c), tat
+}
+
+// keyKey is where a key is:
+//
+//	access                     key
+//	verify, use, revoke, read  <company>#keys / key#<keyId>
+//	list                       <company>#keys, whole (bounded)
+func keyKey(companyID, keyID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: table.Join("key", keyID)}
+}

@@ -1,0 +1,247 @@
+package keys
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// kindSecret is the only kind that this service issues; publishable keys belong to the delivery API.
+const kindSecret = "secret"
+
+// Grant says what a new key may do.
+type Grant struct {
+	Name       string
+	Scopes     []auth.Scope
+	APIVersion string
+	ExpiresAt  time.Time // zero: never
+	By         string    // the id of the key that grants it; empty: the operator, who may grant everything
+}
+
+// Issue makes a key and returns its record and the key itself, which is nowhere else and never again.
+// Random is where its secret bits come from, crypto/rand except in tests.
+//
+// fault.Unauthorised, with the scopes, when the key that grants lacks some of those it grants; auth.ErrUnauthorised when
+// it has been revoked, in whatever moment before the new key is there.
+func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
+	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+		grantor, err := s.grantor(ctx, companyID, g.By)
+		if err != nil {
+			return fresh, "", nil, err
+		}
+		if err := grantor.holds(g.Scopes); err != nil {
+			return fresh, "", nil, err
+		}
+		fresh, secret, err = s.newKey(companyID, g, random)
+		grantor.bound(&fresh)
+		return fresh, secret, grantor.alive(s), err
+	})
+	if err != nil {
+		return Key{}, "", fmt.Errorf("issue a key: %w", err)
+	}
+	return issued.Key, issued.Secret, nil
+}
+
+func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, string, error) {
+	for _, scope := range g.Scopes {
+		if !scope.Known() {
+			return storedKey{}, "", fmt.Errorf("no scope %q", scope)
+		}
+	}
+	keyID := s.table.NewID(id.Key)
+	secret, err := auth.Mint(companyID, keyID, random)
+	if err != nil {
+		return storedKey{}, "", err
+	}
+	token, err := auth.Parse(secret)
+	if err != nil {
+		return storedKey{}, "", fmt.Errorf("a new key does not read: %w", err)
+	}
+	key := storedKey{Hash: hex.EncodeToString(token.Hash[:])}
+	key.ID, key.CompanyID = keyID, companyID
+	key.Name, key.Kind, key.Prefix = text(g.Name), text(kindSecret), text(auth.VisiblePrefix(secret))
+	key.Scopes = make([]string, len(g.Scopes))
+	for i, scope := range g.Scopes {
+		key.Scopes[i] = string(scope)
+	}
+	key.APIVersion, key.CreatedAt = text(g.APIVersion), text(timestamp.Format(s.now()))
+	if !g.ExpiresAt.IsZero() {
+		key.ExpiresAt = text(timestamp.Format(g.ExpiresAt))
+	}
+	return key, secret, nil
+}
+
+// List returns the company's keys, oldest first.
+func (s *Store) List(ctx context.Context, companyID string) ([]Key, error) {
+	stored, err := s.all(ctx, companyID)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(stored))
+	for i, k := range stored {
+		keys[i] = k.Key
+	}
+	return keys, nil
+}
+
+func (s *Store) all(ctx context.Context, companyID string) ([]storedKey, error) {
+	return table.Whole[storedKey](ctx, s.table, table.Collection{
+		Partition: table.Partition(companyID, table.KeysArea), Prefix: table.Join("key", ""), Consistent: true,
+	})
+}
+
+// Revoke is RevokeIf without a condition.
+func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error) {
+	return s.RevokeIf(ctx, companyID, keyID, func(Key) error { return nil })
+}
+
+// RevokeIf ends a key at once, if allow says nothing against it as it is in that very moment. fault.ErrNotFound for a key
+// that does not exist or has been revoked before; otherwise what allow says.
+func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
+	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+		if k.RevokedAt != nil {
+			return fault.ErrNotFound
+		}
+		if err := allow(k.Key); err != nil {
+			return err
+		}
+		k.RevokedAt = text(timestamp.Format(s.now()))
+		return nil
+	})
+}
+
+// Get returns one key. fault.ErrNotFound when the company has no such key.
+func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
+	stored, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+	return stored.Key, err
+}
+
+// Holder returns the key whose secret a token is, whether it works still or not. auth.ErrUnauthorised when it is no key's.
+func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
+	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
+	if errors.Is(err, fault.ErrNotFound) || err == nil && stored.Hash != hex.EncodeToString(token.Hash[:]) {
+		return Key{}, fmt.Errorf("unknown: %w", auth.ErrUnauthorised)
+	}
+	return stored.Key, err
+}
+
+// Rotate is RotateBy for the operator.
+func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
+	return s.RotateBy(ctx, companyID, "", keyID, overlap, random)
+}
+
+// RotateBy issues a key with the same name and scopes and lets the old one live on for overlap; both work until then.
+// by is the key that asks for it, which is judged as in Issue: who rotates a key gets one that may do what the old one may.
+// fault.ErrNotFound for a key that does not exist, is revoked or has expired; fault.Conflict for one that has been
+// rotated before. Of two rotations at the same time one wins; what the other reads then is judged again.
+func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
+	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
+		var old storedKey
+		var rotator grantor
+		err = table.Both(
+			func() (err error) {
+				old, err = table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
+				return err
+			},
+			func() (err error) { rotator, err = s.grantor(ctx, companyID, by); return err },
+		)
+		if err != nil {
+			return fresh, "", nil, err
+		}
+		if fresh, secret, err = s.replacement(old, random); err != nil {
+			return fresh, "", nil, err
+		}
+		if err := rotator.holds(old.scopes()); err != nil {
+			return fresh, "", nil, err
+		}
+		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
+		if by != keyID { // otherwise the condition of that write says it
+			others = append(others, rotator.alive(s)...)
+		}
+		return fresh, secret, others, nil
+	})
+	if err != nil {
+		return Key{}, "", fmt.Errorf("rotate a key: %w", err)
+	}
+	return issued.Key, issued.Secret, nil
+}
+
+// supersede ends a key after overlap, never later than it would have ended, if it is still as it was read.
+func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
+	ends := timestamp.Format(s.now().Add(overlap))
+	if old.ExpiresAt != nil {
+		ends = min(ends, *old.ExpiresAt)
+	}
+	return s.table.WriteUpdate(keyKey(old.CompanyID, old.ID), "SET replacedBy = :by, expiresAt = :ends ADD rev :one", "rev = :rev", nil, table.Item{
+		":by": table.String(by), ":ends": table.String(ends), ":one": table.Number(1), ":rev": table.Number(old.Rev),
+	})
+}
+
+// replacement is the key that is to follow old, if old may still be rotated.
+func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string, error) {
+	switch {
+	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(s.now()):
+		return storedKey{}, "", fault.ErrNotFound
+	case old.ReplacedBy != nil:
+		return storedKey{}, "", fault.New(fault.Conflict, "the key has been rotated: %s replaces it", *old.ReplacedBy)
+	}
+	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion), Scopes: old.scopes()}
+	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
+	fresh.quotas = old.quotas
+	fresh.ExpiresAt = old.ExpiresAt // what was to end still ends
+	return fresh, secret, err
+}
+
+// SetQuota gives one key another quota; zero freezes the class.
+func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class auth.Class, quota auth.Quota) (Key, error) {
+	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
+		if quota < 0 {
+			return fmt.Errorf("a quota of %d", quota)
+		}
+		n := float64(quota)
+		switch class {
+		case auth.ClassRead:
+			k.ReadQuota = &n
+		case auth.ClassWrite:
+			k.WriteQuota = &n
+		case auth.ClassPublish:
+			k.PubQuota = &n
+		case auth.ClassPush:
+			k.PushQuota = &n
+		default:
+			return fmt.Errorf("no class %q", class)
+		}
+		return nil
+	})
+}
+
+func (s *Store) modify(ctx context.Context, companyID, keyID string, change func(*storedKey) error) (Key, error) {
+	key, err := table.Modify(ctx, s.table, keyKey(companyID, keyID), keysOf, change)
+	return key.Key, err
+}
+
+func keysOf(k storedKey) table.Keys { return table.Keys{Key: keyKey(k.CompanyID, k.ID)} }
+
+func text(s string) *string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return &s
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,170 @@
+package keys_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+)
+
+// Ensure a new key is what decisions.md §6 shows, and opens what it says.
+func TestIssue(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	expires := f.Clock.Now().Add(time.Hour + 1)
+	key, secret := f.issue(t, keys.Grant{Name: "  ", Scopes: []auth.Scope{}, ExpiresAt: expires})
+	listed := f.list(t)
+	for _, k := range []keys.Key{key, listed[key.ID]} {
+		if k.Name != nil || value(k.Kind) != "secret" || value(k.ExpiresAt) != at(expires) || value(k.CreatedAt) != at(f.Clock.Now()) ||
+			k.Scopes == nil || len(k.Scopes) != 0 || !strings.HasPrefix(secret, value(k.Prefix)) || k.APIVersion != nil || k.CompanyID != f.CompanyID {
+			t.Errorf("%+v", k)
+		}
+	}
+	if k := listed[f.key.ID]; value(k.Name) != "ci" || fmt.Sprint(k.Scopes) != "[plan:read plan:write]" || value(k.APIVersion) != "2026-08-11" || k.ExpiresAt != nil {
+		t.Errorf("%+v", k)
+	}
+	if len(listed) != 2 {
+		t.Errorf("%d keys", len(listed))
+	}
+	if _, _, err := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: []auth.Scope{"all"}}, rand.Reader); err == nil {
+		t.Error("an unknown scope was granted")
+	}
+	if _, _, err := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{}, bytes.NewReader(nil)); err == nil {
+		t.Error("a key without randomness")
+	}
+	if others, err := f.Keys.List(t.Context(), f.Table.NewID("co")); err != nil || others == nil || len(others) != 0 {
+		t.Errorf("another company: %v, %v", others, err)
+	}
+}
+
+// Ensure a key is revoked once, keeps its record, and cannot be reached from another company.
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if _, err := f.Keys.Revoke(t.Context(), f.Table.NewID("co"), f.key.ID); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("another company: %v", err)
+	}
+	f.Clock.Advance(time.Minute)
+	key, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID)
+	if err != nil || value(key.RevokedAt) != at(f.Clock.Now()) || value(f.list(t)[key.ID].RevokedAt) != value(key.RevokedAt) {
+		t.Errorf("%+v, %v", key, err)
+	}
+	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("twice: %v", err)
+	}
+	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("rotated: %v", err)
+	}
+}
+
+// Ensure a use of the key and its revocation at the same time lose neither: the revocation stays.
+func TestRevokeWhileInUse(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 5 {
+				if _, err := f.admit(f.Keys, auth.ClassRead); err != nil && !errors.Is(err, auth.ErrUnauthorised) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.admit(f.Keys, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
+		t.Errorf("got %v", err)
+	}
+	wait.Wait()
+	if value(f.list(t)[f.key.ID].RevokedAt) == "null" {
+		t.Error("revived")
+	}
+}
+
+// Ensure no secret is kept or told anywhere but in the answer to its issue: not in the table, not in a record, not in an
+// error (decisions.md §6).
+func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	_, rotated, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, secret := range []string{f.secret, rotated} {
+		for _, scope := range []auth.Scope{auth.PlanRead, auth.KeysWrite} {
+			state, err := f.admitAs(t, secret, scope)
+			texts = append(texts, fmt.Sprintf("%+v %+v", state, err))
+		}
+	}
+	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.admitAs(t, f.secret, auth.PlanRead)
+	texts = append(texts, fmt.Sprintf("%+v %#v", err, err), fmt.Sprintf("%+v", f.list(t)))
+	out, err := f.Table.Query(t.Context(), &dynamodb.QueryInput{
+		KeyConditionExpression: ptr("pk = :pk"), ExpressionAttributeValues: table.Item{":pk": table.String(table.Partition(f.CompanyID, "keys"))},
+	})
+	if err != nil || len(out.Items) != 2 {
+		t.Fatalf("%d records, %v", len(out.Items), err)
+	}
+	for _, item := range out.Items {
+		for name, a := range item {
+			if s, ok := a.(*types.AttributeValueMemberS); ok {
+				texts = append(texts, name+" "+s.Value)
+			} else if l, ok := a.(*types.AttributeValueMemberL); ok && name == "recentWrites" {
+				for _, write := range l.Value {
+					texts = append(texts, write.(*types.AttributeValueMemberS).Value)
+				}
+			} else if _, number := a.(*types.AttributeValueMemberN); !number && name != "scopes" {
+				t.Errorf("%s is a %T", name, a)
+			}
+		}
+	}
+	for _, secret := range []string{f.secret, rotated} {
+		random := secret[len(secret)-33:] // what follows the ids: the secret bits and the checksum
+		for _, text := range texts {
+			for n := range len(random) - 8 {
+				if strings.Contains(text, random[n:n+8]) {
+					t.Errorf("a part of the secret is in %q", text)
+				}
+			}
+		}
+		hash := parse(t, secret).Hash
+		if !strings.Contains(strings.Join(texts, "\n"), hex.EncodeToString(hash[:])) {
+			t.Error("not looked where the hash is")
+		}
+	}
+}
+
+// Ensure a broken table is a fault, not an admission, and says nothing of the secret.
+func TestBrokenTable(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	broken := table.New(table.Options{Name: "none", Endpoint: "http://127.0.0.1:1", Region: "eu-central-1", Credentials: nil, Now: f.Clock.Now, NewID: f.Table.NewID})
+	s := keys.NewStore(broken, f.Clock.Now)
+	_, err1 := f.admit(s, auth.ClassRead)
+	_, err2 := s.Verify(t.Context(), f.token, auth.ClassRead)
+	for _, err := range []error{err1, err2} {
+		if err == nil || errors.Is(err, auth.ErrUnauthorised) || strings.Contains(err.Error(), f.secret[60:]) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,48 @@
+package keys_test
+
+import (
+	"crypto/rand"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+)
+
+// Ensure callers are admitted whose pace is that of the refill, when the bucket goes back and forth between full and in
+// use while their calls are on their way: only a used-up quota refuses, never the race itself.
+func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
+	t.Parallel()
+	client := table.New(apitest.Options(t, time.Now, nil)).Operator() // the real clock: standing still, a bucket never fills
+	s := keys.NewStore(client, time.Now)
+	company := client.NewID(id.Company)
+	for _, quota := range []auth.Quota{20_000, 100_000} {
+		key, secret, err := s.Issue(t.Context(), company, keys.Grant{Scopes: auth.Scopes()}, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SetQuota(t.Context(), company, key.ID, auth.ClassRead, quota); err != nil {
+			t.Fatal(err)
+		}
+		token, err := auth.Parse(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wait sync.WaitGroup
+		for range 12 {
+			wait.Go(func() {
+				for range 60 {
+					_, err := s.Admit(t.Context(), token, auth.PlanRead, auth.ClassRead)
+					if err != nil && !isExceeded(err) {
+						t.Errorf("quota %d: %v", quota, err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+	}
+}

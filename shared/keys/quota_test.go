@@ -1,0 +1,264 @@
+package keys_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+)
+
+// Ensure each class admits its whole quota at once, one at a time, and not one more; then one per interval; and that
+// Retry-After is true: a call after that long is admitted, and after 60 s all of them.
+func TestQuotaIsExact(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		class auth.Class
+		quota auth.Quota // zero: the default
+		want  int
+	}{
+		{auth.ClassWrite, 0, 120}, {auth.ClassPublish, 0, 10}, {auth.ClassPush, 0, 60}, {auth.ClassRead, 0, 600},
+		{auth.ClassRead, 1, 1}, {auth.ClassPublish, 7, 7}, {auth.ClassWrite, 120, 120}, {auth.ClassPush, 61, 61},
+	} {
+		t.Run(fmt.Sprintf("%s %d", test.class, test.want), func(t *testing.T) {
+			t.Parallel()
+			f := start(t)
+			if test.quota != 0 {
+				f.setQuota(t, test.class, test.quota)
+			}
+			drain := func(want int) {
+				t.Helper()
+				for n := range want {
+					state, err := f.admit(f.Keys, test.class)
+					if err != nil || state.Remaining != int64(want-n-1) || int(state.Quota) != test.want {
+						t.Fatalf("request %d: %+v, %v", n+1, state, err)
+					}
+				}
+			}
+			drain(test.want)
+			_, err := f.admit(f.Keys, test.class)
+			state := refused(t, err)
+			if state.Remaining != 0 || state.RetryAfter < 1 || state.RetryAfter > 60 || state.Reset < 59 || state.Reset > 61 {
+				t.Errorf("%+v", state)
+			}
+			other, err := f.admit(f.another(), test.class)
+			if refused(t, err) != state { // a process that remembers nothing says the same
+				t.Errorf("%+v and %v, want %+v", other, err, state)
+			}
+
+			interval := auth.Quota(test.want).Interval()
+			f.Clock.Advance(interval - time.Nanosecond)
+			if _, err := f.admit(f.Keys, test.class); err == nil {
+				t.Error("admitted before the interval was over")
+			}
+			f.Clock.Advance(time.Nanosecond)
+			drain(1)
+			_, err = f.admit(f.Keys, test.class)
+			f.Clock.Advance(time.Duration(refused(t, err).RetryAfter) * time.Second)
+			if _, err := f.admit(f.Keys, test.class); err != nil {
+				t.Errorf("after Retry-After: %v", err)
+			}
+			f.Clock.Advance(time.Minute + time.Second)
+			drain(test.want)
+			if _, err := f.admit(f.Keys, test.class); err == nil {
+				t.Error("one more than the quota")
+			}
+			for _, class := range auth.Classes() { // each class has a bucket of its own
+				if _, err := f.admit(f.Keys, class); (err == nil) == (class == test.class) {
+					t.Errorf("%s: %v", class, err)
+				}
+			}
+		})
+	}
+}
+
+// Ensure a flood on one process costs no table calls, and that its refusals stay true.
+func TestRememberedRefusal(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.setQuota(t, auth.ClassRead, 3)
+	for range 3 {
+		if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := f.counter.during(func() {
+		for range 50 {
+			f.Clock.Advance(100 * time.Millisecond)
+			_, err := f.admit(f.Keys, auth.ClassRead)
+			refused(t, err)
+		}
+	})
+	if calls != 0 {
+		t.Errorf("%d calls", calls)
+	}
+	_, err := f.admit(f.Keys, auth.ClassRead)
+	_, err2 := f.admit(f.another(), auth.ClassRead)
+	if told, real := refused(t, err), refused(t, err2); told != real {
+		t.Errorf("remembered %+v, the table says %+v", told, real)
+	}
+}
+
+// Ensure concurrent callers of several processes get exactly what the bucket and its refill hold.
+func TestQuotaUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	for _, quota := range []auth.Quota{1, 7, 60} {
+		t.Run(fmt.Sprint(quota), func(t *testing.T) {
+			t.Parallel()
+			f := start(t)
+			f.setQuota(t, auth.ClassRead, quota)
+			processes := []*keys.Store{f.Keys, f.another(), f.another(), f.another()}
+			flood := func() int64 {
+				var admitted atomic.Int64
+				var wait sync.WaitGroup
+				for n := range 64 {
+					wait.Go(func() {
+						for range 2 {
+							_, err := f.admit(processes[n%len(processes)], auth.ClassRead)
+							switch {
+							case err == nil:
+								admitted.Add(1)
+							case !errors.As(err, new(exceeded)):
+								t.Error(err)
+							}
+						}
+					})
+				}
+				wait.Wait()
+				return admitted.Load()
+			}
+			if got := flood(); got != int64(quota) {
+				t.Errorf("%d admitted of a full bucket of %d", got, quota)
+			}
+			f.Clock.Advance(3 * quota.Interval())
+			if got := flood(); got != min(3, int64(quota)) {
+				t.Errorf("%d admitted after a refill of 3, of %d", got, quota)
+			}
+		})
+	}
+}
+
+// bucket is what a token bucket is, worked out plainly.
+type bucket struct {
+	quota auth.Quota
+	tat   time.Time
+}
+
+func (b *bucket) admit(now time.Time) bool {
+	if b.quota <= 0 {
+		return false
+	}
+	tat := b.tat
+	if tat.Before(now) {
+		tat = now
+	}
+	if tat.Sub(now) > time.Duration(b.quota-1)*b.quota.Interval() {
+		return false
+	}
+	b.tat = tat.Add(b.quota.Interval())
+	return true
+}
+
+// Ensure one caller after the other gets what the bucket says, never more and never less, in whatever process and
+// however long the pauses are; and that the headers tell it beforehand.
+func TestQuotaAgainstModel(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	rapid.Check(t, func(r *rapid.T) {
+		model := bucket{quota: auth.Quota(rapid.IntRange(1, 8).Draw(r, "quota"))}
+		key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
+		token := parse(t, secret)
+		if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, key.ID, auth.ClassRead, model.quota); err != nil {
+			r.Fatal(err)
+		}
+		processes := []*keys.Store{f.Keys, f.another(), f.another()}
+		for range rapid.IntRange(1, 15).Draw(r, "steps") {
+			f.Clock.Advance(rapid.OneOf(rapid.Just(time.Duration(0)), rapid.Map(rapid.Int64Range(0, 20e9), func(n int64) time.Duration { return time.Duration(n) })).Draw(r, "pause"))
+			s := rapid.SampledFrom(processes).Draw(r, "process")
+			before, err := s.Verify(t.Context(), token, auth.ClassRead)
+			if err != nil {
+				r.Fatal(err)
+			}
+			_, err = s.Admit(t.Context(), token, auth.PlanRead, auth.ClassRead)
+			if want := model.admit(f.Clock.Now()); (err == nil) != want || (before.Remaining > 0) != want || (before.RetryAfter == 0) != want {
+				r.Fatalf("%v, want %v; told before: %+v", err, want, before)
+			}
+		}
+	})
+}
+
+// Ensure 0 freezes a key in every process at once, whatever it remembers, and any other number thaws it at once.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	other := f.another()
+	for range 2 {
+		for _, s := range []*keys.Store{f.Keys, other} {
+			if _, err := f.admit(s, auth.ClassWrite); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.setQuota(t, auth.ClassWrite, 0)
+		for _, s := range []*keys.Store{f.Keys, other, f.Keys} {
+			_, err := f.admit(s, auth.ClassWrite)
+			if state := refused(t, err); state.RetryAfter < 1 || state.Quota != 0 || state.Remaining != 0 {
+				t.Errorf("%+v", state)
+			}
+			if _, err := f.admit(s, auth.ClassRead); err != nil {
+				t.Errorf("another class: %v", err)
+			}
+		}
+		f.setQuota(t, auth.ClassWrite, 120)
+	}
+	if _, err := f.admit(other, auth.ClassWrite); err != nil {
+		t.Errorf("thawed: %v", err)
+	}
+}
+
+// Ensure a lower quota counts at once, and a higher one at the latest after one interval of the old one, although a
+// process remembers the old one.
+func TestQuotaChangesWhileRemembered(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if _, err := f.admit(f.Keys, auth.ClassPublish); err != nil {
+		t.Fatal(err)
+	}
+	f.setQuota(t, auth.ClassPublish, 2) // the bucket of 10 had 9 left; 6 s of its time are 6 of 30 s now
+	for n, want := range []bool{true, false} {
+		if _, err := f.admit(f.Keys, auth.ClassPublish); (err == nil) != want {
+			t.Errorf("lowered, request %d: %v", n+1, err)
+		}
+	}
+	_, err := f.admit(f.Keys, auth.ClassPublish)
+	if state := refused(t, err); state.Quota != 2 || state.RetryAfter != 6 {
+		t.Errorf("lowered: %+v", state)
+	}
+
+	f.setQuota(t, auth.ClassPublish, 1_000_000)
+	if _, err := f.admit(f.another(), auth.ClassPublish); err != nil {
+		t.Errorf("raised, in a process that remembers nothing: %v", err)
+	}
+	f.Clock.Advance(auth.Quota(2).Interval())
+	for range 20 {
+		if _, err := f.admit(f.Keys, auth.ClassPublish); err != nil {
+			t.Fatalf("raised: %v", err)
+		}
+	}
+}
+
+// Ensure what no bucket can be is refused, instead of a key that nobody can use or that nothing bounds.
+func TestSetQuotaRefuses(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for class, quota := range map[auth.Class]auth.Quota{"reads": 5, "": 5, auth.ClassRead: -1} {
+		if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, f.key.ID, class, quota); err == nil {
+			t.Errorf("%q: %d was accepted", class, quota)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package keys_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
+)
+
+// Ensure both keys work until the overlap ends, and only the new one from then on; it has what the old one had.
+func TestRotate(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.setQuota(t, auth.ClassRead, 33)
+	fresh, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := f.list(t)[f.key.ID]
+	if value(old.ReplacedBy) != fresh.ID || value(old.ExpiresAt) != at(f.Clock.Now().Add(time.Hour)) {
+		t.Errorf("%+v", old)
+	}
+	if value(fresh.Name) != "ci" || fmt.Sprint(fresh.Scopes) != fmt.Sprint(old.Scopes) || value(fresh.APIVersion) != value(old.APIVersion) || fresh.ExpiresAt != nil || fresh.ReplacedBy != nil {
+		t.Errorf("%+v", fresh)
+	}
+	both := func(oldWorks bool) {
+		t.Helper()
+		if state, err := f.admitAs(t, secret, auth.PlanRead); err != nil || state.Quota != 33 {
+			t.Errorf("the new key: %+v, %v", state, err)
+		}
+		if _, err := f.admitAs(t, f.secret, auth.PlanRead); (err == nil) != oldWorks {
+			t.Errorf("the old key: %v", err)
+		}
+	}
+	both(true)
+	f.Clock.Advance(time.Hour - time.Millisecond)
+	both(true)
+	var conflict *fault.Error
+	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader); !errors.As(err, &conflict) || conflict.Code != fault.Conflict {
+		t.Errorf("rotated twice: %v", err)
+	}
+	f.Clock.Advance(time.Millisecond)
+	both(false)
+	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("rotated after its end: %v", err)
+	}
+	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, "key_nothing", time.Hour, rand.Reader); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("an unknown key: %v", err)
+	}
+	if got := f.list(t); len(got) != 2 {
+		t.Errorf("%d keys", len(got))
+	}
+}
+
+// Ensure a rotation never lengthens a key's life, and that without an overlap the old key is dead at once.
+func TestRotateOverlap(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	soon := f.Clock.Now().Add(time.Minute)
+	key, _ := f.issue(t, keys.Grant{ExpiresAt: soon})
+	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if got := value(f.list(t)[key.ID].ExpiresAt); got != at(soon) {
+		t.Errorf("lives until %s", got)
+	}
+	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, 0, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.admit(f.Keys, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Ensure of many rotations at the same time one wins and the others are told of it, and that no key is left over.
+func TestRotateConcurrently(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	errs := make([]error, 6)
+	var wait sync.WaitGroup
+	for n := range errs {
+		wait.Go(func() { _, _, errs[n] = f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader) })
+	}
+	wait.Wait()
+	won := 0
+	for _, err := range errs {
+		var conflict *fault.Error
+		switch {
+		case err == nil:
+			won++
+		case !errors.As(err, &conflict) || conflict.Code != fault.Conflict:
+			t.Errorf("got %v", err)
+		}
+	}
+	if won != 1 || len(f.list(t)) != 2 {
+		t.Errorf("%d won, %d keys", won, len(f.list(t)))
+	}
+}
+
+// between does something once, after Rotate has read the old key: when it draws the new secret.
+type between struct{ do func() }
+
+func (b *between) Read(p []byte) (int, error) {
+	if b.do != nil {
+		b.do()
+		b.do = nil
+	}
+	return rand.Read(p)
+}
+
+// Ensure a rotation judges the key as it is in that very moment: revoked in between it stays ended, and a quota that the
+// operator sets in between is the new key's, too.
+func TestRotateWhileTheKeyChanges(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	_, secret, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, &between{func() { f.setQuota(t, auth.ClassRead, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.admitAs(t, secret, auth.PlanRead); !isExceeded(err) {
+		t.Errorf("got %v, want a used-up quota", err)
+	}
+
+	key, _ := f.issue(t, keys.Grant{})
+	_, _, err = f.Keys.Rotate(t.Context(), f.CompanyID, key.ID, time.Hour, &between{func() {
+		if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, key.ID); err != nil {
+			t.Error(err)
+		}
+	}})
+	if !errors.Is(err, fault.ErrNotFound) || len(f.list(t)) != 3 {
+		t.Errorf("%v, %d keys", err, len(f.list(t)))
+	}
+}

@@ -1,0 +1,101 @@
+package keys_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+)
+
+// everyone admits each secret and wants the same of all.
+func (f *fixture) everyone(t *testing.T, want error, secrets ...string) {
+	t.Helper()
+	for n, secret := range secrets {
+		if _, err := f.admitAs(t, secret, auth.PlanRead); !errors.Is(err, want) {
+			t.Errorf("key %d: %v, want %v", n, err, want)
+		}
+	}
+}
+
+// Ensure a suspension covers every key: those there are, those issued or rotated meanwhile, and in the very moment;
+// that it can be repeated; and that its end frees them all.
+func TestSuspendCoversLaterKeys(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	plan := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
+	if since, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); since != nil || err != nil {
+		t.Errorf("%v, %v", since, err)
+	}
+
+	// A key whose issue began before the suspension and ends after it.
+	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &between{func() {
+		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := f.Clock.Now()
+	f.Clock.Advance(time.Hour)
+	_, later := f.issue(t, plan)
+	_, rotated, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, time.Hour, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.everyone(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
+	for range 2 {
+		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 4 || err != nil {
+			t.Errorf("again: %d, %v", n, err)
+		}
+		if got, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); value(got) != at(since) || err != nil {
+			t.Errorf("suspended at %s, %v", value(got), err)
+		}
+	}
+	f.everyone(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
+	for range 2 {
+		if n, err := f.Keys.Resume(t.Context(), f.CompanyID); n != 4 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	_, fresh := f.issue(t, plan)
+	f.everyone(t, nil, f.secret, crossing, later, rotated, fresh)
+}
+
+// seam is a transport that does something once, just before the next transaction is sent.
+type seam struct{ do func() }
+
+func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
+	if do := s.do; do != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		s.do = nil
+		do()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure a key whose issue began while the company was suspended, and ends after the resumption, is as free as the rest:
+// nobody would ever lift its suspension.
+func TestResumeWhileIssuing(t *testing.T) {
+	t.Parallel()
+	s := &seam{}
+	f := startOver(t, s)
+	if _, err := f.Keys.Suspend(t.Context(), f.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	s.do = func() {
+		if _, err := f.Keys.Resume(t.Context(), f.CompanyID); err != nil {
+			t.Error(err)
+		}
+	}
+	_, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
+	if s.do != nil {
+		t.Fatal("not resumed in between")
+	}
+	f.everyone(t, nil, f.secret, secret)
+}

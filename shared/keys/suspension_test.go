@@ -1,0 +1,104 @@
+package keys_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+)
+
+func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret string) error {
+	t.Helper()
+	token, err := auth.Parse(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Keys.Admit(ctx, token, auth.CompanyRead, auth.ClassRead)
+	return err
+}
+
+func noOperations(*table.Client) []api.Operation { return nil }
+
+// Ensure a key that is issued or rotated while its company is suspended is suspended too, the company's first one included.
+func TestIssueForSuspendedCompany(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, noOperations)
+	ctx := t.Context()
+	if n, err := s.Keys.Suspend(ctx, s.CompanyID); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	at, err := s.Keys.SuspendedAt(ctx, s.CompanyID)
+	if err != nil || at == nil {
+		t.Fatal(at, err)
+	}
+	grant := keys.Grant{Name: "late", Scopes: auth.Scopes()}
+	key, secret, err := s.Keys.Issue(ctx, s.CompanyID, grant, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rotated, err := s.Keys.Rotate(ctx, s.CompanyID, key.ID, time.Hour, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{secret, rotated} {
+		if err := admitted(ctx, t, s, k); !errors.Is(err, auth.ErrSuspended) {
+			t.Error(err)
+		}
+	}
+	s.Clock.Advance(time.Minute)
+	if _, err := s.Keys.Suspend(ctx, s.CompanyID); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Keys.SuspendedAt(ctx, s.CompanyID); err != nil || *again != *at {
+		t.Error("a second suspension moved the first", again, err)
+	}
+	if n, err := s.Keys.Resume(ctx, s.CompanyID); n != 2 || err != nil {
+		t.Error(n, err)
+	}
+	for _, k := range []string{secret, rotated} {
+		if err := admitted(ctx, t, s, k); err != nil {
+			t.Error(err)
+		}
+	}
+	if listed, err := s.Keys.List(ctx, s.CompanyID); err != nil || len(listed) != 2 {
+		t.Error(listed, err) // the suspension is no key
+	}
+}
+
+// Ensure no key slips through while a company is being suspended.
+func TestIssueRacesSuspend(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, noOperations)
+	ctx := t.Context()
+	secrets := make([]string, 12)
+	var wait sync.WaitGroup
+	for n := range secrets {
+		wait.Go(func() {
+			var err error
+			if _, secrets[n], err = s.Keys.Issue(ctx, s.CompanyID, keys.Grant{Scopes: auth.Scopes()}, rand.Reader); err != nil {
+				t.Error(err)
+			}
+		})
+		if n == len(secrets)/2 {
+			wait.Go(func() {
+				if _, err := s.Keys.Suspend(ctx, s.CompanyID); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	for _, secret := range secrets {
+		if err := admitted(ctx, t, s, secret); !errors.Is(err, auth.ErrSuspended) {
+			t.Error(err)
+		}
+	}
+}

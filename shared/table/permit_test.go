@@ -1,0 +1,154 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// writes are all the ways to write, on a record that is there and others that are not.
+func writes(c *table.Client, n note) map[string]func(context.Context) error {
+	key := noteKey(n.Company, n.ID)
+	at := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}
+	return map[string]func(context.Context) error{
+		"UpdateItem": func(ctx context.Context) error {
+			_, err := c.UpdateItem(ctx, updateOf(n))
+			return err
+		},
+		"PutItem": func(ctx context.Context) error {
+			return c.PutItem(ctx, &dynamodb.PutItemInput{Item: c.NewItem(keysOf(n), n)})
+		},
+		"DeleteItem": func(ctx context.Context) error { return c.DeleteItem(ctx, &dynamodb.DeleteItemInput{Key: at}) },
+		"Insert":     func(ctx context.Context) error { other := newNote(c); return c.Insert(ctx, keysOf(other), other) },
+		"Modify": func(ctx context.Context) error {
+			_, err := table.Modify(ctx, c, key, keysOf, func(n *note) error { n.Count++; return nil })
+			return err
+		},
+		"Remove": func(ctx context.Context) error {
+			_, err := table.Remove(ctx, c, key, func(note) error { return nil })
+			return err
+		},
+		"Put":    func(ctx context.Context) error { return c.Put(ctx, []table.Item{c.NewItem(keysOf(n), n)}) },
+		"Delete": func(ctx context.Context) error { return c.Delete(ctx, []table.Key{key}) },
+		"Transact": func(ctx context.Context) error {
+			return c.Transact(ctx, c.CheckExists(key), c.WriteNew(keysOf(note{ID: "x", Company: n.Company}), n))
+		},
+	}
+}
+
+// Ensure no way of writing goes ahead of the key's verification, and that a refused key writes nothing .
+func TestWritesWaitForThePermit(t *testing.T) {
+	t.Parallel()
+	isWrite := func(p *proxy) int { return p.count("") - p.count("GetItem") }
+	for name := range writes(nil, note{}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &proxy{}
+			c, _ := client(t, p)
+			n := insert(t, c, newNote(c))
+			before := isWrite(p)
+			run := func(request *table.Request) chan error {
+				done := make(chan error, 1)
+				go func() { done <- writes(c, n)[name](table.WithRequest(t.Context(), request)) }()
+				return done
+			}
+
+			request := table.NewRequest()
+			done := run(request)
+			expect(t, c, n) // time for a write that does not wait; a read does not wait itself
+			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
+				t.Error(err)
+			}
+			select {
+			case err := <-done:
+				t.Fatalf("did not wait: %v", err)
+			default:
+			}
+			request.Decide(auth.ErrSuspended)
+			if err := <-done; !errors.Is(err, auth.ErrSuspended) || isWrite(p) != before {
+				t.Errorf("%v, %d writes", err, isWrite(p)-before)
+			}
+
+			request = table.NewRequest()
+			done = run(request)
+			request.Decide(nil)
+			if err := <-done; err != nil || isWrite(p) != before+1 {
+				t.Errorf("%v, %d writes", err, isWrite(p)-before)
+			}
+		})
+	}
+}
+
+// Ensure reads never wait: they run beside the verification.
+func TestReadsDoNotWait(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	ctx := table.WithRequest(t.Context(), table.NewRequest()) // nobody ever settles it
+	key := noteKey(n.Company, n.ID)
+	if _, err := table.Get[note](ctx, c, key); err != nil {
+		t.Error(err)
+	}
+	if list, _, err := table.List[note](ctx, c, table.Query{Partitions: []string{key.PK}, Limit: 1}); err != nil || len(list) != 1 {
+		t.Error(err)
+	}
+	if _, err := table.Whole[note](ctx, c, table.Collection{Partition: key.PK}); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Scan(ctx, &dynamodb.ScanInput{Limit: aws.Int32(1)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Ensure every call is counted, with its units where DynamoDB tells them, failed ones too.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	for name, calls := range map[string]int{
+		"UpdateItem": 1, "PutItem": 1, "DeleteItem": 1, "Insert": 1, "Modify": 2, "Remove": 2, "Put": 1, "Delete": 1, "Transact": 1,
+	} {
+		n := insert(t, c, newNote(c))
+		m := table.NewRequest()
+		m.Decide(nil)
+		ctx := table.WithRequest(t.Context(), m)
+		if err := writes(c, n)[name](ctx); err != nil {
+			t.Fatal(err)
+		}
+		if total := m.Units(); total.Calls != calls || total.Write < 1 || (calls == 2) != (total.Read > 0) {
+			t.Errorf("%s: %+v", name, total)
+		}
+	}
+
+	n := insert(t, c, newNote(c))
+	key := noteKey(n.Company, n.ID)
+	for name, call := range map[string]func(context.Context) error{
+		"Insert":   func(ctx context.Context) error { return c.Insert(ctx, keysOf(n), n) },
+		"Transact": func(ctx context.Context) error { return c.Transact(ctx, c.CheckAbsent(key)) },
+		"DeleteItem": func(ctx context.Context) error {
+			return c.DeleteItem(ctx, &dynamodb.DeleteItemInput{Key: table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}, ConditionExpression: aws.String("attribute_exists(nothing)")})
+		},
+		"Query": func(ctx context.Context) error { _, err := c.Query(ctx, &dynamodb.QueryInput{}); return err },
+		"Scan": func(ctx context.Context) error {
+			_, err := c.Scan(ctx, &dynamodb.ScanInput{FilterExpression: aws.String("=")})
+			return err
+		},
+		"Get": func(ctx context.Context) error { _, err := table.Get[note](ctx, c, table.Key{}); return err },
+		"Put": func(ctx context.Context) error { return c.Put(ctx, []table.Item{{}}) },
+		"invalid transaction": func(ctx context.Context) error {
+			return c.Transact(ctx, c.WriteCheck(key, "=", nil, nil))
+		},
+	} {
+		m := table.NewRequest()
+		m.Decide(nil)
+		ctx := table.WithRequest(t.Context(), m)
+		if err := call(ctx); err == nil || m.Units() != (table.Units{Calls: 1}) {
+			t.Errorf("a failed %s: %+v, %v", name, m.Units(), err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"growthworkspace/shared/table"
+)
+
+// Ensure the first decision counts, and that a write which waits for one ends with its context.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	refused := table.NewRequest()
+	planted := errors.New("planted")
+	refused.Decide(planted)
+	refused.Decide(nil)
+	if err := c.Delete(table.WithRequest(t.Context(), refused), nil); !errors.Is(err, planted) {
+		t.Errorf("only the first decision counts: %v", err)
+	}
+	waiting, cancel := context.WithCancel(table.WithRequest(t.Context(), table.NewRequest()))
+	cancel()
+	if err := c.Delete(waiting, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// Ensure a lost context cannot write: without a request there is no permit, for every way of writing, and no call is made.
+func TestNoRequestNoWrite(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	operator, _ := client(t, p)
+	n := insert(t, operator, newNote(operator))
+	serving := table.New(options(t, p))
+	before := p.count("")
+	for name, write := range writes(serving, n) {
+		if err := write(context.Background()); !errors.Is(err, table.ErrNoPermit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if reads := p.count("GetItem"); p.count("") != before+reads {
+		t.Errorf("%d calls beside reads", p.count("")-before-reads)
+	}
+	expect(t, operator, n)
+}
+
+// Ensure the write that checks a key, which needs no permit, reaches no other record than a key's.
+func TestUpdateKeyReachesKeysOnly(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	operator, _ := client(t, p)
+	n := insert(t, operator, newNote(operator))
+	before := p.count("")
+	if _, err := table.New(options(t, p)).UpdateKey(t.Context(), updateOf(n)); err == nil || p.count("") != before {
+		t.Errorf("%v after %d calls", err, p.count("")-before)
+	}
+	expect(t, operator, n)
+}

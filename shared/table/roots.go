@@ -1,0 +1,126 @@
+package table
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	_ "embed"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// A Go program parses every root certificate of the system, well over a hundred, before its first TLS connection. With 128 MB
+// of memory that takes longer than the rest of a cold start. The endpoints of AWS chain to five roots of Amazon Trust
+// Services, which are embedded here.
+//
+// They only save time. Where they do not verify a server (Amazon rotated its roots, or a proxy stands between), the connection
+// is made again with the system's roots, and so is every later one. A server that neither verifies is refused.
+
+//go:embed amazon.pem
+var amazon []byte
+
+func amazonRoots() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(amazon) // a test checks that all of them parse
+	return pool
+}
+
+// dialTimeout bounds the two steps of a connection that nobody waits for any more: a call to the table gives up earlier.
+const dialTimeout = 5 * time.Second
+
+// dialer opens TLS connections. Safe for concurrent use.
+type dialer struct {
+	trusted, fallback *x509.CertPool
+	rotated           atomic.Bool // the fallback verified what the trusted roots did not
+}
+
+// newDialer returns a dialer that uses fallback where trusted does not verify a server. nil means the system's roots, which
+// are read when they are first needed.
+func newDialer(trusted, fallback *x509.CertPool) *dialer {
+	return &dialer{trusted: trusted, fallback: fallback}
+}
+
+// DialTLSContext is for http.Transport. It returns after the handshake.
+func (d *dialer) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if !d.rotated.Load() {
+		conn, err := dial(ctx, network, address, d.trusted)
+		var unverified *tls.CertificateVerificationError
+		if !errors.As(err, &unverified) {
+			return conn, err
+		}
+	}
+	conn, err := dial(ctx, network, address, d.fallback)
+	if err == nil {
+		d.rotated.Store(true)
+	}
+	return conn, err
+}
+
+func dial(ctx context.Context, network, address string, roots *x509.CertPool) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	secure := tls.Dialer{Config: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	return secure.DialContext(ctx, network, address) // the server's name is that of the address
+}
+
+// Root is a root certificate that Amazon Trust Services publishes.
+type Root struct {
+	Name string
+	Key  string // SHA-256 of the subject public key information, which stays when a certificate is issued anew
+}
+
+// PublishedRoots returns the roots that https://www.amazontrust.com/repository/ lists for programs with a trust store of
+// their own.
+func PublishedRoots() []Root {
+	return []Root{
+		{"Amazon Root CA 1", "fbe3018031f9586bcbf41727e417b7d1c45c2f47f93be372a17b96b50757d5a2"},
+		{"Amazon Root CA 2", "7f4296fc5b6a4e3b35d3c369623e364ab1af381d8fa7121533c9d6c633ea2461"},
+		{"Amazon Root CA 3", "36abc32656acfc645c61b71613c4bf21c787f5cabbee48348d58597803d7abc9"},
+		{"Amazon Root CA 4", "f7ecded5c66047d28ed6466b543c40e0743abe81d109254dcf845d4c2c7853c5"},
+		{"Starfield Services Root Certificate Authority - G2", "2b071c59a0a0ae76b0eadb2bad23bad4580b69c3601b630c2eaf0613afa83f92"},
+	}
+}
+
+// RootKey returns the Root.Key of a certificate.
+func RootKey(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckRoots returns what is wrong with a PEM file of roots: they must be the published ones in their order, each signed by
+// itself and valid from now until a year from now, so that there is time to refresh them.
+func CheckRoots(text []byte, now time.Time) error {
+	published := PublishedRoots()
+	var found []*x509.Certificate
+	for {
+		block, rest := pem.Decode(text)
+		if block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return fmt.Errorf("root %d: %w", len(found)+1, err)
+		}
+		found, text = append(found, c), rest
+	}
+	if len(found) != len(published) {
+		return fmt.Errorf("there are %d roots, want %d", len(found), len(published))
+	}
+	for i, c := range found {
+		switch {
+		case c.Subject.CommonName != published[i].Name || RootKey(c) != published[i].Key:
+			return fmt.Errorf("root %d is %s with the key %s, want %s with %s", i+1, c.Subject.CommonName, RootKey(c), published[i].Name, published[i].Key)
+		case c.CheckSignatureFrom(c) != nil:
+			return fmt.Errorf("%s is not signed by itself", c.Subject.CommonName)
+		case now.Before(c.NotBefore) || now.AddDate(1, 0, 0).After(c.NotAfter):
+			return fmt.Errorf("%s is valid from %s to %s only: refresh it", c.Subject.CommonName, c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+		}
+	}
+	return nil
+}

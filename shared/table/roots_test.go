@@ -1,0 +1,152 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Ensure the embedded roots are those that Amazon publishes, and that a year is left to refresh them: this test is the
+// reminder.
+func TestAmazonRoots(t *testing.T) {
+	if err := CheckRoots(amazon, time.Now()); err != nil {
+		t.Error(err)
+	}
+	if amazonRoots().Equal(x509.NewCertPool()) {
+		t.Error("the pool is empty")
+	}
+}
+
+// Ensure the check finds what a wrong refresh would do.
+func TestCheckRoots(t *testing.T) {
+	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
+	second := bytes.Index(amazon[1:], []byte("# ")) + 1
+	for name, c := range map[string]struct {
+		text []byte
+		now  time.Time
+		want string
+	}{
+		"whole":           {amazon, now, ""},
+		"one is missing":  {amazon[second:], now, "there are 4 roots"},
+		"another order":   {append(bytes.Clone(amazon[second:]), amazon[:second]...), now, "root 1 is Amazon Root CA 2"},
+		"nothing":         {nil, now, "there are 0 roots"},
+		"expires soon":    {amazon, time.Date(2037, 2, 1, 0, 0, 0, 0, time.UTC), "refresh it"},
+		"not yet valid":   {amazon, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), "valid from"},
+		"no certificates": {[]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), now, "root 1"},
+	} {
+		err := CheckRoots(c.text, c.now)
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// server is a TLS server that counts connections, and the pool that verifies it.
+func server(t *testing.T) (s *httptest.Server, pool *x509.CertPool, connections func() int) {
+	t.Helper()
+	var mu sync.Mutex
+	n := 0
+	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are the point
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		if state == http.StateNew {
+			n++
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	pool = x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return s, pool, func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return n
+	}
+}
+
+func get(t *testing.T, d *dialer, url string) error {
+	t.Helper()
+	transport := &http.Transport{DialTLSContext: d.DialTLSContext, DisableKeepAlives: true}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+// Ensure a wrong or rotated root never cuts the service off: a server that chains to another root is reached by the
+// fallback, and from then on at once.
+func TestFallback(t *testing.T) {
+	s, pool, connections := server(t)
+	d := newDialer(amazonRoots(), pool)
+	for n, want := range []int{2, 3, 4} { // the first took two
+		if err := get(t, d, s.URL); err != nil {
+			t.Fatalf("call %d: %v", n+1, err)
+		}
+		if got := connections(); got != want {
+			t.Errorf("after %d calls: %d connections, want %d", n+1, got, want)
+		}
+	}
+}
+
+// Ensure the trusted roots are enough: the fallback, which is slow to read, is not asked.
+func TestTrusted(t *testing.T) {
+	s, pool, connections := server(t)
+	if err := get(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {
+		t.Fatal(err)
+	}
+	if got := connections(); got != 1 {
+		t.Errorf("%d connections, want 1", got)
+	}
+}
+
+// Ensure the short cut opens no door: a server that no root verifies is refused each time, and so is one whose name is
+// not that of the address.
+func TestRefused(t *testing.T) {
+	s, pool, _ := server(t)
+	d := newDialer(amazonRoots(), x509.NewCertPool())
+	for range 2 {
+		var unverified *tls.CertificateVerificationError
+		if err := get(t, d, s.URL); !errors.As(err, &unverified) {
+			t.Errorf("%v, want the server refused", err)
+		}
+	}
+	if d.rotated.Load() {
+		t.Error("a server that was refused counts as a rotation of the roots")
+	}
+	var name x509.HostnameError
+	wrongName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // the certificate names 127.0.0.1 and example.com
+	if err := get(t, newDialer(pool, pool), wrongName); !errors.As(err, &name) {
+		t.Errorf("%v, want the name refused", err)
+	}
+}
+
+// Ensure a dial ends with its caller, and that what is no fault of the roots is not tried twice.
+func TestDialEnds(t *testing.T) {
+	s, pool, connections := server(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newDialer(pool, pool).DialTLSContext(ctx, "tcp", s.Listener.Addr().String()); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that the call was given up", err)
+	}
+	if got := connections(); got != 0 {
+		t.Errorf("%d connections, want none", got)
+	}
+}

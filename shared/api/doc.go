@@ -5,7 +5,7 @@
 //   - pipeline.go: API.Call serves a call of any transport, step by step. Each step returns an error.
 //   - response.go: the one place that turns a result or an error into a response and a log line.
 //   - http.go, tool.go: the two forms in which arguments arrive. route.go finds the operation of a path.
-//   - idempotency.go, tag.go, log.go: Idempotency-Key, entity tags, the log line.
+//   - tag.go, log.go: entity tags, the log line.
 //
 // A function gets a Caller, whose company comes from the verified key, and an input that has passed every check that its tags
 // describe. It returns a record or a List, or an error: a *fault.Error is for the caller to read, any other is reported as

@@ -75,9 +75,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Service-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
-	var out Response
-	err := table.Recovered(func() error { out = a.serveHTTP(h, r, requestID); return nil })
-	if err != nil { // a panic outside of a call, which only a mistake in this package causes
+	out, err := a.serveHTTP(h, r, requestID)
+	if err != nil {
 		out = a.Refuse(requestID, "", err)
 	}
 	for name, values := range out.Header {
@@ -95,16 +94,18 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveHTTP calls the operation of a request and puts into h what HTTP tells in headers.
-func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) Response {
+// serveHTTP calls the operation of a request and puts into h what HTTP tells in headers. The error is that of a request which is no
+// call: its path or its method is none of ours, or this function panics.
+func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) (out Response, err error) {
+	defer table.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil { // it needs no key: there is nothing to protect
 		if len(allow) > 0 {
 			h.Set("Allow", strings.Join(allow, ", "))
 		}
-		return a.Refuse(requestID, "", err)
+		return out, err
 	}
-	out := a.Call(r.Context(), Call{
+	out = a.Call(r.Context(), Call{
 		Operation: op, RequestID: requestID, CompanyID: parameters[companyParameter],
 		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
 		Arguments: httpArguments{r, parameters},
@@ -119,7 +120,7 @@ func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) Respon
 	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && seen(strings.Join(known, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
-	return out
+	return out, nil
 }
 
 func (a *API) nextPage(r *http.Request, cursor string) string {

@@ -131,6 +131,15 @@ func (op Operation) BodyRequired() bool {
 // Company tells whether the path names the company; the one operation that does not lists the key's.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
+// area returns the path segment after the company's id. Operations without one, and those on keys, whose partition only
+// authentication reaches, belong to the company.
+func (op Operation) area() string {
+	if segments := PathSegments(op.Path); len(segments) > 3 && segments[3] != "keys" {
+		return segments[3]
+	}
+	return "company"
+}
+
 func (op Operation) field(in schema.Place, name string) *schema.Field {
 	for i := range op.Input {
 		if op.Input[i].In == in && op.Input[i].Name == name {

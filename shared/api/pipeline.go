@@ -3,7 +3,11 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"reflect"
 	"time"
 
@@ -74,42 +78,48 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	ctx, cancel := context.WithTimeout(ctx, handlerTimeout)
 	defer cancel()
 	t := &trace{requestID: c.RequestID, operation: c.Operation.ID, started: a.now(), request: table.NewRequest()}
-	var r result
-	err := table.Recovered(func() (err error) {
-		r, err = a.serve(table.WithRequest(ctx, t.request), c, t)
-		return err
-	})
+	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)
 	return a.respond(t, r, err)
 }
 
 // serve runs the steps of a call in the order in which their errors count.
-func (a *API) serve(ctx context.Context, c Call, t *trace) (result, error) {
-	token, err := auth.ParseHeader(c.Authorization)
-	if err != nil {
-		return result{}, err
+func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error) {
+	defer table.Recover(&err)
+	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
+		return r, err
 	}
-	t.token = token
 	pinned, err := version.Requested(c.Version)
-	if err == nil && c.CompanyID != "" && c.CompanyID != token.CompanyID {
+	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
 	if err != nil { // known before the quota counts, but nobody learns it without a valid key
-		return result{}, a.verify(ctx, c, t, err)
+		return r, a.verify(ctx, c, t, err)
 	}
 	t.input = c.Arguments.bind(c.Operation)
-	attempt, err := a.attempt(c, t)
+	attempt, err := a.begin(c, t)
 	if err != nil {
-		return result{}, err
+		return r, err
 	}
-	value, failure, err := a.run(ctx, c, t, attempt, pinned)
-	if err != nil {
-		return replay(attempt, t, err)
-	}
-	var r result
-	if failure == nil {
+	value, failure, earlier, err := a.run(ctx, c, t, attempt, pinned)
+	switch {
+	case err != nil:
+		return r, err
+	case earlier != nil:
+		return t.replay(earlier)
+	case failure == nil:
 		r, failure = encode(c.Operation, value)
 	}
-	return a.remember(ctx, attempt, t, r, failure)
+	if attempt == nil {
+		return r, failure
+	}
+	earlier, err = attempt.End(ctx, kept(attempt, r, failure))
+	switch {
+	case err != nil:
+		return result{}, err
+	case earlier != nil:
+		return t.replay(earlier)
+	}
+	return r, failure
 }
 
 // verify returns refusal when the key is valid, else why it is not.
@@ -122,55 +132,94 @@ func (a *API) verify(ctx context.Context, c Call, t *trace, refusal error) error
 	return refusal
 }
 
-// errUndecided fails the writes of a request whose admission ended without a decision, by a panic.
+// errUndecided fails the writes of a request whose admission panicked.
 var errUndecided = errors.New("the key was not verified")
 
-// run calls the operation's function beside the admission of the key. The function's reads cost no time that way, and its
-// writes wait for the decision. err says why the call ends without the function's result: the key is refused, the arguments
-// are wrong, or an earlier response is to be replayed (*replayError). failure is the function's own error.
-func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (value any, failure, err error) {
+// run calls the operation's function beside the admission of the key, so that the function's reads cost no time of their own; its
+// writes wait for the decision. err says why the call ends without the function: the key is refused or the arguments are wrong.
+// earlier is the response to return instead. failure is the function's own error.
+func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (value any, failure error, earlier *idempotency.Response, err error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	var refusal error
 	err = table.Both(func() error {
+		permitted := false
 		defer func() {
-			t.request.Decide(errUndecided)
-			if refusal != nil {
+			if t.request.Decide(errUndecided); !permitted {
 				stop() // nothing of a refused call outlives it
 			}
 		}()
-		refusal = table.Recovered(func() error { return a.admit(ctx, c, t, attempt, pinned) })
-		t.request.Decide(refusal)
+		earlier, refusal = a.admit(ctx, c, t, attempt, pinned)
+		if permitted = refusal == nil && earlier == nil; permitted {
+			t.request.Decide(nil)
+		} else {
+			t.request.Decide(cmp.Or(refusal, idempotency.ErrAnswered))
+		}
 		return nil
 	}, func() error {
 		if t.input.err == nil {
-			failure = table.Recovered(func() (err error) {
-				value, err = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
-				return err
-			})
+			value, failure = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
 		}
 		return nil
 	})
-	return value, failure, cmp.Or(refusal, t.input.err, err)
+	return value, failure, earlier, cmp.Or(refusal, t.input.err, err)
 }
 
-// admit waits for the key's admission and, beside it, for the response of an earlier request with the same Idempotency-Key.
-// Why the key is refused counts first.
-func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) error {
-	admit := func() (err error) {
-		t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
-		if err == nil && !pinned {
-			err = version.OfKey(t.admission.APIVersion)
+// admit waits for the key's admission and, beside it, for the response of an earlier request with the same Idempotency-Key. Why the
+// key is refused counts first.
+func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (earlier *idempotency.Response, err error) {
+	var refusal, failure error
+	err = table.Both(func() error {
+		t.admission, refusal = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
+		if refusal == nil && !pinned {
+			refusal = version.OfKey(t.admission.APIVersion)
 		}
-		return err
+		return nil
+	}, func() error {
+		earlier, failure = attempt.Recall(ctx)
+		return nil
+	})
+	return earlier, cmp.Or(refusal, err, failure)
+}
+
+// begin returns the attempt of a call with an Idempotency-Key, nil for a call without one.
+func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
+	f := c.Operation.field(schema.InHeader, "Idempotency-Key")
+	if f == nil || t.input.err != nil {
+		return nil, nil
 	}
-	if attempt == nil {
-		return admit()
+	key, _ := f.Of(t.input.value).Interface().(*string)
+	if key == nil {
+		return nil, nil
 	}
-	var earlier *idempotency.Response
-	err := table.Both(admit, func() (err error) { earlier, err = attempt.Recall(ctx); return err })
-	if err == nil && earlier != nil {
-		err = &replayError{*earlier}
+	request, err := json.Marshal(t.input.value.Interface())
+	if err != nil {
+		return nil, fmt.Errorf("digest of a request: %w", err)
 	}
-	return err
+	seal, err := auth.Derive(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
+	if err != nil {
+		return nil, err
+	}
+	attempt := a.memory.Begin(idempotency.Identity{
+		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.area(), Operation: c.Operation.ID, Key: *key,
+		Request: sha256.Sum256(request), Seal: seal,
+	}, func(response any) ([]byte, string, error) {
+		r, err := encode(c.Operation, response)
+		return r.body, r.tag, err
+	})
+	t.request.Attempt = attempt
+	return attempt, nil
+}
+
+// kept is what an attempt remembers of its end: its response, or nil for an internal error, which is safe to retry, and for a lost
+// race.
+func kept(attempt *idempotency.Attempt, r result, failure error) *idempotency.Response {
+	if failure == nil {
+		return &idempotency.Response{Request: attempt.Request, Status: http.StatusOK, Body: r.body, Tag: r.tag}
+	}
+	public := fault.Public(failure)
+	if public.Code.Status() >= http.StatusInternalServerError || public.Transient {
+		return nil
+	}
+	return &idempotency.Response{Request: attempt.Request, Status: public.Code.Status(), Body: fault.Envelope(public)}
 }

@@ -9,6 +9,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -117,4 +118,17 @@ type trace struct {
 	admission auth.Admission // zero until the key is verified
 	input     input
 	replayed  bool // the response is that of an earlier request with the same Idempotency-Key
+}
+
+// replay makes the response of an earlier request with the same Idempotency-Key that of this one.
+func (t *trace) replay(earlier *idempotency.Response) (result, error) {
+	t.replayed = true
+	if earlier.Status == http.StatusOK {
+		return result{body: earlier.Body, tag: earlier.Tag}, nil
+	}
+	refused, err := fault.Parse(earlier.Body)
+	if err != nil {
+		return result{}, fmt.Errorf("a remembered response: %w", err)
+	}
+	return result{}, refused
 }

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -75,9 +76,18 @@ type Attempt struct {
 	store  Store
 	encode func(response any) (body []byte, tag string, err error)
 
-	mu         sync.Mutex
-	remembered bool // the response is in the table
+	mu    sync.Mutex
+	state state
 }
+
+// state is how far an attempt came.
+type state int
+
+const (
+	open       state = iota
+	remembered       // the response is in the table
+	lost             // another request with the same identity was first
+)
 
 // Begin returns the attempt of a request. encode returns the JSON and the entity tag of what the operation's function is about to
 // return. The attempt takes effect as table.Request.Attempt of the context.
@@ -112,11 +122,18 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
-// Recall returns the response of an earlier request with the same identity, nil when there is none.
+// Recall returns the response of an earlier request with the same identity, nil when there is none; a nil Attempt has none. The error
+// is bad_request when that was another request than this one.
 func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
+	if a == nil {
+		return nil, nil
+	}
 	r, err := a.recall(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("recall a response: %w", err)
+	case r != nil && r.Request != a.Request:
+		return nil, fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
 	}
 	return r, nil
 }
@@ -142,7 +159,7 @@ func (a *Attempt) recall(ctx context.Context) (*Response, error) {
 	if len(found.Request) != sha256.Size {
 		return nil, errors.New("no digest of the request")
 	}
-	body, err := a.open(sealed)
+	body, err := a.unseal(sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -153,21 +170,25 @@ func (a *Attempt) recall(ctx context.Context) (*Response, error) {
 	return &out, nil
 }
 
-// Remember keeps the response of a request whose function made no transaction with it. When another request with the same
-// identity was first, its response stays, and is returned.
-func (a *Attempt) Remember(ctx context.Context, r Response) (*Response, error) {
-	if a.isRemembered() {
+// End ends an attempt. It remembers the response, unless that is nil or was remembered in the transaction of the change. When another
+// request with the same identity was first, that one's response is returned, and counts.
+func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
+	switch a.reached() {
+	case remembered:
 		return nil, nil
-	}
-	err := a.transact(ctx, a.store.table, r)
-	if errors.Is(err, ErrAnswered) {
-		earlier, err := a.Recall(ctx)
-		if err == nil && earlier == nil {
-			err = errors.New("remember a response: the earlier one is gone")
+	case open:
+		if r == nil {
+			return nil, nil
 		}
-		return earlier, err
+		if err := a.transact(ctx, a.store.table, *r); !errors.Is(err, ErrAnswered) {
+			return nil, err
+		}
 	}
-	return nil, err
+	earlier, err = a.Recall(ctx)
+	if err == nil && earlier == nil {
+		err = errors.New("remember a response: the earlier one is gone")
+	}
+	return earlier, err
 }
 
 // attemptOf returns the attempt of a context, nil when its request carries no Idempotency-Key.
@@ -209,10 +230,16 @@ func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys,
 
 func (a *Attempt) now() time.Time { return a.store.table.Clock()() }
 
-func (a *Attempt) isRemembered() bool {
+func (a *Attempt) reached() state {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.remembered
+	return a.state
+}
+
+func (a *Attempt) reach(s state) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state = s
 }
 
 // transact makes the writes and remembers the response, all or nothing.
@@ -226,16 +253,14 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, answered := canceled.Failed(len(writes)); answered {
+			a.reach(lost)
 			return ErrAnswered
 		}
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		a.reach(remembered)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.remembered = true
-	return nil
+	return err
 }
 
 // prepare seals a response and writes the parts that do not fit into its record. Parts that no record names expire.
@@ -271,7 +296,7 @@ func (a *Attempt) seal(body []byte) ([]byte, error) {
 	return gcm.Seal(nil, nil, body, a.location()), nil
 }
 
-func (a *Attempt) open(sealed []byte) ([]byte, error) {
+func (a *Attempt) unseal(sealed []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {
 		return nil, err

@@ -104,14 +104,14 @@ func TestOneChange(t *testing.T) {
 	if kept == nil || kept.Request != f.identity.Request || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
 		t.Fatalf("%+v", kept)
 	}
-	if other, err := attemptOf(ctx).Remember(ctx, idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
 		t.Errorf("an answer that is in the table was remembered again: %v, %v", other, err)
 	}
 	twin := f.attach(f.identity)
 	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
 		t.Errorf("a second change: %v", err)
 	}
-	if other, err := attemptOf(twin).Remember(twin, idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
+	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
 		t.Errorf("the later answer won: %+v, %v", other, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestRefusedChange(t *testing.T) {
 	if err := f.create(t.Context(), note{"a", "second"}); !errors.Is(err, table.ErrExists) {
 		t.Error(err)
 	}
-	if other, err := attemptOf(ctx).Remember(ctx, idempotency.Response{Request: f.identity.Request, Status: 409, Body: []byte(`{"errors":[]}`)}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Request: f.identity.Request, Status: 409, Body: []byte(`{"errors":[]}`)}); other != nil || err != nil {
 		t.Fatal(other, err)
 	}
 	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 || string(kept.Body) != `{"errors":[]}` || kept.Tag != "" {
@@ -171,10 +171,10 @@ func TestLargeAnswers(t *testing.T) {
 	}
 	ctx := f.attach(f.identity)
 	twin := f.attach(f.identity)
-	if _, err := attemptOf(ctx).Remember(ctx, idempotency.Response{Request: f.identity.Request, Status: 200, Body: large}); err != nil {
+	if _, err := attemptOf(ctx).End(ctx, &idempotency.Response{Request: f.identity.Request, Status: 200, Body: large}); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := attemptOf(twin).Remember(twin, idempotency.Response{Request: f.identity.Request, Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
+	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Request: f.identity.Request, Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
 		t.Errorf("%v, %v", err, other == nil)
 	}
 	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {

@@ -43,7 +43,7 @@ func files() ([]generated, error) {
 	out := []generated{
 		{"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
 		{"functions/openapi/page.css", page.CSS}, {"functions/openapi/page.js", page.JS},
-		{"README.md", readme}, {"template.yaml", infra.New().Text()},
+		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := events(document)
 	if err != nil {

@@ -8,22 +8,23 @@ import (
 	"growthworkspace/functions"
 )
 
-// The part of the README that is made from the declared operations; the rest is written by hand.
+// The part of the reference that is made from the declared operations; the rest of the page is written by hand.
 const (
+	operationsPage  = "scripts/docs/reference/operations.md"
 	operationsBegin = "<!-- operations: made by go run ./scripts/gen; do not edit -->\n"
 	operationsEnd   = "<!-- end of operations -->"
 )
 
-// readme returns the README with its table of operations as it should be.
+// readme returns the page with its table of operations as it should be.
 func readme() ([]byte, error) {
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(operationsPage)
 	if err != nil {
 		return nil, err
 	}
 	before, rest, found1 := bytes.Cut(text, []byte(operationsBegin))
 	_, after, found2 := bytes.Cut(rest, []byte(operationsEnd))
 	if !found1 || !found2 {
-		return nil, fmt.Errorf("README.md has no part between %q and %q", operationsBegin, operationsEnd)
+		return nil, fmt.Errorf("%s has no part between %q and %q", operationsPage, operationsBegin, operationsEnd)
 	}
 	var out bytes.Buffer
 	out.Write(before)

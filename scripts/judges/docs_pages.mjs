@@ -12,20 +12,10 @@ const graceMs = 20_000; // for a service to finish its requests: it takes 15 s a
 const [root, tmp, ...pages] = process.argv.slice(2);
 const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // nothing that a page prints
 
-// Blocks of the README that are run elsewhere, or not at all, and why. Any other is run, so a new one cannot be forgotten.
-const elsewhere = [
-  [/scripts\/(test|judges|fault|bench|roundtrip)\b/, 'CI runs it by itself'],
-  [/-fuzztime|-rapid\.checks/, 'takes as long as one likes'],
-  [/openapi-generator-cli/, 'scripts/judges/openapi runs it'],
-  [/scripts\/(deploy|sam|build)\b|\bcdk |\bsam |\baws /, 'scripts/judges/deploy runs what needs no account'],
-  [/<the table>|<base URL>/, 'is for a stack in an account; scripts/judges/deploy does the same'],
-  [/…/, 'shows ids as `…`; the pages run the same commands'],
-];
-
 // The README is read beside the output of serve, so it says in words what a page says with a variable.
 const filled = [
-  [/<the id( it printed)?>/g, '"$COMPANY"'],
-  [/ records\.jsonl\b/g, ' "$TMPDIR/records.jsonl"'],
+  [/<(the company|its id)>/g, '"$COMPANY"'],
+  [/<the key>/g, '"$KEY"'],
 ];
 
 const placeholder = /…|(?<!\/)\.\.\.|<(the|your|a) [^>]*>|\b(co|brd|itm|fbk|pst|key|clm)_(\.|…)/;
@@ -65,11 +55,9 @@ done
 cat "$TMPDIR/.service"`;
 
 const demo = port => `
-BASE=http://127.0.0.1:${port}
 COMPANY=$(jq -r .companyId "$XDG_DATA_HOME/growth-workspace/demo-key.json")
 KEY=$(jq -r .key "$XDG_DATA_HOME/growth-workspace/demo-key.json")
-export BASE COMPANY KEY
-workspace export --company "$COMPANY" "$TMPDIR/records.jsonl" >/dev/null`;
+export COMPANY KEY WORKSPACE_URL=http://127.0.0.1:${port}`;
 
 // script returns the shell script of a page, and its blocks that are run, each with what it has to print.
 function script(page, env, port) {
@@ -79,15 +67,13 @@ function script(page, env, port) {
   let served = false;
   for (const b of blocks(page, fs.readFileSync(path.join(root, page), 'utf8'))) {
     if (b.kind.endsWith(' output')) {
-      if (runs.length === 0 || runs.at(-1).skipped) throw new Error(`${page}:${b.line}: an output before any command`);
+      if (runs.length === 0) throw new Error(`${page}:${b.line}: an output before any command`);
       runs.at(-1).outputs.push({ line: b.line, text: here(b.text) });
       continue;
     }
     if (!/^sh( service)?$/.test(b.kind)) continue;
     let text = b.text, service = b.kind === 'sh service';
     if (isReadme) {
-      const rule = elsewhere.find(([pattern]) => pattern.test(text));
-      if (rule) { runs.push({ ...b, skipped: rule[1], outputs: [] }); continue; }
       for (const [pattern, value] of filled) text = text.replace(pattern, value);
       service = service || /^go run \.\/scripts\/workspace serve$/.test(text);
     }
@@ -140,7 +126,7 @@ async function run(page, n) {
   const env = environment(home), port = await freePort();
   pidFile = path.join(home, 'service.pid');
   const { text, runs } = script(page, env, port);
-  const done = { page, blocks: runs.filter(r => !r.skipped).length, outputs: 0, problems: [], skipped: runs.filter(r => r.skipped) };
+  const done = { page, blocks: runs.length, outputs: 0, problems: [] };
   if (done.blocks === 0) return done;
   const file = path.join(home, 'page.sh');
   fs.writeFileSync(file, text);
@@ -180,13 +166,12 @@ for (const [n, page] of pages.entries()) {
   try {
     done = await run(page, n);
   } catch (e) {
-    done = { page, blocks: 0, outputs: 0, problems: [e.message], skipped: [] };
+    done = { page, blocks: 0, outputs: 0, problems: [e.message] };
   }
   for (const p of done.problems) console.error(p);
   failed = failed || done.problems.length > 0;
   const result = done.problems.length ? 'FAILED' : done.blocks ? 'ok' : 'nothing to run';
   console.log(`${page}: ${result}, ${done.blocks} blocks, ${done.outputs} outputs, ${((Date.now() - begin) / 1000).toFixed(1)} s`);
-  for (const b of done.skipped) console.log(`  line ${b.line} not run: ${b.skipped}`);
 }
 clearTimeout(deadline);
 process.exit(failed || expired ? 1 : 0);

@@ -46,6 +46,11 @@ func key(companyID string, parts ...string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
 }
 
+// collection is every record of a kind, in the order of their ids.
+func collection(companyID, kind string) table.Collection {
+	return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, "")}
+}
+
 func boardKey(companyID, boardID string) table.Key { return key(companyID, boardKind, boardID) }
 
 func itemKey(companyID, itemID string) table.Key { return key(companyID, itemKind, itemID) }
@@ -109,7 +114,7 @@ type reservation struct {
 
 // Boards returns all boards of the company, in no order.
 func (s Store) Boards(ctx context.Context, companyID string) ([]Board, error) {
-	return table.Whole[Board](ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(boardKind, "")})
+	return table.Whole[Board](ctx, s.table, collection(companyID, boardKind))
 }
 
 func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoard, error) {
@@ -241,10 +246,8 @@ func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, lo
 	type record struct {
 		SK string `store:"sk"`
 	}
-	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(page []record) error {
-		for _, r := range page {
-			taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
-		}
+	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r record) error {
+		taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
 		return nil
 	})
 	n, skip := 2, rand.IntN(losses+1)

@@ -137,3 +137,15 @@ func TestPlain(t *testing.T) {
 		t.Errorf("%v %v", problems, err)
 	}
 }
+
+// Ensure the last record of an identity stays, and records keep the order of the file.
+func TestLastWins(t *testing.T) {
+	records := []record{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
+	var got []string
+	for _, r := range transfer.LastWins(records, func(r record) string { return r.ID }) {
+		got = append(got, r.ID+r.Slug)
+	}
+	if !slices.Equal(got, []string{"a2", "b3", "c4"}) {
+		t.Error(got)
+	}
+}

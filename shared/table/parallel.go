@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 )
 
 // Both runs two calls at the same time, so that they are one round trip, and returns what failed, the first one first.
+// Both are always called.
 func Both(a, b func() error) error {
 	return Parallel(2, 2, func(n int) error {
 		if n == 0 {
@@ -17,23 +19,35 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order.
+// Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order. After a failure it
+// starts no other call, and waits for those that run; the first width calls are always started. A panic is a failure.
 func Parallel(n, width int, do func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)
+	var failed atomic.Bool
 	var wait sync.WaitGroup
 	for i := range n {
 		slots <- struct{}{}
+		if i >= width && failed.Load() {
+			break
+		}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			defer func() {
-				if p := recover(); p != nil { // would end the process, and with it every other request
-					errs[i] = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-				}
-			}()
-			errs[i] = do(i)
+			if errs[i] = recovered(do, i); errs[i] != nil {
+				failed.Store(true)
+			}
 		})
 	}
 	wait.Wait()
 	return errors.Join(errs...)
+}
+
+// recovered returns a panic as an error: in a goroutine it would end the process, and with it every other request.
+func recovered(do func(n int) error, n int) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do(n)
 }

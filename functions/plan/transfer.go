@@ -209,12 +209,12 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	live, err := s.heads(ctx, companyID)
+	live, err := table.GetItem(ctx, s.table, headsKey(companyID)) // before the items: see heads.seen
 	if err != nil {
 		return err
 	}
 	return table.Each(ctx, s.table, collection(companyID, itemKind), func(i storedItem) error {
-		seen, err := live.seen(i)
+		seen, err := heads(live).seen(i)
 		if err != nil {
 			return err
 		}

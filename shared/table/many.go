@@ -35,31 +35,6 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](slices.Concat(found...))
 }
 
-// GetItems reads the attributes of up to ManyMax records in one call, each strongly consistent by itself: in the order of the
-// keys, which must be distinct, and nil where there is no such record.
-func GetItems(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
-	found, err := c.many(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]Item, len(keys))
-	for _, item := range found {
-		if n := slices.Index(keys, keyOf(item)); n >= 0 {
-			items[n] = item
-		}
-	}
-	return items, nil
-}
-
-func keyOf(item Item) Key {
-	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
-	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)
-	if pk == nil || sk == nil {
-		return Key{}
-	}
-	return Key{pk.Value, sk.Value}
-}
-
 // many is one call, and more for what the table could not answer at once.
 func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error) {
 	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Both runs two calls at the same time, so that they are one round trip, and returns what failed, the first one first.
-// Both are always called.
+// Both runs two calls at the same time, so that they are one round trip, and returns what failed, the first one first. Both are
+// always called.
 func Both(a, b func() error) error {
 	return Parallel(2, 2, func(n int) error {
 		if n == 0 {
@@ -19,8 +19,19 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order. After a failure it
-// starts no other call, and waits for those that run; the first width calls are always started. A panic is a failure.
+// Recovered calls do and returns its error. A panic becomes an error with the stack, for the log: on a goroutine it would end the
+// process, and with it every other request.
+func Recovered(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
+}
+
+// Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order. After a failure it starts no
+// other call, and waits for those that run; the first width calls are always started.
 func Parallel(n, width int, do func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)
@@ -33,21 +44,11 @@ func Parallel(n, width int, do func(n int) error) error {
 		}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			if errs[i] = recovered(do, i); errs[i] != nil {
+			if errs[i] = Recovered(func() error { return do(i) }); errs[i] != nil {
 				failed.Store(true)
 			}
 		})
 	}
 	wait.Wait()
 	return errors.Join(errs...)
-}
-
-// recovered returns a panic as an error: in a goroutine it would end the process, and with it every other request.
-func recovered(do func(n int) error, n int) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do(n)
 }

@@ -1,15 +1,11 @@
 package plan
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -157,9 +153,9 @@ func (s Store) chunks(companyID, boardID string, version float64, snapshotID str
 		if err != nil {
 			return nil, fmt.Errorf("encode a snapshot: %w", err)
 		}
-		packed, err := pack(text)
+		packed, err := table.Pack(text)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("a snapshot: %w", err)
 		}
 		out = append(out, s.table.NewItem(table.Keys{Key: chunkKey(companyID, boardID, version, snapshotID, len(out))}, chunk{packed}))
 		content = content[n:]
@@ -167,28 +163,13 @@ func (s Store) chunks(companyID, boardID string, version float64, snapshotID str
 	return out, nil
 }
 
-func pack(text []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, err := w.Write(text)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("pack a snapshot: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
-func unpack(packed []byte) (snapshot, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+func (c chunk) items() (content snapshot, err error) {
+	text, err := table.Unpack(c.Items)
 	if err != nil {
-		return nil, fmt.Errorf("unpack a snapshot: %w", err)
+		return nil, err
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("unpack a snapshot: %w", err)
-	}
-	var content snapshot
 	if err := json.Unmarshal(text, &content); err != nil {
-		return nil, fmt.Errorf("decode a snapshot: %w", err)
+		return nil, fmt.Errorf("decode: %w", err)
 	}
 	return content, nil
 }
@@ -207,8 +188,10 @@ func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 		if err != nil {
 			return fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: to the caller this is no missing record
 		}
-		parts[n], err = unpack(stored.Items)
-		return err
+		if parts[n], err = stored.items(); err != nil {
+			return fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
+		}
+		return nil
 	})
 	content := snapshot{}
 	for _, part := range parts {

@@ -35,6 +35,15 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](slices.Concat(found...))
 }
 
+func keyOf(item Item) Key {
+	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
+	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)
+	if pk == nil || sk == nil {
+		return Key{}
+	}
+	return Key{pk.Value, sk.Value}
+}
+
 // many is one call, and more for what the table could not answer at once.
 func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error) {
 	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}

@@ -19,15 +19,12 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Recovered calls do and returns its error. A panic becomes an error with the stack, for the log: on a goroutine it would end the
+// Recover, deferred, turns a panic into the error of its function, with the stack for the log. On a goroutine a panic would end the
 // process, and with it every other request.
-func Recovered(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do()
+func Recover(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
 }
 
 // Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order. After a failure it starts no
@@ -43,10 +40,12 @@ func Parallel(n, width int, do func(n int) error) error {
 			break
 		}
 		wait.Go(func() {
-			defer func() { <-slots }()
-			if errs[i] = Recovered(func() error { return do(i) }); errs[i] != nil {
-				failed.Store(true)
-			}
+			defer func() {
+				failed.CompareAndSwap(false, errs[i] != nil)
+				<-slots
+			}()
+			defer Recover(&errs[i])
+			errs[i] = do(i)
 		})
 	}
 	wait.Wait()

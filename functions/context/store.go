@@ -11,7 +11,7 @@ import (
 )
 
 // Store keeps the context of companies, in the partition <company>#context. Content types and goals are bounded
-// collections, which are read whole and ordered in memory (design.md §4):
+// collections, which are read whole and ordered in memory:
 //
 //	access                               key
 //	brand kit: get, modify               … / brandkit

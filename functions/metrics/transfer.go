@@ -35,7 +35,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// Lengths of texts in imports (decisions.md §9): labels are as long as names, prose as descriptions. So bounded, a
+// Lengths of texts in imports: labels are as long as names, prose as descriptions. So bounded, a
 // record is far below the 400 KB that one may have in the table.
 const (
 	labelCharsMax = 200

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Sizes of findings: of their JSON without insignificant space (decisions.md §9), and of one chunk of them, of which
+// Sizes of findings: of their JSON without insignificant space, and of one chunk of them, of which
 // three fit into the megabyte that a query returns at once.
 const (
 	findingsBytesMax = 5 << 20

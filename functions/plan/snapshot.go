@@ -14,7 +14,7 @@ import (
 )
 
 // SnapshotItem is what visitors see of an item: its public content and nothing of its editorial life. Snapshots of it
-// are what the delivery API serves (decisions.md §14).
+// are what the delivery API serves.
 type SnapshotItem struct {
 	ID          string   `json:"id"`
 	Slug        string   `json:"slug"`
@@ -26,7 +26,7 @@ type SnapshotItem struct {
 	TargetLabel *string  `json:"targetLabel"`
 }
 
-// PublishedItem names an item in the answer of a preview or a publish (decisions.md §4).
+// PublishedItem names an item in the result of a preview or a publish.
 type PublishedItem struct {
 	ID               string   `json:"id"`
 	Slug             string   `json:"slug"`

@@ -116,7 +116,7 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 // Items returns a page of a board's items. fault.ErrNotFound when there is no such board.
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read beside it. So while a publish goes live,
-// an item may show the new version that does not show it, until the list is read again; Item never does.
+// a page may show the new version on an item that this version took out. Item never does.
 func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {

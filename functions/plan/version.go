@@ -12,14 +12,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// What follows is the operator's contract of published boards (decisions.md §14): no HTTP operation, but what the
-// delivery API and the command `workspace snapshot` read and do. The records and their keys are described at Store.
+// Published boards, for the delivery API and the command `workspace snapshot`. No HTTP operation does this. Store describes the
+// records and their keys.
 //
 // The delivery API reads a board's live content with Snapshot. The board's record points at it: snapshotVersion,
 // snapshotId and snapshotChunks name the records snapshot#<boardId>#<version>#<snapshotId>#<n>, n from 00000, each with
 // a part of the items as a gzipped JSON array of SnapshotItem in the attribute `items`. They never change and are kept,
-// so whoever has read the pointer reads one version, whole, whatever is published meanwhile. Which board a publicKey
-// selects is for the delivery API to remember: no index of this table reaches over companies.
+// so a reader of the pointer gets one version, whole, whatever is published meanwhile. The delivery API remembers which board a
+// publicKey selects: no index of this table reaches over companies.
 
 // Snapshot is what visitors see of a board in one of its versions: public content only.
 type Snapshot struct {

@@ -60,7 +60,7 @@ func define(stored *[]record) transfer.Type {
 	})
 }
 
-// Ensure a record is read strictly, its id is kept and its company is the operator's to say (design.md §7).
+// Ensure a record is read strictly, its id is kept and its company is the operator's to say.
 func TestCheck(t *testing.T) {
 	thing := define(new([]record))
 	for _, tt := range []struct{ name, text, want string }{

@@ -158,7 +158,7 @@ var floors = [][]string{
 	{"client", "engine", "fault", "id", "timestamp"},
 	{"auth", "entity", "schema", "version"},
 	{"jsonschema", "table"},
-	{"idempotency", "transfer"},
+	{"claim", "idempotency", "transfer"},
 	{"api", "keys"},
 	{"gateway", "mcpserver"},
 	{"openapi", "service"},

@@ -48,7 +48,7 @@ func (r *recorder) writes() (writes []string, calls int) {
 	for _, call := range r.calls {
 		name, body, _ := strings.Cut(call, " ")
 		admission := name == "UpdateItem" && strings.Contains(body, "#keys")
-		if name != "GetItem" && name != "BatchGetItem" && name != "Query" && !admission {
+		if name != "GetItem" && name != "TransactGetItems" && name != "BatchGetItem" && name != "Query" && !admission {
 			writes = append(writes, call)
 		}
 	}

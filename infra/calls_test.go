@@ -64,7 +64,7 @@ type part struct {
 	KeyConditionExpression    string
 	ExpressionAttributeNames  map[string]string
 	ExpressionAttributeValues map[string]map[string]any
-	TransactItems             []map[string]part            // Put, Update, Delete or ConditionCheck
+	TransactItems             []map[string]part            // Get, Put, Update, Delete or ConditionCheck
 	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
 }
 
@@ -82,8 +82,8 @@ func accesses(action string, body []byte) (out []access, err error) {
 		out = append(out, request.access(action))
 	case "Query":
 		return request.query()
-	case "TransactWriteItems":
-		actions := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+	case "TransactWriteItems", "TransactGetItems":
+		actions := map[string]string{"Get": "GetItem", "Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 		for _, item := range request.TransactItems {
 			for kind, p := range item {
 				out = append(out, p.access(actions[kind]))

@@ -49,8 +49,6 @@ var needs = map[string][]string{
 	"create_key":               {conditionCheck, getItem, putItem},
 	"list_plan_items":          {getItem, queryIndexes},
 	"create_plan_item":         {conditionCheck, putItem},
-	"get_plan_item":            {getItem, getItems},
-	"delete_plan_item":         {deleteItem, getItems},
 	"list_feedback":            {queryIndexes},
 	"list_metric_definitions":  {query, queryIndexes},
 	"list_optimise_goals":      {getItem, queryIndexes},

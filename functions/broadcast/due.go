@@ -1,38 +1,44 @@
 package broadcast
 
 import (
+	"context"
 	"net/url"
 	"unicode/utf8"
 
+	"growthworkspace/shared/claim"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
 
-// What follows is the dispatcher's contract (decisions.md §3, §14): no HTTP operation, but the moves of a post that
-// belong to whoever sends it. The command `workspace due` is the same on a command line. A dispatcher
+// The dispatcher sends posts that are due to their platform, and this service records the outcome. No HTTP operation does
+// it; the command `workspace due` does the same on a command line.
 //
-//  1. lists what is due (Store.DuePosts), of each company,
-//  2. claims a post (Store.ClaimPost), which moves it to publishing,
-//  3. sends what the claim returned, and nothing it read before,
-//  4. reports (ReportPublished, ReportFailed) or gives the post back to be tried again (RetryPost), with the claim's id.
+//	Store.DuePosts         lists the posts that are due, of one company
+//	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
+//	Store.ReportPublished  publishing → published
+//	Store.ReportFailed     publishing → failed; the post can be edited, scheduled and claimed again
+//	Store.RetryPost        publishing → scheduled, to be sent later
 //
-// Of any number of dispatchers exactly one gets a claim, because it is a condition on the write; from then on the API
-// refuses to edit and to delete the post (conflict), and a report with another claim's id is refused. A claim never
-// ends by itself, because nobody here can know whether a dispatcher that died had sent the post: it is in
-// Store.StuckPosts then, and the operator looks at the platform and reports in its place. So a post is never sent twice
-// but where somebody decides it.
+// The dispatcher sends what the claim returned, not what was listed before. While a post is publishing the API rejects
+// edits and deletes with conflict. Store.StuckPosts lists old claims; see package claim. So a post is sent twice only
+// where somebody decides it.
 
-// Dispatch is a post as the dispatcher has it: with the claim that holds it while it is publishing, or that held it last.
-// Export leaves the claim out, and an import ends it.
+// Dispatch is a post with the claim on it.
 type Dispatch struct {
 	Post
-
-	ClaimID   *string `json:"claimId"`   // clm_…; null when no dispatcher had the post since it was imported or created
-	ClaimedAt *string `json:"claimedAt"` // when the claim was made
+	claim.Claim
 }
 
-// claimPrefix begins the id of a claim.
-const claimPrefix = "clm"
+// dispatches are claimed while they are publishing.
+var dispatches = claim.Kind[Dispatch]{
+	Name: "post", Prefix: id.Post, Busy: string(PostStatusPublishing),
+	Status: func(d Dispatch) string { return d.status() },
+	Key:    func(companyID, postID string) table.Key { return recordKey(companyID, kindPost, postID) },
+	KeysOf: func(d Dispatch) table.Keys { return postKeys(d.Post) },
+	Index:  table.GSI2, Partitions: func(companyID string) []string { return postsIn(companyID, PostStatusPublishing) },
+}
 
 // Outcome is what a platform tells of a post that it took; all may be null.
 type Outcome struct {
@@ -81,19 +87,26 @@ func CheckReason(reason string) error {
 	return nil
 }
 
-// due tells whether the time of a scheduled post has come. One without a time, which an import may bring, is not due.
+// due reports whether the time of a scheduled post has come. One without a time, which an import may bring, is not due.
 func (p Post) due(now string) bool {
 	return p.is(PostStatusScheduled) && p.ScheduledFor != nil && *p.ScheduledFor <= now
 }
 
 func (p Post) is(status PostStatus) bool { return p.Status != nil && *p.Status == status }
 
+func (p Post) status() string {
+	if p.Status == nil {
+		return "without a status"
+	}
+	return string(*p.Status)
+}
+
 // claim moves a post that is due, or one that failed, to publishing. An edit may have moved the time since the post was
-// listed, so the time is looked at here, where it is a condition on the write. That the post has this very claim is
-// what a write leaves whose answer was lost.
-func (d *Dispatch) claim(claimID, now string) error {
-	switch {
-	case d.is(PostStatusPublishing) && d.heldBy(claimID):
+// listed, so the time is checked here, where it is a condition on the write. claim is idempotent: a retry after a lost
+// response finds its own claim.
+func (d *Dispatch) claim(c claim.Claim) error {
+	switch now := *c.ClaimedAt; {
+	case dispatches.Has(*d, c):
 		return nil
 	case !d.is(PostStatusScheduled) && !d.is(PostStatusFailed):
 		return fault.New(fault.Conflict, "the post is %s; only one that is scheduled or failed can be claimed", d.status())
@@ -103,20 +116,20 @@ func (d *Dispatch) claim(claimID, now string) error {
 		return fault.New(fault.Conflict, "the post has no scheduledFor, so it is never due")
 	}
 	d.move(PostStatusPublishing)
-	d.ClaimID, d.ClaimedAt = &claimID, &now
+	d.Claim = c
 	return nil
 }
 
-// published ends a claim with success. Said again, it is heard again; said otherwise, it is refused.
+// published records that the post was sent. Repeating the same report succeeds; a different one is a conflict.
 func (d *Dispatch) published(claimID string, o Outcome, now string) error {
-	if d.repeats(claimID, PostStatusPublished) {
-		if agrees(o.ExternalID, d.ExternalID) && agrees(o.ExternalURL, d.ExternalURL) && agrees(normalised(o.PublishedAt), d.PublishedAt) {
-			return nil
-		}
-		return fault.New(fault.Conflict, "the post was reported published before, with other values")
-	}
-	if err := d.checkHeld(claimID); err != nil {
+	repeated, err := dispatches.Report(*d, claimID, string(PostStatusPublished))
+	switch {
+	case err != nil:
 		return err
+	case repeated && agrees(o.ExternalID, d.ExternalID) && agrees(o.ExternalURL, d.ExternalURL) && agrees(normalised(o.PublishedAt), d.PublishedAt):
+		return nil
+	case repeated:
+		return fault.New(fault.Conflict, "the post was reported published before, with other values")
 	}
 	d.move(PostStatusPublished)
 	d.ExternalID, d.ExternalURL, d.PublishedAt = o.ExternalID, o.ExternalURL, normalised(o.PublishedAt)
@@ -126,31 +139,29 @@ func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	return nil
 }
 
-// failed ends a claim with the reason why nothing was sent.
+// failed records why nothing was sent. Repeating the same report succeeds; a different one is a conflict.
 func (d *Dispatch) failed(claimID, reason string) error {
-	if d.repeats(claimID, PostStatusFailed) {
-		if agrees(&reason, d.FailureReason) {
-			return nil
-		}
-		return fault.New(fault.Conflict, "the post was reported failed before, with another reason")
-	}
-	if err := d.checkHeld(claimID); err != nil {
+	repeated, err := dispatches.Report(*d, claimID, string(PostStatusFailed))
+	switch {
+	case err != nil:
 		return err
+	case repeated && agrees(&reason, d.FailureReason):
+		return nil
+	case repeated:
+		return fault.New(fault.Conflict, "the post was reported failed before, with another reason")
 	}
 	d.move(PostStatusFailed)
 	d.FailureReason = &reason
 	return nil
 }
 
-// retry ends a claim as if it had not been.
+// retry releases the claim without an outcome.
 func (d *Dispatch) retry(claimID string) error {
-	if d.repeats(claimID, PostStatusScheduled) {
-		return nil
-	}
-	if err := d.checkHeld(claimID); err != nil {
+	repeated, err := dispatches.Report(*d, claimID, string(PostStatusScheduled))
+	switch {
+	case err != nil || repeated:
 		return err
-	}
-	if d.ScheduledFor == nil {
+	case d.ScheduledFor == nil:
 		return fault.New(fault.Conflict, "the post has no scheduledFor, so it would never be due; report it failed")
 	}
 	d.move(PostStatusScheduled)
@@ -160,39 +171,76 @@ func (d *Dispatch) retry(claimID string) error {
 // move forgets an earlier failure: each state of a post tells of its last attempt only.
 func (d *Dispatch) move(to PostStatus) { d.Status, d.FailureReason = &to, nil }
 
-// heldBy tells whether a claim is the last one that the post had. The empty id is that of a post that has none, which
-// an import brought as publishing.
-func (d *Dispatch) heldBy(claimID string) bool {
-	if d.ClaimID == nil {
-		return claimID == ""
-	}
-	return *d.ClaimID == claimID
-}
-
-// repeats tells whether a report was heard before: the post has that state, and this claim was its last. A post without a
-// claim remembers no report.
-func (d *Dispatch) repeats(claimID string, to PostStatus) bool {
-	return claimID != "" && d.is(to) && d.heldBy(claimID)
-}
-
-func (d *Dispatch) checkHeld(claimID string) error {
-	switch {
-	case !d.is(PostStatusPublishing):
-		return fault.New(fault.Conflict, "the post is %s; the claim does not hold it any more", d.status())
-	case !d.heldBy(claimID):
-		return fault.New(fault.Conflict, "another claim holds the post")
-	}
-	return nil
-}
-
-func (p Post) status() string {
-	if p.Status == nil {
-		return "without a status"
-	}
-	return string(*p.Status)
-}
-
-// agrees tells whether a repeated report says what was said, as far as it says anything.
+// agrees reports whether a repeated report has the stored value, or none.
 func agrees(said, stored *string) bool {
 	return said == nil || stored != nil && *said == *stored
+}
+
+// DuePosts returns the company's posts that are scheduled for now or before, the earliest first, at most limit of them,
+// and the position to go on from, empty at the end. See claim.Ready. Posts of every platform are among them, and posts
+// without one, which an import may bring: report those failed.
+func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
+	if after == "" {
+		after = table.Newest(nil) // posts without any time are beyond it
+	}
+	now := s.table.Now()
+	q := table.Query{Index: table.GSI2, Partitions: postsIn(companyID, PostStatusScheduled), Descending: true, After: after}
+	return claim.Ready(ctx, s.table, q, limit, Post.latestFirst, func(p Post) (ready, more bool) {
+		at := table.FirstTime(p.ScheduledFor, p.CreatedAt)
+		return p.due(now), at != nil && *at <= now
+	})
+}
+
+// postsIn returns the partitions of all posts with a status, one for each platform and one for none.
+func postsIn(companyID string, status PostStatus) (out []string) {
+	for _, platform := range parts[Platform](nil, Platform("").Values()) {
+		out = append(out, postsOf(companyID, platform, string(status)))
+	}
+	return out
+}
+
+// StuckPosts returns the company's posts whose dispatcher has probably died. See claim.Kind.
+func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
+	return dispatches.Stuck(ctx, s.table, companyID, claimedBefore)
+}
+
+// ClaimPost moves a post from scheduled, when it is due, or from failed to publishing, and returns it as it is then,
+// with the id of the claim: that is what to send. fault.ErrNotFound when there is no such post, fault.Conflict when it
+// is in another state or not due yet.
+//
+// After any other error the claim may have been created or not. If it was, StuckPosts lists the post in due time.
+func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
+	c := claim.New(s.table)
+	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
+}
+
+// ReportPublished moves a post from publishing to published, with what the platform told. fault.ErrNotFound when there
+// is no such post; fault.BadRequest for an outcome that is out of its limits; fault.Conflict when the claim does not
+// hold the post, because a report ended it, another claim came after it or an import replaced the post.
+//
+// A report may be repeated, for instance after a lost response: the same values, or none, change nothing and
+// succeed; other values are a fault.Conflict. The empty claim id is that of a post which an import brought as publishing;
+// its report cannot be repeated.
+func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (Dispatch, error) {
+	if err := o.Check(); err != nil {
+		return Dispatch{}, err
+	}
+	now := s.table.Now()
+	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
+}
+
+// ReportFailed moves a post from publishing to failed, with the reason, 1 to 2,000 characters. Errors and repetition as
+// of ReportPublished. Only report what was not sent: a failed post can be claimed and scheduled again.
+func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (Dispatch, error) {
+	if err := CheckReason(reason); err != nil {
+		return Dispatch{}, err
+	}
+	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
+}
+
+// RetryPost moves a post from publishing back to scheduled, where it is due at once: for a dispatcher that could not
+// send it now. It also makes the post editable again. Errors and repetition as of ReportPublished; fault.Conflict also
+// for a post without a scheduledFor, which would never be due.
+func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
+	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
 }

@@ -70,14 +70,14 @@ func TestReportLimits(t *testing.T) {
 	store := broadcast.NewStore(s.Table)
 	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
 	claimID := *must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1")).ClaimID
-	for place, o := range map[string]broadcast.Outcome{
+	for field, o := range map[string]broadcast.Outcome{
 		"externalId":  {ExternalID: new(strings.Repeat("é", 201))},
 		"externalUrl": {ExternalURL: new("javascript:alert(1)")},
 		"publishedAt": {PublishedAt: new("yesterday")},
 	} {
 		_, err := store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, o)
-		if codeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), place+": must") {
-			t.Errorf("%s: %v", place, err)
+		if codeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), field+": must") {
+			t.Errorf("%s: %v", field, err)
 		}
 	}
 	for _, long := range []string{"https://x.example/" + strings.Repeat("a", 2000), "x.example/1", "https://"} {

@@ -3,8 +3,6 @@ package context
 import (
 	stdcontext "context"
 	"errors"
-	"maps"
-	"slices"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -13,7 +11,7 @@ import (
 )
 
 // Store keeps the context of companies, in the partition <company>#context. Content types and goals are bounded
-// collections, which are read whole and ordered in memory (design.md §4):
+// collections, which are read whole and ordered in memory:
 //
 //	access                               key
 //	brand kit: get, modify               … / brandkit
@@ -110,26 +108,4 @@ func (s Store) ModifyContentType(ctx stdcontext.Context, companyID, contentTypeI
 // Goals returns the company's brand goals in no order.
 func (s Store) Goals(ctx stdcontext.Context, companyID string) ([]Goal, error) {
 	return table.Whole[Goal](ctx, s.table, collection(companyID, goalKind))
-}
-
-// put writes records as they are, replacing what has their keys. Of two with one key the last counts.
-func put[T any](ctx stdcontext.Context, t *table.Client, records []T, keysOf func(T) table.Keys) error {
-	items := make(map[table.Key]table.Item, len(records))
-	for _, r := range records {
-		keys := keysOf(r)
-		items[keys.Key] = t.NewItem(keys, r)
-	}
-	return t.Put(ctx, slices.Collect(maps.Values(items)))
-}
-
-// each visits the records of one kind in the order of their ids, a page at a time.
-func each[T any](ctx stdcontext.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
-	return table.Each(ctx, t, collection(companyID, kind), func(page []T) error {
-		for _, r := range page {
-			if err := visit(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -122,7 +122,7 @@ func TestTransferCheck(t *testing.T) {
 		{"ErrDueAt", "brand-goal", `{"id":"bgl_1","dueAt":"soon"}`, "record.dueAt"},
 		{"ErrList", "brand-kit", `{"id":"kit_1","voiceTone":[1]}`, "record.voiceTone"},
 		{"ErrUnknown", "content-type", `{"id":"cty_1","rev":1}`, "record.rev: unknown property"},
-		{"ErrTooLarge", "brand-kit", fmt.Sprintf(`{"id":"kit_1","colors":%q}`, strings.Repeat("x", 310_000)), "record: must have at most 307200 bytes"},
+		{"ErrTooLarge", "brand-kit", fmt.Sprintf(`{"id":"kit_1","colors":%q}`, strings.Repeat("x", 360_000)), "record: must have at most 350000 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

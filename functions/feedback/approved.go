@@ -1,40 +1,46 @@
 package feedback
 
-import "growthworkspace/shared/fault"
+import (
+	"context"
 
-// What follows is the contract of the posting step (decisions.md §3, §14): no HTTP operation, but the moves of a reply
-// that belong to whoever posts it to its platform. The command `workspace approved` is the same on a command line. The
-// posting step
-//
-//  1. lists the approved replies (Store.ApprovedReplies), of each company,
-//  2. claims one (Store.ClaimReply), which moves it to posting,
-//  3. has a person confirm what the claim returned, and posts that, not what was read before,
-//  4. reports (Store.ReportPosted, Store.ReportReplyFailed) with the claim's id.
-//
-// Of any number of posting steps exactly one gets a claim, because it is a condition on the write; from then on the API
-// refuses to change the reply (conflict), so the text that is confirmed is the text that was approved; and a report with
-// another claim's id is refused. A claim never ends by itself: Store.StuckReplies lists those that are old, and the
-// operator looks at the platform and reports in place of the process that died. A reply that was not posted is reported
-// failed, and can be approved again by the API. Which platforms take replies is the posting step's to know.
+	"growthworkspace/shared/claim"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
 
-// Posting is feedback with the claim that holds its reply while it is posting, or that held it last. Export leaves the
-// claim out, and an import ends it.
+// The posting step: a worker posts approved replies to their platform, and this service records the outcome. No HTTP
+// operation does it; the command `workspace approved` does the same on a command line.
+//
+//	Store.ApprovedReplies    lists the replies that are ready, of one company
+//	Store.ClaimReply         locks one for this worker: approved → posting
+//	Store.ReportPosted       posting → posted
+//	Store.ReportReplyFailed  posting → failed; the API can approve the reply again
+//
+// A person confirms the text that the claim returned, not what was listed before. While a reply is posting the API rejects
+// changes to it with conflict, so the text that is confirmed is the text that was approved. Store.StuckReplies lists old
+// claims; see package claim. Which platforms accept replies is for the worker to know.
+
+// Posting is feedback with the claim on its reply.
 type Posting struct {
 	Feedback
-
-	ClaimID   *string `json:"claimId"`   // clm_…; null when no posting step had the reply since it was imported
-	ClaimedAt *string `json:"claimedAt"` // when the claim was made
+	claim.Claim
 }
 
-// claimPrefix begins the id of a claim.
-const claimPrefix = "clm"
+// replies are claimed while they are posting.
+var replies = claim.Kind[Posting]{
+	Name: "reply", Prefix: id.Feedback, Busy: string(ReplyStatusPosting),
+	Status: func(p Posting) string { return string(p.status()) },
+	Key:    feedbackKey, KeysOf: func(p Posting) table.Keys { return keysOf(p.Feedback) },
+	Index: table.GSI4, Partitions: func(companyID string) []string {
+		return []string{queuePartition(companyID, ReplyStatusPosting)}
+	},
+}
 
-// postable tells whether a reply can be claimed. An approval may come before its text (decisions.md §3).
+// postable reports whether a reply can be claimed. A reply may be approved before it has a text.
 func (f Feedback) postable() bool {
-	return f.is(ReplyStatusApproved) && f.ReplyBody != nil && *f.ReplyBody != ""
+	return f.status() == ReplyStatusApproved && f.ReplyBody != nil && *f.ReplyBody != ""
 }
-
-func (f Feedback) is(status ReplyStatus) bool { return f.status() == status }
 
 // status is the reply's; null counts as none.
 func (f Feedback) status() ReplyStatus {
@@ -44,40 +50,63 @@ func (f Feedback) status() ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// claim moves an approved reply to posting. That the reply has this very claim is what a write leaves whose answer was
-// lost.
-func (p *Posting) claim(claimID, now string) error {
+// claim moves an approved reply to posting. It is idempotent: a retry after a lost response finds its own claim.
+func (p *Posting) claim(c claim.Claim) error {
 	switch {
-	case p.is(ReplyStatusPosting) && p.heldBy(claimID):
+	case replies.Has(*p, c):
 		return nil
-	case !p.is(ReplyStatusApproved):
+	case p.status() != ReplyStatusApproved:
 		return fault.New(fault.Conflict, "the reply is %s; only one that is approved can be claimed", p.status())
 	case !p.postable():
 		return fault.New(fault.Conflict, "the reply is approved but has no text")
 	}
-	p.ReplyStatus, p.ClaimID, p.ClaimedAt = new(ReplyStatusPosting), &claimID, &now
+	p.ReplyStatus, p.Claim = new(ReplyStatusPosting), c
 	return nil
 }
 
-// end ends a claim. Said again, it is heard again; a reply without a claim remembers no report.
+// end records the outcome. A repeated report changes nothing and succeeds.
 func (p *Posting) end(claimID string, to ReplyStatus) error {
-	switch {
-	case claimID != "" && p.is(to) && p.heldBy(claimID):
-		return nil
-	case !p.is(ReplyStatusPosting):
-		return fault.New(fault.Conflict, "the reply is %s; the claim does not hold it any more", p.status())
-	case !p.heldBy(claimID):
-		return fault.New(fault.Conflict, "another claim holds the reply")
+	repeated, err := replies.Report(*p, claimID, string(to))
+	if err == nil && !repeated {
+		p.ReplyStatus = &to
 	}
-	p.ReplyStatus = &to
-	return nil
+	return err
 }
 
-// heldBy tells whether a claim is the last one that the reply had. The empty id is that of a reply that has none, which
-// an import brought as posting.
-func (p *Posting) heldBy(claimID string) bool {
-	if p.ClaimID == nil {
-		return claimID == ""
-	}
-	return *p.ClaimID == claimID
+// ApprovedReplies returns the company's feedback whose reply is approved and has a text, in the order of every list
+// (the lowest priority number first), at most limit of them, and the position to go on from, empty at the end. See
+// claim.Ready.
+func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
+	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
+	position := func(f Feedback) string { return keysOf(f).Index[3].SK }
+	return claim.Ready(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
+}
+
+// StuckReplies returns the company's feedback whose worker has probably died. See claim.Kind.
+func (s Store) StuckReplies(ctx context.Context, companyID, claimedBefore string) ([]Posting, error) {
+	return replies.Stuck(ctx, s.table, companyID, claimedBefore)
+}
+
+// ClaimReply moves a reply from approved to posting and returns it as it is then, with the id of the claim: that text is
+// what to post. fault.ErrNotFound when there is no such feedback, fault.Conflict when the reply is in another state or
+// has no text.
+//
+// After any other error the claim may have been created or not. If it was, StuckReplies lists the reply in due time.
+func (s Store) ClaimReply(ctx context.Context, companyID, feedbackID string) (Posting, error) {
+	c := claim.New(s.table)
+	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.claim(c) })
+}
+
+// ReportPosted moves a reply from posting to posted. fault.ErrNotFound when there is no such feedback, fault.Conflict
+// when the claim does not hold the reply, because a report ended it, another claim came after it or an import replaced
+// the feedback. To repeat a report is safe. The empty claim id is that of a reply which an import brought as posting; its
+// report cannot be repeated.
+func (s Store) ReportPosted(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
+	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusPosted) })
+}
+
+// ReportReplyFailed moves a reply from posting to failed, from where the API may draft or approve it again. Errors and
+// repetition as of ReportPosted.
+func (s Store) ReportReplyFailed(ctx context.Context, companyID, feedbackID, claimID string) (Posting, error) {
+	return replies.Change(ctx, s.table, companyID, feedbackID, func(p *Posting) error { return p.end(claimID, ReplyStatusFailed) })
 }

@@ -24,7 +24,11 @@ func start(t *testing.T, records ...feedback.Feedback) *apitest.Service {
 
 func put(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
-	if err := feedback.NewStore(s.Table).Put(t.Context(), s.CompanyID, records); err != nil {
+	lines := make([]any, len(records))
+	for n, f := range records {
+		lines[n] = f
+	}
+	if err := feedback.Transfers(s.Table)[0].Write(t.Context(), s.CompanyID, lines); err != nil {
 		t.Fatal(err)
 	}
 }

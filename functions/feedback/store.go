@@ -2,7 +2,6 @@ package feedback
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"growthworkspace/shared/entity"
@@ -133,27 +132,4 @@ func (s Store) Get(ctx context.Context, companyID, feedbackID string) (Feedback,
 // Modify changes one record by compare-and-set (table.Modify).
 func (s Store) Modify(ctx context.Context, companyID, feedbackID string, change func(*Feedback) error) (Feedback, error) {
 	return table.Modify(ctx, s.table, feedbackKey(companyID, feedbackID), keysOf, change)
-}
-
-// Put writes records as they are, replacing those with the same ids. Of two with one id the last counts.
-func (s Store) Put(ctx context.Context, companyID string, records []Feedback) error {
-	items := make(map[string]table.Item, len(records))
-	for _, f := range records {
-		f.CompanyID = companyID
-		items[f.ID] = s.table.NewItem(keysOf(f), f)
-	}
-	return s.table.Put(ctx, slices.Collect(maps.Values(items)))
-}
-
-// Each visits every record of the company in the order of their ids, a page at a time.
-func (s Store) Each(ctx context.Context, companyID string, visit func(Feedback) error) error {
-	everything := table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
-	return table.Each(ctx, s.table, everything, func(page []Feedback) error {
-		for _, f := range page {
-			if err := visit(f); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

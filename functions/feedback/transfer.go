@@ -1,29 +1,19 @@
 package feedback
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
 
-// recordBytesMax bounds an imported record: it must fit into a table item of 400 KB, with room for its keys.
-const recordBytesMax = 300 << 10
-
-// Transfers returns the types of records that can be imported and exported (design.md §7).
+// Transfers returns the types of records that can be imported and exported. What becomes part of a key is a value of a
+// closed list, a number, a timestamp or the id, so only the size of a record is checked here.
 func Transfers(t *table.Client) []transfer.Type {
-	s := NewStore(t)
-	return []transfer.Type{transfer.Define("feedback", id.Feedback, checkSize, s.Put, s.Each)}
-}
-
-// checkSize says whether a record is too large. Nothing else can be wrong with one whose types and closed lists are
-// right: what becomes part of a key is a value of those, a number, a timestamp or the id.
-func checkSize(f *Feedback) (problems []string) {
-	text, err := json.Marshal(f)
-	if err != nil || len(text) > recordBytesMax {
-		problems = append(problems, fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, len(text)))
+	return []transfer.Type{
+		transfer.Define("feedback", id.Feedback, transfer.CheckSize,
+			transfer.Put(t, keysOf, func(f *Feedback) *string { return &f.CompanyID }),
+			transfer.Each[Feedback](t, func(companyID string) table.Collection {
+				return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
+			})),
 	}
-	return problems
 }

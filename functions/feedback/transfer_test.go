@@ -118,7 +118,7 @@ func TestTransferCheck(t *testing.T) {
 		{"ErrTypes", `{"id":"fbk_a","externalId":1,"priority":"1","rating":1e999,"postedAt":"yesterday","extra":1}`,
 			[]string{"record.externalId", "record.priority", "record.rating", "record.postedAt", "record.extra"}},
 		{"LongBody", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 300_000)), nil},
-		{"ErrTooLarge", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 310_000)), []string{"record: must have at most 307200 bytes"}},
+		{"ErrTooLarge", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 360_000)), []string{"record: must have at most 350000 bytes"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +139,7 @@ func TestTransferCheck(t *testing.T) {
 func TestTransferLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	importLines(t, s, s.CompanyID, fmt.Sprintf(`{"id":"fbk_a","externalId":"x","replyStatus":"draft","body":%q}`, strings.Repeat("x", 306_000)))
+	importLines(t, s, s.CompanyID, fmt.Sprintf(`{"id":"fbk_a","externalId":"x","replyStatus":"draft","body":%q}`, strings.Repeat("x", 348_000)))
 	if lines := export(t, s, s.CompanyID); len(lines) != 1 || len(lines[0]) < 306_000 {
 		t.Error(len(lines))
 	}

@@ -30,7 +30,7 @@ type Definition struct {
 // Unit is what a metric's values count.
 type Unit string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Unit) Values() []string {
 	return []string{"currency_minor", "count", "ratio", "duration_ms", "score", "bytes"}
 }
@@ -38,13 +38,13 @@ func (Unit) Values() []string {
 // Aggregation is how the values of days roll into those of weeks and months (decisions.md §7).
 type Aggregation string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Aggregation) Values() []string { return []string{"sum", "avg", "min", "max", "last", "none"} }
 
 // Polarity is which way is good.
 type Polarity string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good", "neutral"} }
 
 // Kind is where a metric's values come from.
@@ -53,7 +53,7 @@ type Kind string
 // KindDerived is that of a metric whose values follow from other metrics.
 const KindDerived Kind = "derived"
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Kind) Values() []string { return []string{"measured", string(KindDerived), "split"} }
 
 // keyCharsMax bounds a metric key as it is stored: one that is pushed has up to 120 characters (decisions.md §5), and custom.
@@ -81,7 +81,7 @@ const (
 	ReviewDone   Review = "false"
 )
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Review) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
 // reviewOf is the value of the filter that a definition answers to; "" for one of which it is not known.

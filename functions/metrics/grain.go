@@ -12,7 +12,7 @@ const (
 	GrainMonth Grain = "month"
 )
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (Grain) Values() []string {
 	return []string{string(GrainDay), string(GrainWeek), string(GrainMonth)}
 }

@@ -88,16 +88,16 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	var problems []string
 	missing := map[string]bool{}
 	for i, sent := range in.Points {
-		place := fmt.Sprintf("body.points[%d].", i)
+		path := fmt.Sprintf("body.points[%d].", i)
 		key := storedKey(sent.MetricKey, known)
 		d, isKnown := known[key]
 		if d.Kind != nil && *d.Kind == KindDerived {
-			problems = append(problems, place+"metricKey: is of a derived metric, whose values follow from other metrics")
+			problems = append(problems, path+"metricKey: is of a derived metric, whose values follow from other metrics")
 			continue
 		}
 		p, err := sent.point(key, now)
 		if err != nil {
-			problems = append(problems, place+err.Error())
+			problems = append(problems, path+err.Error())
 			continue
 		}
 		points = append(points, p)

@@ -55,33 +55,3 @@ func (s Store) ListDefinitions(ctx context.Context, companyID string, review Rev
 	}
 	return table.List[entity.Text[Definition]](ctx, s.table, q)
 }
-
-// PutDefinitions stores definitions, replacing those with the same keys, whatever their ids; of one key the last wins.
-func (s Store) PutDefinitions(ctx context.Context, companyID string, definitions []Definition) error {
-	items := make([]table.Item, 0, len(definitions))
-	at := make(map[string]int, len(definitions))
-	for _, d := range definitions {
-		d.CompanyID = companyID
-		item := s.table.NewItem(keysOf(d), d)
-		if i, twice := at[d.Key]; twice {
-			items[i] = item
-			continue
-		}
-		at[d.Key] = len(items)
-		items = append(items, item)
-	}
-	return s.table.Put(ctx, items)
-}
-
-// EachDefinition visits every definition of the company, by key.
-func (s Store) EachDefinition(ctx context.Context, companyID string, visit func(Definition) error) error {
-	from := table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
-	return table.Each(ctx, s.table, from, func(page []Definition) error {
-		for _, d := range page {
-			if err := visit(d); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}

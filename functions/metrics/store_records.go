@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -127,26 +126,7 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	work := make(chan *pointUpdate)
-	var wait sync.WaitGroup
-	var once sync.Once
-	for range min(pointsWriters, len(updates)) {
-		wait.Go(func() {
-			for u := range work {
-				if failure := s.updatePoints(ctx, u); failure != nil {
-					once.Do(func() { err = failure; cancel() })
-				}
-			}
-		})
-	}
-	for _, u := range updates {
-		work <- u
-	}
-	close(work)
-	wait.Wait()
-	return err
+	return table.Parallel(len(updates), pointsWriters, func(n int) error { return s.updatePoints(ctx, updates[n]) })
 }
 
 // packPoints gathers points by the record that they belong to, in the order in which records first occur.

@@ -22,7 +22,7 @@ func TestDefinitionUnits(t *testing.T) {
 		var wait sync.WaitGroup
 		for from := range 8 {
 			wait.Go(func() {
-				var definitions []metrics.Definition
+				var definitions []any
 				for i := from; i < count; i += 8 {
 					d := metrics.Definition{ID: fmt.Sprintf("mdf_%d", i), Key: fmt.Sprintf("group.metric_%06d", i), Name: new(fmt.Sprintf("Metric %06d", i))}
 					if i%3 > 0 {
@@ -30,7 +30,7 @@ func TestDefinitionUnits(t *testing.T) {
 					}
 					definitions = append(definitions, d)
 				}
-				if err := store.PutDefinitions(t.Context(), companyID, definitions); err != nil {
+				if err := metrics.Transfers(s.Table)[0].Write(t.Context(), companyID, definitions); err != nil {
 					t.Error(err)
 				}
 			})

@@ -14,7 +14,11 @@ import (
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
-		transfer.Define("metric-definition", id.MetricDefinition, checkDefinition, s.PutDefinitions, s.EachDefinition),
+		transfer.Define("metric-definition", id.MetricDefinition, checkDefinition,
+			transfer.Put(t, keysOf, func(d *Definition) *string { return &d.CompanyID }),
+			transfer.Each[Definition](t, func(companyID string) table.Collection {
+				return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
+			})),
 		transfer.Define("metric-point", "", checkPoint,
 			func(ctx context.Context, companyID string, lines []pointLine) error {
 				points := make([]Point, len(lines))
@@ -31,7 +35,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// Lengths of texts in imports (decisions.md §9): labels are as long as names, prose as descriptions. So bounded, a
+// Lengths of texts in imports: labels are as long as names, prose as descriptions. So bounded, a
 // record is far below the 400 KB that one may have in the table.
 const (
 	labelCharsMax = 200

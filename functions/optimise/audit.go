@@ -44,7 +44,7 @@ const (
 	AuditStatusFailed   AuditStatus = "failed"
 )
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (AuditStatus) Values() []string {
 	return []string{string(AuditStatusRunning), string(AuditStatusComplete), string(AuditStatusFailed)}
 }

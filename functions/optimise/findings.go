@@ -2,27 +2,20 @@ package optimise
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"sync"
 
 	"growthworkspace/shared/table"
 )
 
-// Sizes of findings: of their JSON without insignificant space (decisions.md §9), and of one chunk of them, of which
+// Sizes of findings: of their JSON without insignificant space, and of one chunk of them, of which
 // three fit into the megabyte that a query returns at once.
 const (
 	findingsBytesMax = 5 << 20
 	chunkBytesMax    = 300_000
 )
-
-// gzipLevel is where the curve bends: 5 MB of findings shrink to a fifth in 80 ms; level 6 takes 300 ms for a sixth.
-const gzipLevel = 4
 
 // chunk is a part of packed findings. A generation is written once, under an id of its own, before its audit names it,
 // and deleted after the audit has named another: so whoever holds an audit finds its chunks whole or misses some, and
@@ -66,7 +59,11 @@ func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 		}
 		packed.Write(chunks[n].Data)
 	}
-	return unpack(&packed)
+	text, err := table.Unpack(packed.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("findings of audit %s: %w", a.ID, err)
+	}
+	return text, nil
 }
 
 // packFindings gives the audit a new generation of findings and returns its chunks, to be written before the audit.
@@ -74,9 +71,9 @@ func (s Store) packFindings(a *storedAudit, findings json.RawMessage) ([]table.I
 	if findings == nil {
 		return nil, nil
 	}
-	packed, err := pack(findings)
+	packed, err := table.Pack(findings)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("findings of audit %s: %w", a.ID, err)
 	}
 	var items []table.Item
 	generation := s.table.NewID("gen")
@@ -86,37 +83,4 @@ func (s Store) packFindings(a *storedAudit, findings json.RawMessage) ([]table.I
 	}
 	a.Generation, a.Chunks = &generation, new(int64(len(items)))
 	return items, nil
-}
-
-// packers are used again, because a new one takes a megabyte and most findings are much smaller.
-var packers = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzipLevel)
-	if err != nil {
-		panic("optimise: no such level of gzip: " + err.Error())
-	}
-	return w
-}}
-
-func pack(text []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w := packers.Get().(*gzip.Writer)
-	defer packers.Put(w)
-	w.Reset(&out)
-	_, err := w.Write(text)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return nil, fmt.Errorf("pack findings: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
-func unpack(packed io.Reader) ([]byte, error) {
-	r, err := gzip.NewReader(packed)
-	if err != nil {
-		return nil, fmt.Errorf("unpack findings: %w", err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("unpack findings: %w", err)
-	}
-	return text, nil
 }

@@ -25,13 +25,13 @@ type SiteGoal struct {
 // GoalKind is what a goal looks at.
 type GoalKind string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (GoalKind) Values() []string { return []string{"path", "event"} }
 
 // GoalMatch is how a goal's pattern is compared.
 type GoalMatch string
 
-// Values is api.Enum.
+// Values is schema.Enum.
 func (GoalMatch) Values() []string { return []string{"exact", "prefix", "contains", "regex"} }
 
 type listGoalsInput struct {

@@ -16,28 +16,34 @@ import (
 
 // Limits of an import and an export.
 const (
-	recordBytesMax = 300_000 // of a record without findings: it must fit into a table item of 400 KB, with its keys
 	writeBytes     = 8 << 20 // of chunks that wait to be written together
 	parallelReads  = 16
 	parallelAudits = 4 // whose findings an export holds at once
 )
 
-// Transfers returns the types of records that can be imported and exported (design.md §7).
+// Transfers returns the types of records that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
+	of := func(kind string) func(string) table.Collection {
+		return func(companyID string) table.Collection { return collection(companyID, kind) }
+	}
 	return []transfer.Type{
-		transfer.Define("site", id.Site, checkSite, s.importSites, s.eachSite),
-		transfer.Define("site-goal", id.SiteGoal, checkGoal, s.importGoals, s.eachGoal),
+		transfer.Define("site", id.Site, transfer.CheckSize,
+			transfer.Put(t, keysOfSite, func(s *Site) *string { return &s.CompanyID }), transfer.Each[Site](t, of(siteKind))),
+		transfer.Define("site-goal", id.SiteGoal, checkGoal,
+			transfer.Put(t, keysOfGoal, func(g *SiteGoal) *string { return &g.CompanyID }), transfer.Each[SiteGoal](t, of(goalKind))),
 		transfer.Define("audit", id.Audit, checkAudit, s.importAudits, s.eachAudit),
 	}
 }
 
-func checkSite(s *Site) []string { return checkSize(s) }
+// The site of a goal and of an audit becomes part of a key.
 
-func checkGoal(g *SiteGoal) []string { return append(checkSiteID(&g.SiteID), checkSize(g)...) }
+func checkGoal(g *SiteGoal) []string {
+	return append(transfer.CheckID("siteId", id.Site, &g.SiteID), transfer.CheckSize(g)...)
+}
 
 func checkAudit(a *Audit) []string {
-	problems := append(checkSiteID(a.SiteID), checkSize(a.AuditSummary)...)
+	problems := append(transfer.CheckID("siteId", id.Site, a.SiteID), transfer.CheckSize(&a.AuditSummary)...)
 	if a.Findings == nil {
 		return problems
 	}
@@ -52,39 +58,11 @@ func checkAudit(a *Audit) []string {
 	return problems
 }
 
-// checkSiteID checks what becomes part of a key. The site need not be there: records may come in any order.
-func checkSiteID(siteID *string) []string {
-	if siteID == nil || id.Valid(id.Site, *siteID) {
-		return nil
-	}
-	return []string{fmt.Sprintf("record.siteId: must be %s_ and 1 to 40 characters of 0-9 and a-z", id.Site)}
-}
-
-func checkSize(record any) []string { return transfer.CheckSize(record, recordBytesMax) }
-
-func (s Store) importSites(ctx context.Context, companyID string, sites []Site) error {
-	var items []table.Item
-	for _, site := range lastOf(sites, func(s Site) string { return s.ID }) {
-		site.CompanyID = companyID
-		items = append(items, s.table.NewItem(keysOfSite(site), site))
-	}
-	return s.table.Put(ctx, items)
-}
-
-func (s Store) importGoals(ctx context.Context, companyID string, goals []SiteGoal) error {
-	var items []table.Item
-	for _, g := range lastOf(goals, func(g SiteGoal) string { return g.ID }) {
-		g.CompanyID = companyID
-		items = append(items, s.table.NewItem(keysOfGoal(g), g))
-	}
-	return s.table.Put(ctx, items)
-}
-
 // importAudits writes the new chunks, then the audits that name them, then deletes the chunks that the audits named
 // before. Whoever reads meanwhile gets an audit as it was or as it is, whole. No audit will name a deleted generation
 // again, so two imports at once, or one that dies halfway, can leave chunks that nobody names, but never a gap.
 func (s Store) importAudits(ctx context.Context, companyID string, audits []Audit) error {
-	audits = lastOf(audits, func(a Audit) string { return a.ID })
+	audits = transfer.LastWins(audits, func(a Audit) string { return a.ID })
 	replaced, err := s.chunksOf(ctx, companyID, audits)
 	if err != nil {
 		return err
@@ -130,34 +108,33 @@ func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) (
 	return slices.Concat(found...), err
 }
 
-func (s Store) eachSite(ctx context.Context, companyID string, visit func(Site) error) error {
-	return each(ctx, s.table, collection(companyID, siteKind), visit)
-}
-
-func (s Store) eachGoal(ctx context.Context, companyID string, visit func(SiteGoal) error) error {
-	return each(ctx, s.table, collection(companyID, goalKind), visit)
-}
-
 // eachAudit fetches the findings of a few audits at a time: those of a page may be gigabytes.
 func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
-	return table.Each(ctx, s.table, collection(companyID, auditKind), func(page []storedAudit) error {
-		for few := range slices.Chunk(page, parallelAudits) {
-			audits := make([]Audit, len(few))
-			err := table.Parallel(len(few), parallelAudits, func(n int) (err error) {
-				audits[n], err = s.withFindings(ctx, few[n])
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			for _, a := range audits {
-				if err := visit(a); err != nil {
-					return err
-				}
+	var few []storedAudit
+	visitFew := func() error {
+		audits := make([]Audit, len(few))
+		err := table.Parallel(len(few), parallelAudits, func(n int) (err error) {
+			audits[n], err = s.withFindings(ctx, few[n])
+			return err
+		})
+		few = few[:0]
+		for _, a := range audits {
+			if err == nil {
+				err = visit(a)
 			}
 		}
-		return nil
+		return err
+	}
+	err := table.Each(ctx, s.table, collection(companyID, auditKind), func(a storedAudit) error {
+		if few = append(few, a); len(few) < parallelAudits {
+			return nil
+		}
+		return visitFew()
 	})
+	if err != nil {
+		return err
+	}
+	return visitFew()
 }
 
 // withFindings completes an audit that was just read; or reads it again, when an import has replaced its findings since.
@@ -174,30 +151,4 @@ func (s Store) withFindings(ctx context.Context, stored storedAudit) (Audit, err
 		return s.GetAudit(ctx, stored.CompanyID, stored.ID)
 	}
 	return Audit{stored.AuditSummary, findings}, nil
-}
-
-func each[T any](ctx context.Context, t *table.Client, from table.Collection, visit func(T) error) error {
-	return table.Each(ctx, t, from, func(page []T) error {
-		for _, record := range page {
-			if err := visit(record); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// lastOf keeps the last of the records with one identity, in the order of the file.
-func lastOf[T any](records []T, identity func(T) string) []T {
-	last := make(map[string]int, len(records))
-	for n, r := range records {
-		last[identity(r)] = n
-	}
-	kept := make([]T, 0, len(last))
-	for n, r := range records {
-		if last[identity(r)] == n {
-			kept = append(kept, r)
-		}
-	}
-	return kept
 }

@@ -74,7 +74,7 @@ func TestImportRefuses(t *testing.T) {
 		{"site", `{}`, "record.id: is required"},
 		{"site", `{"id":"sit_1","lastEventAt":"yesterday"}`, "record.lastEventAt: must be an RFC 3339 time"},
 		{"site", `{"id":"sit_1","domains":[1]}`, "record.domains"},
-		{"site", `{"id":"sit_1","name":"` + strings.Repeat("x", 300_000) + `"}`, "record: must have at most 300000 bytes"},
+		{"site", `{"id":"sit_1","name":"` + strings.Repeat("x", 350_000) + `"}`, "record: must have at most 350000 bytes"},
 		{"site-goal", `{"id":"gol_1"}`, "record.siteId: is required"},
 		{"site-goal", `{"id":"gol_1","siteId":""}`, "record.siteId: must be sit_"},
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a#b"}`, "record.siteId: must be sit_"},
@@ -87,7 +87,7 @@ func TestImportRefuses(t *testing.T) {
 		{"audit", `{"id":"aud_1","status":"done"}`, "record.status: must be one of running, complete, failed"},
 		{"audit", `{"id":"aud_1","findingsGeneration":"x"}`, "record.findingsGeneration: unknown property"},
 		{"audit", `{"id":"aud_1#x"}`, "record.id: must be aud_"},
-		{"audit", `{"id":"aud_1","summary":"` + strings.Repeat("x", 300_000) + `"}`, "record: must have at most 300000 bytes"},
+		{"audit", `{"id":"aud_1","summary":"` + strings.Repeat("x", 350_000) + `"}`, "record: must have at most 350000 bytes"},
 	} {
 		_, problems := kind(t, s, c.name).Check(json.RawMessage(c.record))
 		if len(problems) != 1 || !strings.HasPrefix(problems[0], c.want) {
@@ -97,7 +97,7 @@ func TestImportRefuses(t *testing.T) {
 	long := strings.Repeat("z", 40) // the longest id that is kept
 	load(t, s, "site", `{"id":"sit_`+long+`"}`)
 	load(t, s, "site-goal", `{"id":"gol_`+long+`","siteId":"sit_`+long+`"}`)
-	load(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 299_000)+`","findings":1}`)
+	load(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 349_000)+`","findings":1}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "goals", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_" + long}, Check: hasOne},
 		{Name: "audits", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_" + long}, Check: hasOne},

@@ -1,96 +1,123 @@
 package plan_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
-	"net/http"
-	"strings"
-	"sync"
+	"fmt"
 	"testing"
 
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/apitest"
 )
 
-// between answers the first batch of reads as a table may: key by key, in their order, with a function run after the first.
-type between struct {
-	run  func()
-	once sync.Once
-}
-
-func (b *between) RoundTrip(r *http.Request) (answer *http.Response, err error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".BatchGetItem") {
-		b.once.Do(func() { answer, err = b.oneByOne(r) })
-	}
-	if answer != nil || err != nil {
-		return answer, err
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-type batch struct {
-	RequestItems map[string]map[string]any
-}
-
-func (b *between) oneByOne(r *http.Request) (*http.Response, error) {
-	var in batch
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		return nil, err
-	}
-	found := map[string][]any{}
-	for name, wanted := range in.RequestItems {
-		for n, key := range wanted["Keys"].([]any) {
-			if n == 1 {
-				b.run()
-			}
-			wanted["Keys"] = []any{key}
-			var out struct{ Responses map[string][]any }
-			if err := send(r, in, &out); err != nil {
-				return nil, err
-			}
-			found[name] = append(found[name], out.Responses[name]...)
+// Ensure an item is live exactly when its version is its board's, also for a reader or writer that a publish comes into, before any
+// of its table calls: the version that took an item out is never shown as its own, and the one that an item came in is shown with it
+// or not at all. Two publishes at once leave an item in the second of them.
+func TestItemAndPublish(t *testing.T) {
+	t.Parallel()
+	edit := func(i *plan.Item) error { i.Summary = new("edited"); return nil }
+	nothing := func(*plan.Item) error { return nil }
+	type operation func(s plan.Store, companyID, itemID string) (plan.Item, error)
+	for name, operate := range map[string]operation{
+		"get": func(s plan.Store, companyID, itemID string) (plan.Item, error) {
+			return s.Item(t.Context(), companyID, itemID)
+		},
+		"update": func(s plan.Store, companyID, itemID string) (plan.Item, error) {
+			return s.ModifyItem(t.Context(), companyID, itemID, edit)
+		},
+		"empty update": func(s plan.Store, companyID, itemID string) (plan.Item, error) {
+			return s.ModifyItem(t.Context(), companyID, itemID, nothing)
+		},
+	} {
+		for _, c := range []struct {
+			item       string
+			statuses   []string // one before each publish that comes in between
+			old, fresh any      // the item's version without these publishes, and with them
+		}{
+			{"that goes", []string{"archived"}, 1.0, 1.0},
+			{"that comes", []string{"published"}, nil, 2.0},
+			{"that comes and goes", []string{"published", "draft"}, nil, 2.0},
+			{"that goes and comes back", []string{"draft", "published"}, 1.0, 3.0},
+		} {
+			t.Run(name+" an item "+c.item, func(t *testing.T) {
+				t.Parallel()
+				for at, reached := int64(1), true; reached; at++ {
+					s, key := start(t)
+					create(t, s, key, map[string]any{"title": "Other", "status": "published"})
+					status := "draft"
+					if c.old != nil {
+						status = "published"
+					}
+					item := create(t, s, key, map[string]any{"title": "Item", "status": status})["id"].(string)
+					call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+					between := &intruder{intrude: func() {
+						for _, status := range c.statuses {
+							call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": status})
+							call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+						}
+					}}
+					between.at.Store(at)
+					got, err := operate(plan.NewStore(apitest.NewOver(t, plan.Operations, between).Table), s.CompanyID, item)
+					if reached = between.calls.Load() >= at; !reached {
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					shown := "null"
+					if got.PublishedVersion != nil {
+						shown = fmt.Sprint(*got.PublishedVersion)
+					}
+					if want := []any{c.old, c.fresh}; shown != text(want[0]) && shown != text(want[1]) {
+						t.Errorf("before call %d: the item shows version %s, want %v", at, shown, want)
+					}
+					if at == 1 && shown != text(c.fresh) {
+						t.Errorf("after the publishes the item shows version %s, want %v", shown, c.fresh)
+					}
+				}
+			})
 		}
 	}
-	text, err := json.Marshal(map[string]any{"Responses": found})
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Body: io.NopCloser(bytes.NewReader(text)), Request: r}, err
 }
 
-// send sends a request with another body.
-func send(r *http.Request, in, out any) error {
-	text, err := json.Marshal(in)
-	if err != nil {
-		return err
+func text(version any) string {
+	if version == nil {
+		return "null"
 	}
-	r = r.Clone(r.Context())
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	return json.NewDecoder(resp.Body).Decode(out)
+	return fmt.Sprint(version)
 }
 
-// Ensure an item is live exactly when its version is its board's (decisions.md §4), also for a reader whose batch a
-// publish comes into: the item is read as it was, the version as it became.
-func TestItemBesideANewerBoard(t *testing.T) {
+// Ensure an item shows one version of its board, whole, to whoever reads it before any call of a publish.
+func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
-	s, key := start(t)
-	item := create(t, s, key, map[string]any{"title": "A", "status": "published"})["id"].(string)
-	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-	call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": "archived"})
-	ran := false
-	held := &between{run: func() {
-		ran = true
+	for at, reached := int64(1), true; reached; at++ {
+		s, key := start(t)
+		goes := create(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]
 		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-	}}
-	reader := plan.NewStore(apitest.NewOver(t, plan.Operations, held).Table)
-	got, err := reader.Item(t.Context(), s.CompanyID, item)
-	if !ran {
-		t.Error("no batch of two was read")
-	}
-	if err != nil || got.PublishedVersion == nil || *got.PublishedVersion != 1 {
-		t.Errorf("an item that version 2 took out reads %v: %v", got.PublishedVersion, err)
+		call(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
+		comes := create(t, s, key, map[string]any{"title": "Comes", "status": "published"})["id"]
+		shows := func(item any, op string) any {
+			return call(t, s, key, op, map[string]any{"itemId": item})["publishedVersion"]
+		}
+		reading := &intruder{intrude: func() {
+			for _, op := range []string{"get_plan_item", "update_plan_item"} {
+				if before, after := shows(goes, op), shows(comes, op); before != 1.0 || after != nil {
+					t.Errorf("before call %d: %s shows version %v of what goes, and %v of what comes", at, op, before, after)
+				}
+			}
+			for _, i := range allItems(t, s, key) {
+				if want := map[any]any{goes: 1.0, comes: nil}[i["id"]]; i["publishedVersion"] != want {
+					t.Errorf("before call %d: the list shows version %v of %v", at, i["publishedVersion"], i["title"])
+				}
+			}
+		}}
+		reading.at.Store(at)
+		publisher := apitest.NewOver(t, plan.Operations, reading)
+		if _, err := plan.NewStore(publisher.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil }); err != nil {
+			t.Errorf("before call %d: %v", at, err)
+		}
+		if reached = reading.calls.Load() >= at; reached {
+			if before, after := shows(goes, "get_plan_item"), shows(comes, "get_plan_item"); before != 1.0 || after != 2.0 {
+				t.Errorf("after the publish the item that goes shows version %v, the one that comes %v", before, after)
+			}
+		}
 	}
 }

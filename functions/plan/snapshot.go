@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -8,10 +9,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"growthworkspace/shared/table"
 )
 
 // SnapshotItem is what visitors see of an item: its public content and nothing of its editorial life. Snapshots of it
-// are what the delivery API serves (decisions.md §14).
+// are what the delivery API serves.
 type SnapshotItem struct {
 	ID          string   `json:"id"`
 	Slug        string   `json:"slug"`
@@ -23,7 +26,7 @@ type SnapshotItem struct {
 	TargetLabel *string  `json:"targetLabel"`
 }
 
-// PublishedItem names an item in the answer of a preview or a publish (decisions.md §4).
+// PublishedItem names an item in the result of a preview or a publish.
 type PublishedItem struct {
 	ID               string   `json:"id"`
 	Slug             string   `json:"slug"`
@@ -107,4 +110,92 @@ func (d difference) committed(version float64) difference {
 		}
 	}
 	return d
+}
+
+// chunkBytesMax bounds the JSON of one chunk, so that a record stays below DynamoDB's 400 KB even where it does not
+// compress.
+const chunkBytesMax = 350 << 10
+
+// versionMax is the greatest version whose number fits the sort key of its chunks.
+const versionMax = 9_999_999_999
+
+// chunk is a part of an immutable snapshot. It is invisible until a board's pointer names its snapshot.
+type chunk struct {
+	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
+}
+
+func chunkKey(companyID, boardID string, version float64, snapshotID string, n int) table.Key {
+	k := key(companyID)
+	k.SK = chunkPrefix(boardID, version, snapshotID) + fmt.Sprintf("%05d", n)
+	return k
+}
+
+func chunkPrefix(boardID string, version float64, snapshotID string) string {
+	return table.Join(chunkKind, boardID, fmt.Sprintf("%010.0f", version), snapshotID, "")
+}
+
+// chunks cuts a snapshot into records. An empty snapshot has one chunk, too.
+func (s Store) chunks(companyID, boardID string, version float64, snapshotID string, content snapshot) ([]table.Item, error) {
+	var out []table.Item
+	for first := true; first || len(content) > 0; first = false {
+		n, size := 0, 2
+		for n < len(content) {
+			text, err := json.Marshal(content[n])
+			if err != nil {
+				return nil, fmt.Errorf("encode a snapshot: %w", err)
+			}
+			if size += len(text) + 1; n > 0 && size > chunkBytesMax {
+				break
+			}
+			n++
+		}
+		text, err := json.Marshal(content[:n])
+		if err != nil {
+			return nil, fmt.Errorf("encode a snapshot: %w", err)
+		}
+		packed, err := table.Pack(text)
+		if err != nil {
+			return nil, fmt.Errorf("a snapshot: %w", err)
+		}
+		out = append(out, s.table.NewItem(table.Keys{Key: chunkKey(companyID, boardID, version, snapshotID, len(out))}, chunk{packed}))
+		content = content[n:]
+	}
+	return out, nil
+}
+
+func (c chunk) items() (content snapshot, err error) {
+	text, err := table.Unpack(c.Items)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &content); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	return content, nil
+}
+
+// chunkReaders is how many chunks are read at once.
+const chunkReaders = 16
+
+// live reads the live snapshot of a board, empty when it was never published.
+func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
+	if b.SnapshotID == nil {
+		return snapshot{}, nil
+	}
+	parts := make([]snapshot, int(*b.SnapshotChunks))
+	err := table.Parallel(len(parts), chunkReaders, func(n int) error {
+		stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
+		if err != nil {
+			return fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: to the caller this is no missing record
+		}
+		if parts[n], err = stored.items(); err != nil {
+			return fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
+		}
+		return nil
+	})
+	content := snapshot{}
+	for _, part := range parts {
+		content = append(content, part...)
+	}
+	return content, err
 }

@@ -1,12 +1,9 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"reflect"
-	"strings"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
@@ -22,7 +19,7 @@ import (
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
 //	items of a board, consistent       the prefix item#, filtered: publishing must not miss an edit made just before
 //	is a slug taken; which are         slug#<boardId>#<slug>; its prefix
-//	live version of an item's board    heads: one attribute per board, read with the item, which alone knows its board
+//	live version of an item's board    heads: one attribute per board, read at one moment with the item, which alone knows its board
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
 //	versions of a board                version#<boardId>#<version>, which names its snapshot
 type Store struct{ table *table.Client }
@@ -44,6 +41,11 @@ const (
 
 func key(companyID string, parts ...string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
+}
+
+// collection is every record of a kind, in the order of their ids.
+func collection(companyID, kind string) table.Collection {
+	return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, "")}
 }
 
 func boardKey(companyID, boardID string) table.Key { return key(companyID, boardKind, boardID) }
@@ -102,14 +104,9 @@ func keysOfItem(i storedItem) table.Keys {
 	}}
 }
 
-// reservation makes a slug unique on its board: a record under the slug that names its item.
-type reservation struct {
-	ItemID string `store:"itemId"`
-}
-
 // Boards returns all boards of the company, in no order.
 func (s Store) Boards(ctx context.Context, companyID string) ([]Board, error) {
-	return table.Whole[Board](ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(boardKind, "")})
+	return table.Whole[Board](ctx, s.table, collection(companyID, boardKind))
 }
 
 func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoard, error) {
@@ -117,6 +114,9 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 }
 
 // Items returns a page of a board's items. fault.ErrNotFound when there is no such board.
+//
+// The page comes from an index, which lags a write by milliseconds, and the board is read beside it. So while a publish goes live,
+// a page may show the new version on an item that this version took out. Item never does.
 func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
@@ -128,9 +128,6 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 		func() (err error) { stored, next, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
 	)
-	if err == nil && s.moved(b.PublishedAt) {
-		stored, next, err = table.List[storedItem](ctx, s.table, q)
-	}
 	for _, i := range stored {
 		page = append(page, i.seen(b.PublishedVersion))
 	}
@@ -139,39 +136,24 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 
 // Item returns an item. fault.ErrNotFound when there is none.
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
-	stored, live, err := s.itemAndHeads(ctx, companyID, itemID)
+	var stored storedItem
+	found, live, err := s.itemAndHeads(ctx, companyID, itemID)
+	if err == nil {
+		err = table.Decode(found, &stored)
+	}
 	if err != nil {
 		return Item{}, err
 	}
-	return s.settled(ctx, companyID, stored, live)
-}
-
-// settled returns an item as its board's live version shows it, which may have moved while both were read.
-func (s Store) settled(ctx context.Context, companyID string, stored storedItem, live heads) (Item, error) {
-	current, err := live.of(stored.RoadmapID)
-	if err != nil {
-		return Item{}, err
-	}
-	if s.moved(current.At) {
-		again, err := table.Get[storedItem](ctx, s.table, itemKey(companyID, stored.ID))
-		if err != nil && !errors.Is(err, fault.ErrNotFound) {
-			return Item{}, err
-		}
-		if err == nil {
-			stored.marks = again.marks
-		}
-	}
-	return stored.seen(current.Version), nil
+	return live.seen(stored)
 }
 
 // ModifyItem changes an item by compare-and-set (table.Modify). change gets it as the API shows it.
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
-	found := s.headsBeside(ctx, companyID)
-	stored, err := table.Modify(ctx, s.table, itemKey(companyID, itemID), keysOfItem, func(i *storedItem) error {
-		live, err := found()
-		if err != nil {
-			return err
-		}
+	found, live, err := s.itemAndHeads(ctx, companyID, itemID)
+	if err != nil {
+		return Item{}, err
+	}
+	stored, err := table.ModifyRead(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
 		seen, err := live.seen(*i)
 		if err != nil {
 			return err
@@ -181,11 +163,17 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 		i.Item = seen
 		return err
 	})
-	live, failed := found() // also after an error: nothing outlives the request
-	if err = cmp.Or(err, failed); err != nil {
+	if err != nil {
 		return Item{}, err
 	}
-	return s.settled(ctx, companyID, stored, live)
+	current, err := live.of(stored.RoadmapID)
+	if err != nil {
+		return Item{}, err
+	}
+	if stored.passed(current) {
+		return s.Item(ctx, companyID, itemID)
+	}
+	return stored.seen(current), nil
 }
 
 // CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
@@ -214,53 +202,15 @@ var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board"
 // contendedMax bounds how often another writer may come first.
 const contendedMax = 100
 
-// CreateItemWithFreeSlug writes a new item under the base slug, or under base-2, base-3 and so on when it is taken.
-func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
-	i.Slug = base
-	for losses := range contendedMax {
-		created, err := s.CreateItem(ctx, companyID, i)
-		if !errors.Is(err, errSlugTaken) {
-			return created, err
-		}
-		if i.Slug, err = s.freeSlug(ctx, companyID, i.RoadmapID, base, losses); err != nil {
-			return Item{}, err
-		}
-	}
-	return Item{}, table.ErrContended
-}
-
-// freeSlug returns the first numbered slug that is free. Who has lost it to others before takes one further on, at random,
-// so that many who create the same title at once do not all try the same.
-func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
-	stem := base + "-"
-	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // numbers shorten a long base, each to its own length
-	}
-	taken := map[string]bool{}
-	prefix := slugKey(companyID, boardID, stem).SK
-	type record struct {
-		SK string `store:"sk"`
-	}
-	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(page []record) error {
-		for _, r := range page {
-			taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
-		}
-		return nil
-	})
-	n, skip := 2, rand.IntN(losses+1)
-	for ; taken[numberedSlug(base, n)] || skip > 0; n++ {
-		if !taken[numberedSlug(base, n)] {
-			skip--
-		}
-	}
-	return numberedSlug(base, n), err
-}
-
 // DeleteItem deletes an item that check does not refuse, and frees its slug. check sees it as the API shows it.
 // fault.ErrNotFound when there is none.
 func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	for range contendedMax {
-		i, live, err := s.itemAndHeads(ctx, companyID, itemID)
+		var i storedItem
+		found, live, err := s.itemAndHeads(ctx, companyID, itemID)
+		if err == nil {
+			err = table.Decode(found, &i)
+		}
 		if err != nil {
 			return err
 		}

@@ -138,23 +138,18 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 }
 
 func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {
-	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(boardKind, "")}, func(page []storedBoard) error {
-		for _, b := range page {
-			moved := movedBoard{Board: b.Board}
-			if b.SnapshotID != nil {
-				content, err := s.live(ctx, b)
-				if err != nil {
-					return err
-				}
-				if moved.Snapshot, err = json.Marshal(content); err != nil {
-					return fmt.Errorf("encode a snapshot: %w", err)
-				}
-			}
-			if err := visit(moved); err != nil {
+	return table.Each(ctx, s.table, collection(companyID, boardKind), func(b storedBoard) error {
+		moved := movedBoard{Board: b.Board}
+		if b.SnapshotID != nil {
+			content, err := s.live(ctx, b)
+			if err != nil {
 				return err
 			}
+			if moved.Snapshot, err = json.Marshal(content); err != nil {
+				return fmt.Errorf("encode a snapshot: %w", err)
+			}
 		}
-		return nil
+		return visit(moved)
 	})
 }
 
@@ -203,15 +198,8 @@ func absent(err error) error {
 // importItems replaces items. publishedVersion becomes the item's last live version: the same reading, and the next
 // publish of its board makes the mark that tells it is live.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
-	last := make(map[string]int, len(items))
-	for n, i := range items {
-		last[i.ID] = n
-	}
 	var writes []table.Item
-	for n, i := range items {
-		if last[i.ID] != n {
-			continue
-		}
+	for _, i := range transfer.LastWins(items, func(i Item) string { return i.ID }) {
 		stored := storedItem{Item: i, marks: marks{LastVersion: i.PublishedVersion}}
 		stored.CompanyID, stored.PublishedVersion = companyID, nil
 		writes = append(writes, s.table.NewItem(keysOfItem(stored), stored),
@@ -221,20 +209,15 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	live, err := s.heads(ctx, companyID)
+	live, err := table.GetItem(ctx, s.table, headsKey(companyID)) // before the items: see heads.seen
 	if err != nil {
 		return err
 	}
-	return table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: table.Join(itemKind, "")}, func(page []storedItem) error {
-		for _, i := range page {
-			seen, err := live.seen(i)
-			if err != nil {
-				return err
-			}
-			if err := visit(seen); err != nil {
-				return err
-			}
+	return table.Each(ctx, s.table, collection(companyID, itemKind), func(i storedItem) error {
+		seen, err := heads(live).seen(i)
+		if err != nil {
+			return err
 		}
-		return nil
+		return visit(seen)
 	})
 }

@@ -1,9 +1,11 @@
 package table_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,5 +182,21 @@ func TestParallelPanics(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "goroutine") {
 		t.Error(err)
+	}
+}
+
+// Ensure no call is started after a failure, but for the first ones, and that each failure is returned.
+func TestParallelStops(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	var started atomic.Int64
+	err := table.Parallel(100, 3, func(int) error { started.Add(1); return broken })
+	if !errors.Is(err, broken) || started.Load() != 3 {
+		t.Errorf("%d calls were started: %v", started.Load(), err)
+	}
+	started.Store(0)
+	err = table.Both(func() error { started.Add(1); return broken }, func() error { started.Add(1); return nil })
+	if !errors.Is(err, broken) || started.Load() != 2 {
+		t.Errorf("%d of both calls were started: %v", started.Load(), err)
 	}
 }

@@ -33,22 +33,6 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](slices.Concat(found...))
 }
 
-// GetItems reads the attributes of up to ManyMax records in one call, each strongly consistent by itself: in the order of the
-// keys, which must be distinct, and nil where there is no such record.
-func GetItems(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
-	found, err := c.many(ctx, keys)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]Item, len(keys))
-	for _, item := range found {
-		if n := slices.Index(keys, keyOf(item)); n >= 0 {
-			items[n] = item
-		}
-	}
-	return items, nil
-}
-
 func keyOf(item Item) Key {
 	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
 	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)

@@ -43,27 +43,6 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// Ensure records of several kinds are read in one call, in the order that they were asked for, with gaps where there is none.
-func TestGetItems(t *testing.T) {
-	t.Parallel()
-	p := &proxy{}
-	c, _ := client(t, p)
-	company := c.NewID("co")
-	items, keys := notes(c, company, 3, 10, "x")
-	if err := c.Put(t.Context(), items); err != nil {
-		t.Fatal(err)
-	}
-	got, err := table.GetItems(t.Context(), c, keys[2], noteKey(company, "itm_none"), keys[0], keys[1])
-	if err != nil || p.count("BatchGetItem") != 1 {
-		t.Fatalf("%v after %d calls", err, p.count("BatchGetItem"))
-	}
-	for n, want := range []string{keys[2].SK, "", keys[0].SK, keys[1].SK} {
-		if (got[n] == nil) != (want == "") || want != "" && text(got[n]["sk"]) != want {
-			t.Errorf("place %d has %v, want %q", n, got[n], want)
-		}
-	}
-}
-
 // Ensure what the table could not read at once is asked for again until it is there, and a call that it never reads ends.
 func TestManyUnprocessed(t *testing.T) {
 	t.Parallel()

@@ -161,15 +161,15 @@ type Collection struct {
 // Whole reads a collection to its end.
 func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
 	records := []T{}
-	err := Each(ctx, c, from, func(page []T) error {
-		records = append(records, page...)
+	err := Each(ctx, c, from, func(record T) error {
+		records = append(records, record)
 		return nil
 	})
 	return records, err
 }
 
-// Each reads a collection page by page (1 MB at most each), so that memory stays flat however large it is.
-func Each[T any](ctx context.Context, c *Client, from Collection, visit func([]T) error) error {
+// Each visits the records of a collection. It reads page by page (1 MB at most each), so memory stays flat.
+func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
 	project[T](in, "")
@@ -179,8 +179,10 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func([]T
 		if err != nil {
 			return err
 		}
-		if err := visit(found.records); err != nil {
-			return err
+		for _, record := range found.records {
+			if err := visit(record); err != nil {
+				return err
+			}
 		}
 		if len(last) == 0 {
 			return nil

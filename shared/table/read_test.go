@@ -139,7 +139,8 @@ func TestPageAgainstList(t *testing.T) {
 // Ensure a collection of more than DynamoDB's 1 MB is read to its end, page by page.
 func TestWholeBeyondOnePage(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, nil)
+	waves := &apitest.Waves{}
+	c, _ := client(t, waves)
 	company := c.NewID("co")
 	var items []table.Item
 	for i := range 15 {
@@ -154,11 +155,13 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		{Partition: noteKey(company, "").PK, Filter: table.Filter{"status": table.String("draft")}},
 		{Index: table.GSI1, Partition: table.Partition(company, "notes", "all")},
 	} {
-		visits, seen := 0, 0
-		err := table.Each(t.Context(), c, from, func(page []note) error { visits++; seen += len(page); return nil })
+		waves.Reset()
+		seen := 0
+		err := table.Each(t.Context(), c, from, func(note) error { seen++; return nil })
+		pages := waves.Count()
 		whole, err2 := table.Whole[note](t.Context(), c, from)
-		if err != nil || err2 != nil || visits < 3 || seen != 15 || len(whole) != 15 || whole[14].ID != "itm_14" {
-			t.Errorf("%d visits, %d seen, %d whole: %v, %v", visits, seen, len(whole), err, err2)
+		if err != nil || err2 != nil || pages < 3 || seen != 15 || len(whole) != 15 || whole[14].ID != "itm_14" {
+			t.Errorf("%d pages, %d seen, %d whole: %v, %v", pages, seen, len(whole), err, err2)
 		}
 	}
 	// A page that is as long as asked for, although the engine stops at 1 MB.
@@ -167,7 +170,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		t.Errorf("%d, %q, %v", len(page), next, err)
 	}
 	stop := errors.New("stop")
-	if err := table.Each(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func([]note) error { return stop }); !errors.Is(err, stop) {
+	if err := table.Each(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the visitor's error: %v", err)
 	}
 }

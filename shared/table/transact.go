@@ -80,12 +80,50 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 		if !passing || attempt == conflictsMax { // else a conflict with another transaction, or throttling
 			return fmt.Errorf("transact: %w", err)
 		}
-		pause := conflictPause << min(attempt, 4)
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := pause(ctx, attempt); err != nil {
+			return err
 		}
+	}
+}
+
+// GetAtOnce reads the attributes of records as they are at one moment: no write of another comes between them. They are in the
+// order of the keys, nil where there is no such record. It costs twice the units of GetItem.
+func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
+	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	for _, key := range keys {
+		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &c.name, Key: key.item()}})
+	}
+	for attempt := 0; ; attempt++ {
+		out, err := c.db.TransactGetItems(ctx, in)
+		if err == nil {
+			for _, consumed := range out.ConsumedCapacity { // one, of this table
+				countRead(ctx, &consumed)
+			}
+			items := make([]Item, len(keys))
+			for n, response := range out.Responses {
+				items[n] = response.Item
+			}
+			return items, nil
+		}
+		countFailed(ctx)
+		var canceled *types.TransactionCanceledException // by a write of one of the records at the same time, or by throttling
+		if !errors.As(err, &canceled) || attempt == conflictsMax {
+			return nil, fmt.Errorf("get at once: %w", err)
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits before a transaction is tried again.
+func pause(ctx context.Context, attempt int) error {
+	long := conflictPause << min(attempt, 4)
+	select {
+	case <-time.After(long/2 + rand.N(long)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

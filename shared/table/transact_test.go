@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
@@ -185,5 +186,53 @@ func TestTransactTooLarge(t *testing.T) {
 	}
 	if err := c.Transact(t.Context(), writes[:table.TransactionMax]...); err != nil {
 		t.Errorf("as many as it takes: %v", err)
+	}
+}
+
+// Ensure records are read at one moment in one call, in the order of their keys, with gaps where there is none.
+func TestGetAtOnce(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	company := c.NewID("co")
+	items, keys := notes(c, company, 3, 10, "x")
+	if err := c.Put(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+	got, err := table.GetAtOnce(t.Context(), c, keys[2], noteKey(company, "itm_none"), keys[0], keys[1])
+	if err != nil || p.count("TransactGetItems") != 1 {
+		t.Fatalf("%v after %d calls", err, p.count("TransactGetItems"))
+	}
+	for n, want := range []string{keys[2].SK, "", keys[0].SK, keys[1].SK} {
+		if (got[n] == nil) != (want == "") || want != "" && text(got[n]["sk"]) != want {
+			t.Errorf("place %d has %v, want %q", n, got[n], want)
+		}
+	}
+}
+
+// Ensure a read that meets writes of its records is tried again, a few times.
+func TestGetAtOnceMeetsWrites(t *testing.T) {
+	t.Parallel()
+	canceled := map[string]any{
+		"__type":  "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+		"message": "Transaction cancelled", "CancellationReasons": []map[string]string{{"Code": "TransactionConflict"}, {"Code": "None"}},
+	}
+	for _, test := range []struct {
+		conflicts, calls int
+		ok               bool
+	}{{0, 1, true}, {3, 4, true}, {99, 9, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			left := test.conflicts
+			p := &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+				if left--; left >= 0 {
+					return reply(http.StatusBadRequest, canceled), nil
+				}
+				return reply(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
+			}}
+			got, err := table.GetAtOnce(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
+			if (err == nil) != test.ok || p.count("") != test.calls || test.ok && (text(got[0]["sk"]) != "a" || got[1] != nil) {
+				t.Errorf("%d conflicts: %v, %v after %d calls", test.conflicts, got, err, p.count(""))
+			}
+		})
 	}
 }

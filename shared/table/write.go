@@ -72,11 +72,17 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // updatedAt moves only when a value changes, and nothing is written when none does. An error of change is returned as
 // it is and nothing is written. fault.ErrNotFound when there is no record; ErrContended after very many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
-	var none T
 	stored, err := c.get(ctx, key)
 	if err != nil {
+		var none T
 		return none, err
 	}
+	return ModifyRead(ctx, c, key, stored, keysOf, change)
+}
+
+// ModifyRead is Modify of a record that was read before: it begins with these attributes.
+func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
+	var none T
 	for range contendedMax {
 		var before, after T
 		if err := errors.Join(Decode(stored, &before), Decode(stored, &after)); err != nil {

@@ -1,15 +1,13 @@
 // Package transfer moves records in and out of a company: what `workspace import` and `workspace export` do for each
-// type of record. An area declares its types; the commands know nothing of records. design.md §7.
+// type of record. An area declares its types; the commands know nothing of records.
 package transfer
 
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/schema"
 )
 
@@ -34,8 +32,9 @@ const noCompany = "record.companyId: is required"
 //   - check says what else is wrong with a record; it may also complete it. The strict decoding (unknown properties,
 //     types, closed lists, timestamps) has been done. nil: nothing else can be wrong.
 //   - write stores records, replacing those with the same identity (upsert). It gets at most a few hundred at once, all
-//     of this type, in the order of the file, and sets companyId itself.
-//   - each visits every record of the company, in any stable order, with flat memory.
+//     of this type, in the order of the file, and sets companyId itself. Of several with one identity the last one stays.
+//     See Put.
+//   - each visits every record of the company, in any stable order, with flat memory. See Each and Only.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
@@ -46,9 +45,7 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			var record T
 			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record), func(p string) bool { return p == noCompany })
 			if prefix != "" && len(problems) == 0 {
-				if s := reflect.ValueOf(record).FieldByName("ID").String(); !id.Valid(prefix, s) {
-					problems = append(problems, fmt.Sprintf("record.id: must be %s_ and 1 to 40 characters of 0-9 and a-z", prefix))
-				}
+				problems = CheckID("id", prefix, new(reflect.ValueOf(record).FieldByName("ID").String()))
 			}
 			if check != nil && len(problems) == 0 {
 				problems = check(&record)

@@ -60,7 +60,7 @@ func define(stored *[]record) transfer.Type {
 	})
 }
 
-// Ensure a record is read strictly, its id is kept and its company is the operator's to say (design.md §7).
+// Ensure a record is read strictly, its id is kept and its company is the operator's to say.
 func TestCheck(t *testing.T) {
 	thing := define(new([]record))
 	for _, tt := range []struct{ name, text, want string }{
@@ -135,5 +135,17 @@ func TestPlain(t *testing.T) {
 	}
 	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {
 		t.Errorf("%v %v", problems, err)
+	}
+}
+
+// Ensure the last record of an identity stays, and records keep the order of the file.
+func TestLastWins(t *testing.T) {
+	records := []record{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
+	var got []string
+	for _, r := range transfer.LastWins(records, func(r record) string { return r.ID }) {
+		got = append(got, r.ID+r.Slug)
+	}
+	if !slices.Equal(got, []string{"a2", "b3", "c4"}) {
+		t.Error(got)
 	}
 }

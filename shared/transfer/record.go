@@ -1,0 +1,93 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// recordBytesMax bounds the JSON of an imported record. DynamoDB stores up to 400 KB in one item, with its keys and the
+// names of its attributes.
+const recordBytesMax = 350_000
+
+// CheckSize is a check for Define: it reports a record that is too large for an item of the table.
+func CheckSize[T any](record *T) []string {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // as it is stored
+	if err := e.Encode(record); err != nil {
+		return []string{"record: " + err.Error()}
+	}
+	if text.Len() > recordBytesMax {
+		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, text.Len())}
+	}
+	return nil
+}
+
+// CheckID reports a field whose value is no id with this prefix. null is valid, and so is the id of a record that does not
+// exist: records may come in any order.
+func CheckID(field, prefix string, value *string) []string {
+	if value == nil || id.Valid(prefix, *value) {
+		return nil
+	}
+	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
+}
+
+// LastWins returns the last record of each identity, in the order of the file.
+func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
+	last := make(map[K]int, len(records))
+	for n, r := range records {
+		last[identity(r)] = n
+	}
+	kept := make([]T, 0, len(last))
+	for n, r := range records {
+		if last[identity(r)] == n {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// Put returns a write for Define that stores each record under its keys. owner returns the field that holds the id of the
+// record's company.
+func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
+	return func(ctx context.Context, companyID string, records []T) error {
+		owned := make([]T, len(records))
+		for n, r := range records {
+			*owner(&r) = companyID
+			owned[n] = r
+		}
+		var items []table.Item
+		for _, r := range LastWins(owned, func(r T) table.Key { return keysOf(r).Key }) {
+			items = append(items, t.NewItem(keysOf(r), r))
+		}
+		return t.Put(ctx, items)
+	}
+}
+
+// Each returns an each for Define that visits a collection of the company.
+func Each[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
+	return func(ctx context.Context, companyID string, visit func(T) error) error {
+		return table.Each(ctx, t, of(companyID), visit)
+	}
+}
+
+// Only returns an each for Define of a type of which a company has one record or none.
+func Only[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
+	return func(ctx context.Context, companyID string, visit func(T) error) error {
+		record, err := get(ctx, companyID)
+		if errors.Is(err, fault.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return visit(record)
+	}
+}

@@ -104,6 +104,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/aws/constructs-go":                {"infra/cdk"},
 		"github.com/cdklabs/cdk-nag-go":               {"infra/cdk"},
 		"github.com/anishathalye/porcupine":           {"scripts/fault"},
+		"go.yaml.in/yaml/v3":                          {"infra"},
 	}
 	files(t, func(name string, imports []string, _ string) {
 		if strings.HasSuffix(name, "_test.go") {

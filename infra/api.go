@@ -11,16 +11,17 @@ import (
 
 const (
 	APIID         = "Api"
-	GatewayLogsID = "GatewayLogs"
-	AccountID     = "GatewayAccount"
+	gatewayLogsID = "GatewayLogs"
+	accountID     = "GatewayAccount"
 	AccountRoleID = "GatewayLogsRoleOfAccount"
 
-	// StageName stands before the path on the gateway's own domain: https://<id>.execute-api.<region>.amazonaws.com/prod/v1/…
-	// On a domain of one's own, mapped without a base path, it disappears. Links follow either (gateway.BaseURL).
+	// StageName is the first segment of a path on the gateway's own domain:
+	// https://<id>.execute-api.<region>.amazonaws.com/prod/v1/… A custom domain that is mapped without a base path has no
+	// such segment. Links are right on both (gateway.BaseURL).
 	StageName = "prod"
-	// CompressionBytesMin is the size from which answers are compressed for those who accept it.
+	// CompressionBytesMin is the size from which responses are compressed for clients that accept it.
 	CompressionBytesMin = 1024
-	// BinaryTypes has every body delivered byte for byte, so that what is no UTF-8 is refused instead of repaired.
+	// BinaryTypes makes the gateway pass on every body unchanged: it would repair invalid UTF-8, which the service refuses.
 	BinaryTypes = "*/*"
 )
 
@@ -43,22 +44,22 @@ func AccessLog() string {
 	return text + "}"
 }
 
-// GatewayResponse is what the gateway answers by itself, in the envelope and with the headers of the service
-// (decisions.md §11).
+// GatewayResponse is an error response of the gateway itself, with the envelope and the headers of the service.
 //
-// Of what functions answer, a REST API renames one header: WWW-Authenticate arrives as X-Amzn-Remapped-Www-Authenticate.
-// Nothing in a proxy integration turns that off. An authoriser could, whose refusals are gateway responses; it would
-// cost every call a second function, and cache keys that are revoked. Clients are told by the status and the code.
+// A REST API renames one header in the responses of functions: WWW-Authenticate arrives as
+// X-Amzn-Remapped-Www-Authenticate. A proxy integration can't turn that off. An authoriser could, because its refusals are
+// gateway responses, but it would cost every request a second function and cache revoked keys. Clients see the status and
+// the code.
 type GatewayResponse struct {
-	Type    string // API Gateway's name of the refusal
+	Type    string // API Gateway's name of the error
 	Code    fault.Code
 	Message string
 }
 
-// throttledSeconds is how long a caller waits whom the gateway has throttled: its bucket refills every second.
+// throttledSeconds is the Retry-After of a request that the gateway throttled: its bucket refills every second.
 const throttledSeconds = 1
 
-// gatewayResponses are all of the types that API Gateway has, so that none is left in words of its own.
+// gatewayResponses has every type of API Gateway, so that none has AWS's own message.
 func gatewayResponses() []GatewayResponse {
 	const failed = "internal error; safe to retry"
 	return []GatewayResponse{
@@ -75,7 +76,7 @@ func gatewayResponses() []GatewayResponse {
 		{"INTEGRATION_TIMEOUT", fault.Internal, failed},
 		{"INVALID_API_KEY", fault.Unauthorised, "the key is missing or not valid"},
 		{"INVALID_SIGNATURE", fault.Unauthorised, "the key is missing or not valid"},
-		{"MISSING_AUTHENTICATION_TOKEN", fault.NotFound, "no such path"}, // what the gateway says where it has no route
+		{"MISSING_AUTHENTICATION_TOKEN", fault.NotFound, "no such path"}, // the gateway has no such route
 		{"QUOTA_EXCEEDED", fault.RateLimited, "too many requests to the service as a whole"},
 		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: must have at most 262144 bytes"},
 		{"RESOURCE_NOT_FOUND", fault.NotFound, "no such path"},
@@ -102,7 +103,7 @@ func (r GatewayResponse) ID() string {
 	return out
 }
 
-// Status is the status, which belongs to the code.
+// Status is the HTTP status of the code.
 func (r GatewayResponse) Status() string { return strconv.Itoa(r.Code.Status()) }
 
 // Body is the envelope.
@@ -110,7 +111,7 @@ func (r GatewayResponse) Body() string {
 	return string(fault.Envelope(fault.New(r.Code, "%s", r.Message)))
 }
 
-// Headers are the headers by their names, in the gateway's notation: a value in single quotes stands for itself.
+// Headers returns the headers in the gateway's notation: a value in single quotes is literal.
 func (r GatewayResponse) Headers() map[string]string {
 	out := map[string]string{
 		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
@@ -134,5 +135,5 @@ func (r GatewayResponse) headers() Object {
 	return out
 }
 
-// BaseURL is where the service is, as the stack's outputs say it: an expression of a template.
+// BaseURL is the URL of the service, for Sub.
 const BaseURL = "https://${" + APIID + "}.execute-api.${AWS::Region}.${AWS::URLSuffix}/" + StageName

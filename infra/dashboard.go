@@ -6,8 +6,6 @@ import (
 	"strings"
 )
 
-const DashboardID = "Dashboard"
-
 // widget is one graph: metrics in CloudWatch's notation, in a grid of 24 columns.
 type widget struct {
 	title   string
@@ -15,18 +13,15 @@ type widget struct {
 	stat    string
 }
 
-// DashboardName is the name of the dashboard, of which an account has all in one list.
-func DashboardName() Object { return Sub("${AWS::StackName}-${AWS::Region}") }
-
 // Dashboard is the body of the dashboard.
 func (m Model) Dashboard() Object {
 	return Object{{"Fn::Sub", List{dashboard(m.Functions), Object{{"TableName", tableName()}}}}}
 }
 
-// dashboard returns the body as a text with ${names}.
+// dashboard returns the body as a string with ${names}.
 func dashboard(functions []Function) string {
 	byOperation := func(name, stat string) []any {
-		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, AlarmPeriod)
+		search := fmt.Sprintf(`SEARCH('{"%s",Operation} MetricName="%s"', '%s', %d)`, metricNamespace, name, stat, alarmPeriod)
 		return []any{[]any{map[string]string{"expression": search, "label": ""}}}
 	}
 	ofService := func(names ...string) (out []any) {
@@ -72,7 +67,7 @@ func dashboard(functions []Function) string {
 	})
 }
 
-// layOut spells the dashboard with a widget on each line.
+// layOut returns the body with one widget on each line.
 func layOut(widgets []widget) string {
 	const columns, width, height = 3, 8, 6
 	lines := make([]string, len(widgets))
@@ -80,7 +75,7 @@ func layOut(widgets []widget) string {
 		text, err := json.Marshal(map[string]any{
 			"type": "metric", "x": i % columns * width, "y": i / columns * height, "width": width, "height": height,
 			"properties": map[string]any{
-				"title": w.title, "region": "${AWS::Region}", "stat": w.stat, "period": AlarmPeriod, "metrics": w.metrics,
+				"title": w.title, "region": "${AWS::Region}", "stat": w.stat, "period": alarmPeriod, "metrics": w.metrics,
 				"view": "timeSeries",
 			},
 		})

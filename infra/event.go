@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Placeholder spells what a sample event leaves open: its key and the ids of records that somebody's company has. As
-// it is, an event is answered with 401.
+// Placeholder stands for a value that the user of a sample event has to fill in: the key and the ids of records. Until
+// then the response is 401.
 func Placeholder(name string) string { return "<" + name + ">" }
 
 // KeyPlaceholder stands for a secret key.
@@ -25,8 +25,8 @@ var KeyPlaceholder = Placeholder("key")
 // eventHost is a domain of the kind that API Gateway gives to an API.
 const eventHost = "example.execute-api.eu-central-1.amazonaws.com"
 
-// Events returns a sample event for each operation, by the operation's id: what API Gateway sends to its function.
-// document is the OpenAPI document, whose examples are the bodies.
+// Events returns a sample event for each operation id: what API Gateway sends to the function. The bodies are the
+// examples of document, the OpenAPI document.
 func (m Model) Events(document []byte) (map[string][]byte, error) {
 	var described struct {
 		Paths map[string]map[string]struct {
@@ -54,7 +54,7 @@ func (m Model) Events(document []byte) (map[string][]byte, error) {
 	return out, nil
 }
 
-// routeOf returns the route over which an operation's path reaches its function: the longest that fits.
+// routeOf returns the longest route of an area's function that matches the path.
 func (m Model) routeOf(area, path string) (best Route) {
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {
@@ -67,7 +67,7 @@ func (m Model) routeOf(area, path string) (best Route) {
 	return best
 }
 
-// sampleEvent makes the event of a request that fills in what the operation requires.
+// sampleEvent returns the event of a request with the fields that the operation requires.
 func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) {
 	var body bytes.Buffer
 	if len(example) > 0 {
@@ -122,7 +122,7 @@ func pathParameters(route, path string) map[string]string {
 	return out
 }
 
-// encodeEvent leaves out what is empty: the gateway sends more, and nothing of it is read.
+// encodeEvent omits empty fields: the gateway sends them, but the functions don't read them.
 func encodeEvent(event any) ([]byte, error) {
 	text, err := json.Marshal(event)
 	if err != nil {

@@ -2,7 +2,7 @@ package infra
 
 import "strings"
 
-// Settings that all functions share. design.md §5 has the deadlines: gateway 29 s > function 10 s > handler 9 s.
+// Settings that all functions share. The gateway waits 29 s for a function, and a handler gives up after 9 s.
 const (
 	Runtime       = "provided.al2023"
 	MemoryMB      = 256
@@ -11,13 +11,9 @@ const (
 
 // Function is one Lambda function: one folder of functions.
 type Function struct {
-	Name   string // of the folder: functions/<Name>/lambda is its program
+	Name   string // its program is functions/<Name>/lambda
 	Grants []Grant
 	Routes []Route
-}
-
-func newFunction(name string, grants []Grant, routes []Route) Function {
-	return Function{Name: name, Grants: grants, Routes: routes}
 }
 
 // ID is the logical id of the function; those of its role and its logs begin with the same word.
@@ -34,15 +30,15 @@ func (f Function) word() string { return strings.ToUpper(f.Name[:1]) + f.Name[1:
 // Source is the folder of the function's program, from the repository's root.
 func (f Function) Source() string { return "functions/" + f.Name + "/lambda" }
 
-// UsesTable tells whether the function reads or writes the table at all.
+// UsesTable reports whether the function reads or writes the table.
 func (f Function) UsesTable() bool { return len(f.Grants) > 0 }
 
 // Environment returns the function's environment.
 func (f Function) Environment() Object {
-	// Go first collects at a heap of 4 MB times GOGC/100: at 8 MB instead of 4, most requests are over before, and the
-	// process stays below 20 MB. The limit has it collect more often, whatever GOGC says, before an audit of megabytes
-	// could fill the function's memory. A function of this size has a seventh of one CPU, and sees two: threads that wake each
-	// other up for it cost a quarter of a request's CPU time.
+	// Go first collects garbage at a heap of 4 MB times GOGC/100. At 8 MB most requests end before that, and the process
+	// stays below 20 MB. The memory limit makes Go collect more often before an audit of megabytes could fill the memory.
+	// A function of this size has a seventh of one CPU but sees two: threads that wake each other cost a quarter of a
+	// request's CPU time.
 	out := Object{{"GOMAXPROCS", "1"}, {"GOGC", "200"}, {"GOMEMLIMIT", "200MiB"}}
 	if f.UsesTable() {
 		out = append(out,

@@ -30,9 +30,9 @@ const (
 	queryIndexes = "" // no action, but Query on the indexes
 )
 
-// needs says what the operations of a verb do with the records of their area, and what those operations do that differ
-// from their verb. The verb is the first word of an id, and the list of verbs is closed (api.Define). That no operation
-// needs more is a test, and so is that no function has more than its operations need (TestEveryCallIsAllowed).
+// needs are the actions of operations on the records of their area, by verb, or by id for an operation that differs from
+// its verb. The verb is the first word of an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an
+// operation needs more, or a function has more than its operations need.
 var needs = map[string][]string{
 	"list":    {query},
 	"get":     {getItem},
@@ -59,7 +59,7 @@ var needs = map[string][]string{
 	"update_context_brand_kit": {getItem, putItem, updateItem},
 }
 
-// needsOf returns what an operation does with records.
+// needsOf returns the actions of an operation on records.
 func needsOf(op api.Operation) []string {
 	if actions, ok := needs[op.ID]; ok {
 		return actions
@@ -68,7 +68,8 @@ func needsOf(op api.Operation) []string {
 	return needs[verb]
 }
 
-// keysArea is where keys are. Every function verifies them: it writes their use, and reads them where it may not write.
+// keysArea is the partition of keys. To verify a key, a function records its use in a conditional write, and reads the key
+// when the condition fails.
 const keysArea = "keys"
 
 var authentication = []string{getItem, updateItem}
@@ -89,23 +90,22 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 	return out
 }
 
-// memory is what it takes to remember an answer under its Idempotency-Key (decisions.md §12): in the area of the
-// operation, that of a key's operation in the company's. Answers too large for one record, for which parts are written
-// besides, come of publishing only.
+// memory are the actions that store the response to an Idempotency-Key: in the operation's area, and for operations on keys
+// in the company's. Only publish has responses that need more than one record.
 var memory = []string{putItem, query}
 
-// remembers tells whether an operation takes an Idempotency-Key.
+// remembers reports whether an operation accepts an Idempotency-Key.
 func remembers(op api.Operation) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == "Idempotency-Key" })
 }
 
-// isKeyOperation tells whether an operation works on keys, which are no area of their own but have their own partition.
+// isKeyOperation reports whether an operation works on keys, which have a partition of their own but are no area.
 func isKeyOperation(op api.Operation) bool {
 	rest, ok := strings.CutPrefix(op.Path, company+"/")
 	return ok && strings.Split(rest, "/")[0] == keysArea
 }
 
-// union adds grants to others, in the order in which their areas first appear.
+// union merges grants by area, in the order in which the areas first appear.
 func union(to, from []Grant) []Grant {
 	out := slices.Clone(to)
 	for _, g := range from {
@@ -129,11 +129,11 @@ type Statement struct {
 	Effect    string
 	Actions   []string
 	Resources List
-	Leading   []string // patterns that every partition key of a call must match; empty: whatever it is
+	Leading   []string // patterns that every partition key of a call must match; empty allows any key
 }
 
-// Statements returns the policy of a function's role: its records, its logs, and what it must never do, whatever else
-// anyone attaches to the role.
+// Statements returns the policy of a function's role: it allows the function its records and logs, and denies scans even
+// if another policy of the role allows them.
 func (f Function) Statements() []Statement {
 	out := []Statement{{
 		Sid: "Logs", Effect: "Allow", Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -169,12 +169,11 @@ func qualified(actions []string) []string {
 	return out
 }
 
-// anyCompany matches the id of any company, and nothing longer: were it a star, the partition of another area that is
-// narrowed by a word which happens to be an area's name would match too, as <company>#broadcast#ideas#plan#… matches
-// *#plan#*. Keys open no company whose id is of another length (auth.Mint).
+// anyCompany matches the id of any company and nothing longer. With a star, *#plan#* would match a partition of another
+// area, such as <company>#broadcast#ideas#plan#…. No key belongs to a company whose id has another length (auth.Mint).
 var anyCompany = "co_" + strings.Repeat("?", 26)
 
-// leadingKeys are the partitions of an area, in every company.
+// leadingKeys are the partitions of an area in all companies.
 func leadingKeys(area string) []string {
 	partition := table.Partition(anyCompany, area)
 	if area == keysArea {
@@ -183,8 +182,8 @@ func leadingKeys(area string) []string {
 	return []string{partition, table.Partition(anyCompany, area, "*")}
 }
 
-// document returns the statement as a policy has it. The condition ForAllValues holds of a call without any partition
-// key, such as a scan: hence the second one.
+// document returns the statement in the form of a policy. ForAllValues is true for a call without a partition key, such as
+// a scan, so the second condition requires one.
 func (s Statement) document() Object {
 	out := Object{
 		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(texts(s.Actions...))}, {"Resource", oneOrList(s.Resources)},
@@ -205,14 +204,11 @@ func oneOrList(values List) any {
 	return values
 }
 
-// PolicyName is the name of the one policy of each role.
-const PolicyName = "Exactly"
-
 // Policy returns the policy document of a function's role.
 func (f Function) Policy() Object {
 	var statements List
 	for _, s := range f.Statements() {
 		statements = append(statements, s.document())
 	}
-	return Object{{"Version", "2012-10-17"}, {"Statement", statements}}
+	return policyDocument(statements...)
 }

@@ -1,10 +1,12 @@
-// Package infra is what the service needs in an AWS account, as one model made from the declared operations: functions,
-// routes, permissions, the table, logs, alarms and a dashboard. Two things are made from it, and both deploy the same
-// stack: template.yaml for SAM (Template), and the CDK app in infra/cdk. Nothing here calls AWS or knows CDK.
+// Package infra is a model of what the service needs in an AWS account: functions, routes, permissions, the table, logs,
+// alarms and a dashboard. It follows from the declared operations. Two templates deploy the same stack from it:
+// template.yaml for SAM ([Model.Template]), and the one that the CDK app in infra/cdk includes ([Model.CloudFormation]).
+// Nothing here calls AWS or knows the CDK.
 //
-// function.go says what runs, route.go where a request goes, grant.go who may touch what of the table, table.go and
-// api.go describe the two things that the functions stand between, alarm.go and dashboard.go what an operator sees.
-// In all of it, a name is the logical id of a resource or a parameter, the same in either stack.
+// function.go has the functions, route.go their paths, grant.go their permissions on the table, table.go and api.go the
+// table and the gateway, alarm.go and dashboard.go what an operator sees, parameter.go what an operator chooses.
+// resource.go has the resources that are equal in both templates, template.go and cloudformation.go the others.
+// Logical ids of resources and parameters are the same in both.
 package infra
 
 import (
@@ -12,9 +14,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/mcpserver"
 )
 
-// Description is what the stack is called in lists of stacks.
+// Description is the description of the stack.
 const Description = "Company Growth Workspace API"
 
 // Model is the stack.
@@ -32,10 +35,13 @@ func New() Model {
 		Parameters: parameters(), Functions: areaFunctions(), GatewayResponses: gatewayResponses(), Outputs: outputs(),
 	}
 	m.Alarms = alarms(m.Functions)
+	for _, a := range m.Alarms {
+		m.Parameters = append(m.Parameters, a.Threshold)
+	}
 	return m
 }
 
-// areaFunctions returns a function for each area, the one of all tools and the one of the document.
+// areaFunctions returns a function for each area, one for all tools and one for the OpenAPI document.
 func areaFunctions() []Function {
 	var out []Function
 	var all []Grant
@@ -43,14 +49,14 @@ func areaFunctions() []Function {
 		operations := area.Operations(nil)
 		grants := grantsOf(area.Name, operations)
 		all = union(all, grantsOf(area.Name, tools(operations)))
-		out = append(out, newFunction(area.Name, grants, areaRoutes(area.Name)))
+		out = append(out, Function{area.Name, grants, areaRoutes(area.Name)})
 	}
 	return append(out,
-		newFunction("mcp", all, mcpRoutes()),
-		newFunction("openapi", nil, openapiRoutes()))
+		Function{"mcp", all, []Route{{"Tools", mcpserver.Path}}},
+		Function{"openapi", nil, openapiRoutes()})
 }
 
-// tools are the operations that may be called as tools.
+// tools returns the operations that are MCP tools.
 func tools(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
 }

@@ -1,6 +1,6 @@
 package infra
 
-// Output is what the operator is told when the stack is deployed.
+// Output is a value that the operator sees when the stack is deployed.
 type Output struct {
 	Name        string
 	Description string
@@ -11,10 +11,10 @@ func outputs() []Output {
 	first := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme" +
 		" && AWS_REGION=${AWS::Region} go run ./scripts/workspace key issue --table ${Name} --company <the id it printed> --scopes all"
 	return []Output{
-		{"BaseUrl", "What every path begins with", Sub(BaseURL)},
+		{"BaseUrl", "The URL of the service", Sub(BaseURL)},
 		{"TableName", "The table, for the command line: --table", tableName()},
-		{"AlarmTopicArn", "Where alarms go, for whatever is to be told of them", Ref(AlarmTopicID)},
-		{"FirstKeyCommand", "Makes a company, and then a key for it",
+		{"AlarmTopicArn", "The topic of the alarms, to subscribe to", Ref(alarmTopicID)},
+		{"FirstKeyCommand", "Creates a company and its first key",
 			Object{{"Fn::Sub", List{first, Object{{"Name", tableName()}}}}}},
 	}
 }

@@ -1,118 +1,107 @@
 package infra
 
-// PlainResources are the resources that are the same, letter for letter, in template.yaml and in the CDK stack.
+// PlainResources are the resources that are equal in template.yaml and in the CDK stack.
 func (m Model) PlainResources() Object {
 	out := Object{{TableID, tableResource()}}
 	for _, f := range m.Functions {
 		out = append(out, Field{f.RoleID(), f.roleResource()}, Field{f.LogsID(), logGroup()})
 	}
 	out = append(out,
-		Field{GatewayLogsID, logGroup()},
+		Field{gatewayLogsID, logGroup()},
 		Field{AccountRoleID, accountRole()},
-		Field{AccountID, account()},
-		Field{ThrottledFilterID, throttledFilter()},
-		Field{AlarmTopicID, alarmTopic()},
-		Field{AlarmTopicID + "Policy", alarmTopicPolicy()},
-		Field{AlarmTopicID + "Email", alarmEmail()})
+		Field{accountID, account()},
+		Field{GatewayThrottled, throttledFilter()},
+		// The topic exists even without an address, so that an operator can subscribe to it.
+		Field{alarmTopicID, Object{{"Type", "AWS::SNS::Topic"}}},
+		Field{alarmTopicID + "Policy", alarmTopicPolicy()},
+		Field{alarmTopicID + "Email", alarmEmail()})
 	for _, a := range m.Alarms {
 		out = append(out, Field{a.ID + "Alarm", a.resource()})
 	}
-	return append(out, Field{DashboardID, m.dashboardResource()})
+	return append(out, Field{"Dashboard", resource("AWS::CloudWatch::Dashboard", Object{
+		{"DashboardName", Sub("${AWS::StackName}-${AWS::Region}")}, {"DashboardBody", m.Dashboard()},
+	})})
 }
 
-// roleResource is the role of a function: exactly its statements, and none of AWS's own policies.
+// roleResource is the role of a function: exactly its statements, and no managed policy.
 func (f Function) roleResource() Object {
-	return Object{{"Type", "AWS::IAM::Role"}, {"Properties", Object{
-		{"AssumeRolePolicyDocument", AssumedBy("lambda.amazonaws.com")},
-		{"Policies", List{Object{{"PolicyName", PolicyName}, {"PolicyDocument", f.Policy()}}}},
-	}}}
+	return resource("AWS::IAM::Role", Object{
+		{"AssumeRolePolicyDocument", assumedBy("lambda.amazonaws.com")},
+		{"Policies", List{Object{{"PolicyName", "Exactly"}, {"PolicyDocument", f.Policy()}}}},
+	})
 }
 
-// AssumedBy lets a service of AWS take a role on.
-func AssumedBy(service string) Object {
-	return Object{{"Version", "2012-10-17"}, {"Statement", List{Object{
+// assumedBy lets a service of AWS assume a role.
+func assumedBy(service string) Object {
+	return policyDocument(Object{
 		{"Effect", "Allow"}, {"Principal", Object{{"Service", service}}}, {"Action", "sts:AssumeRole"},
-	}}}}
+	})
 }
 
-// logGroup is a group of logs. It goes with its stack: what must be kept of it is kept elsewhere.
+func policyDocument(statements ...any) Object {
+	return Object{{"Version", "2012-10-17"}, {"Statement", List(statements)}}
+}
+
+// onDelete says what happens to a resource when it, or its stack, is deleted: Delete or Retain.
+func onDelete(policy string, resource Object) Object {
+	return append(resource, Field{"DeletionPolicy", policy}, Field{"UpdateReplacePolicy", policy})
+}
+
+// onlyIf leaves a resource out unless a condition holds.
+func onlyIf(condition string, resource Object) Object {
+	return append(resource, Field{"Condition", condition})
+}
+
+// logGroup is a log group. It is deleted with its stack: an operator who needs old logs exports them.
 func logGroup() Object {
-	return Object{
-		{"Type", "AWS::Logs::LogGroup"}, {"DeletionPolicy", "Delete"}, {"UpdateReplacePolicy", "Delete"},
-		{"Properties", Object{{"RetentionInDays", Ref(ParamRetention)}}},
-	}
+	return onDelete("Delete", resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}))
 }
 
-// accountRole lets API Gateway write access logs. An account has one such role for each region, so it stays when the
-// stack goes.
+// accountRole lets API Gateway write access logs. All stacks of an account and region share one such role, so it outlives
+// this stack.
 func accountRole() Object {
-	return Object{
-		{"Type", "AWS::IAM::Role"}, {"Condition", IfGatewayLogs}, {"DeletionPolicy", "Retain"}, {"UpdateReplacePolicy", "Retain"},
-		{"Properties", Object{
-			{"AssumeRolePolicyDocument", AssumedBy("apigateway.amazonaws.com")},
-			{"ManagedPolicyArns", List{GatewayLogsPolicy()}},
+	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::IAM::Role", Object{
+		{"AssumeRolePolicyDocument", assumedBy("apigateway.amazonaws.com")},
+		{"ManagedPolicyArns", List{
+			Sub("arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"),
 		}},
-	}
-}
-
-// GatewayLogsPolicy is AWS's own policy for that role.
-func GatewayLogsPolicy() Object {
-	return Sub("arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs")
+	})))
 }
 
 func account() Object {
-	return Object{
-		{"Type", "AWS::ApiGateway::Account"}, {"Condition", IfGatewayLogs}, {"DeletionPolicy", "Retain"}, {"UpdateReplacePolicy", "Retain"},
-		{"Properties", Object{{"CloudWatchRoleArn", Attribute(AccountRoleID, "Arn")}}},
-	}
+	return onlyIf(ifGatewayLogs, onDelete("Retain", resource("AWS::ApiGateway::Account", Object{
+		{"CloudWatchRoleArn", Attribute(AccountRoleID, "Arn")},
+	})))
 }
 
-// ThrottledPattern finds what the gateway refused for its number in the access log.
-const ThrottledPattern = `{ $.refusal = "THROTTLED" || $.refusal = "QUOTA_EXCEEDED" }`
-
-// throttledFilter counts what the gateway throttles: it has no metric of its own for that.
+// throttledFilter counts the requests that the gateway throttles, for which it has no metric of its own.
 func throttledFilter() Object {
-	return Object{{"Type", "AWS::Logs::MetricFilter"}, {"Properties", Object{
-		{"LogGroupName", Ref(GatewayLogsID)},
-		{"FilterPattern", ThrottledPattern},
+	return resource("AWS::Logs::MetricFilter", Object{
+		{"LogGroupName", Ref(gatewayLogsID)},
+		{"FilterPattern", `{ $.refusal = "THROTTLED" || $.refusal = "QUOTA_EXCEEDED" }`},
 		{"MetricTransformations", List{Object{
 			{"MetricNamespace", StackNamespace()}, {"MetricName", GatewayThrottled}, {"MetricValue", "1"}, {"DefaultValue", 0},
 		}}},
-	}}}
+	})
 }
-
-// alarmTopic is where alarms go. It is always there, so that an operator can subscribe whatever listens.
-func alarmTopic() Object { return Object{{"Type", "AWS::SNS::Topic"}} }
 
 func alarmEmail() Object {
-	return Object{{"Type", "AWS::SNS::Subscription"}, {"Condition", IfEmail}, {"Properties", Object{
-		{"TopicArn", Ref(AlarmTopicID)}, {"Protocol", "email"}, {"Endpoint", Ref(ParamAlarmEmail)},
-	}}}
+	return onlyIf(ifEmail, resource("AWS::SNS::Subscription", Object{
+		{"TopicArn", Ref(alarmTopicID)}, {"Protocol", "email"}, {"Endpoint", Ref(ParamAlarmEmail)},
+	}))
 }
 
+// alarmTopicPolicy lets the alarms of this account publish, and nobody over an unencrypted connection.
 func alarmTopicPolicy() Object {
-	return Object{{"Type", "AWS::SNS::TopicPolicy"}, {"Properties", Object{
-		{"Topics", List{Ref(AlarmTopicID)}}, {"PolicyDocument", AlarmTopicPolicy()},
-	}}}
-}
-
-// AlarmTopicPolicy lets the alarms of this account publish, and nobody over a connection that is not encrypted.
-func AlarmTopicPolicy() Object {
-	return Object{{"Version", "2012-10-17"}, {"Statement", List{
+	return resource("AWS::SNS::TopicPolicy", Object{{"Topics", List{Ref(alarmTopicID)}}, {"PolicyDocument", policyDocument(
 		Object{
 			{"Sid", "Alarms"}, {"Effect", "Allow"}, {"Principal", Object{{"Service", "cloudwatch.amazonaws.com"}}},
-			{"Action", "sns:Publish"}, {"Resource", Ref(AlarmTopicID)},
+			{"Action", "sns:Publish"}, {"Resource", Ref(alarmTopicID)},
 			{"Condition", Object{{"StringEquals", Object{{"aws:SourceAccount", Ref("AWS::AccountId")}}}}},
 		},
 		Object{
 			{"Sid", "OnlyEncrypted"}, {"Effect", "Deny"}, {"Principal", "*"}, {"Action", "sns:Publish"},
-			{"Resource", Ref(AlarmTopicID)}, {"Condition", Object{{"Bool", Object{{"aws:SecureTransport", "false"}}}}},
+			{"Resource", Ref(alarmTopicID)}, {"Condition", Object{{"Bool", Object{{"aws:SecureTransport", "false"}}}}},
 		},
-	}}}
-}
-
-func (m Model) dashboardResource() Object {
-	return Object{{"Type", "AWS::CloudWatch::Dashboard"}, {"Properties", Object{
-		{"DashboardName", DashboardName()}, {"DashboardBody", m.Dashboard()},
-	}}}
+	)}})
 }

@@ -4,19 +4,18 @@ import (
 	"strings"
 
 	"growthworkspace/functions/openapi"
-	"growthworkspace/shared/mcpserver"
 )
 
-// Route is a path of the gateway that a function answers, whatever the verb: 404 and 405 are the function's to say.
+// Route is a path of the gateway. Its function gets requests with any method, and responds 404 or 405 itself.
 type Route struct {
-	ID   string // within the function
+	ID   string // unique within the function
 	Path string
 }
 
 const (
 	companies = "/v1/companies"
 	company   = companies + "/{companyId}"
-	// The function that answers what is nobody's, in the envelope.
+	// catchAll is the function that responds to unknown paths.
 	catchAll = "company"
 )
 
@@ -25,14 +24,12 @@ func areaRoutes(area string) []Route {
 	if area == catchAll {
 		return []Route{
 			{"Companies", companies}, {"Company", company},
-			// Below a company the gateway looks no further than there for a path that no area has.
+			// The gateway matches the longest literal prefix: unknown paths below a company never reach /{proxy+}.
 			{"Below", company + "/{proxy+}"}, {"Rest", "/{proxy+}"},
 		}
 	}
 	return []Route{{"Area", company + "/" + area}, {"Below", company + "/" + area + "/{proxy+}"}}
 }
-
-func mcpRoutes() []Route { return []Route{{"Tools", mcpserver.Path}} }
 
 func openapiRoutes() (out []Route) {
 	names := map[string]string{openapi.Path: "Document", openapi.PagePath: "Root"}

@@ -2,15 +2,13 @@ package infra
 
 import "growthworkspace/shared/table"
 
-// TTLAttribute holds the second after which DynamoDB may delete a record by itself.
-const TTLAttribute = "ttl"
-
+// TableID is the logical id of the table.
 const TableID = "Table"
 
-// tableName is the name of the table: that of the stack's own, or the one that the operator named.
-func tableName() Object { return If(IfNewTable, Ref(TableID), Ref(ParamTable)) }
+// tableName is the name of the stack's own table, or the name that the operator chose.
+func tableName() Object { return If(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
-// tableARN is the table's address, or that of one of its indexes. Built from the name, it holds for either table.
+// tableARN is the ARN of the table or of one of its indexes. It is built from the name, so it fits an existing table too.
 func tableARN(index table.Index) Object {
 	text := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}"
 	if index != table.Base {
@@ -19,7 +17,7 @@ func tableARN(index table.Index) Object {
 	return Object{{"Fn::Sub", List{text, Object{{"Name", tableName()}}}}}
 }
 
-// tableResource is the table. It outlives its stack, and cannot be deleted before its protection is taken off.
+// tableResource is the table. It outlives its stack, and can't be deleted before an operator removes its protection.
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {
@@ -31,23 +29,17 @@ func tableResource() Object {
 			})
 		}
 	}
-	return Object{
-		{"Type", "AWS::DynamoDB::Table"},
-		{"Condition", IfNewTable},
-		{"DeletionPolicy", "Retain"},
-		{"UpdateReplacePolicy", "Retain"},
-		{"Properties", Object{
-			{"BillingMode", "PAY_PER_REQUEST"},
-			{"AttributeDefinitions", attributes},
-			{"KeySchema", keySchema(table.Base)},
-			{"GlobalSecondaryIndexes", indexes},
-			{"DeletionProtectionEnabled", true},
-			{"PointInTimeRecoverySpecification", Object{{"PointInTimeRecoveryEnabled", true}}},
-			{"SSESpecification", Object{{"SSEEnabled", true}}},
-			{"StreamSpecification", Object{{"StreamViewType", "NEW_AND_OLD_IMAGES"}}},
-			{"TimeToLiveSpecification", Object{{"AttributeName", TTLAttribute}, {"Enabled", true}}},
-		}},
-	}
+	return onlyIf(ifNewTable, onDelete("Retain", resource("AWS::DynamoDB::Table", Object{
+		{"BillingMode", "PAY_PER_REQUEST"},
+		{"AttributeDefinitions", attributes},
+		{"KeySchema", keySchema(table.Base)},
+		{"GlobalSecondaryIndexes", indexes},
+		{"DeletionProtectionEnabled", true},
+		{"PointInTimeRecoverySpecification", Object{{"PointInTimeRecoveryEnabled", true}}},
+		{"SSESpecification", Object{{"SSEEnabled", true}}},
+		{"StreamSpecification", Object{{"StreamViewType", "NEW_AND_OLD_IMAGES"}}},
+		{"TimeToLiveSpecification", Object{{"AttributeName", "ttl"}, {"Enabled", true}}},
+	})))
 }
 
 func attribute(name string) Object {

@@ -1,7 +1,11 @@
 package infra
 
 import (
+	"bytes"
+	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Template returns the stack as a template for SAM, and Text as the file template.yaml.
@@ -11,7 +15,7 @@ func (m Model) Template() Object {
 		{"Transform", "AWS::Serverless-2016-10-31"},
 		{"Description", Description},
 		{"Parameters", m.parameterSection()},
-		{"Conditions", conditionSection()},
+		{"Conditions", conditions()},
 		{"Globals", Object{{"Function", functionGlobals()}}},
 		{"Resources", append(m.samResources(), m.PlainResources()...)},
 		{"Outputs", m.outputSection()},
@@ -20,15 +24,19 @@ func (m Model) Template() Object {
 
 // Text returns template.yaml.
 func (m Model) Text() []byte {
-	var out strings.Builder
+	var out bytes.Buffer
 	out.WriteString("# Made by go run ./scripts/gen; do not edit. infra says what is in it and why.\n")
 	for _, f := range m.Template() {
 		if _, isObject := f.Value.(Object); isObject {
 			out.WriteString("\n")
 		}
-		writeFields(&out, Object{f}, 0)
+		e := yaml.NewEncoder(&out) // of its own: one encoder would separate documents by ---
+		e.SetIndent(2)
+		if err := e.Encode(yamlNode(Object{f})); err != nil {
+			panic("infra: a template of objects and scalars does not encode: " + err.Error())
+		}
 	}
-	return []byte(out.String())
+	return out.Bytes()
 }
 
 func (m Model) parameterSection() (out Object) {
@@ -48,13 +56,6 @@ func (m Model) parameterSection() (out Object) {
 	return out
 }
 
-func conditionSection() (out Object) {
-	for _, c := range Conditions() {
-		out = append(out, Field{c.Name, c.Value})
-	}
-	return out
-}
-
 func (m Model) outputSection() (out Object) {
 	for _, o := range m.Outputs {
 		out = append(out, Field{o.Name, Object{{"Description", o.Description}, {"Value", o.Value}}})
@@ -62,18 +63,15 @@ func (m Model) outputSection() (out Object) {
 	return out
 }
 
-// functionGlobals are the settings that SAM gives to every function.
+// functionGlobals are the properties that all functions share.
 func functionGlobals() Object {
 	return Object{
 		{"Runtime", Runtime}, {"Handler", "bootstrap"}, {"Architectures", List{Ref(ParamArchitecture)}},
-		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSecond}, {"ReservedConcurrentExecutions", ReservedConcurrency()},
+		{"MemorySize", MemoryMB}, {"Timeout", TimeoutSecond}, {"ReservedConcurrentExecutions", If(ifReserved, Ref(ParamConcurrency), Ref("AWS::NoValue"))},
 	}
 }
 
-// ReservedConcurrency is how many copies of a function may run at once, or nothing.
-func ReservedConcurrency() Object { return If(IfReserved, Ref(ParamConcurrency), noValue()) }
-
-// samResources are the API and the functions, for which SAM has its own types: it builds them, and runs them locally.
+// samResources are the API and the functions in SAM's own types, which it builds and runs locally.
 func (m Model) samResources() Object {
 	responses := Object{}
 	for _, r := range m.GatewayResponses {
@@ -83,21 +81,15 @@ func (m Model) samResources() Object {
 			{"ResponseTemplates", Object{{"application/json", r.Body()}}},
 		}})
 	}
-	out := Object{{APIID, Object{
-		{"Type", "AWS::Serverless::Api"},
-		{"Properties", Object{
-			{"Name", Ref("AWS::StackName")},
-			{"StageName", StageName},
-			{"OpenApiVersion", "3.0.1"}, // without it SAM adds a second stage
-			{"EndpointConfiguration", Object{{"Type", "REGIONAL"}}},
-			{"BinaryMediaTypes", texts(strings.ReplaceAll(BinaryTypes, "/", "~1"))},
-			{"MinimumCompressionSize", CompressionBytesMin},
-			{"MethodSettings", methodSettings()},
-			{"AccessLogSetting", accessLogSetting()},
-			{"Variables", StageVariables()},
-			{"GatewayResponses", responses},
-		}},
-	}}}
+	api := append(Object{
+		{"Name", Ref("AWS::StackName")},
+		{"OpenApiVersion", "3.0.1"}, // without it SAM adds a second stage
+		{"EndpointConfiguration", Object{{"Type", "REGIONAL"}}},
+		{"BinaryMediaTypes", List{strings.ReplaceAll(BinaryTypes, "/", "~1")}},
+		{"MinimumCompressionSize", CompressionBytesMin},
+		{"GatewayResponses", responses},
+	}, stageSettings()...)
+	out := Object{{APIID, resource("AWS::Serverless::Api", api)}}
 	for _, f := range m.Functions {
 		out = append(out, Field{f.ID(), f.samResource()})
 	}
@@ -107,41 +99,35 @@ func (m Model) samResources() Object {
 func (f Function) samResource() Object {
 	events := Object{}
 	for _, r := range f.Routes {
-		events = append(events, Field{r.ID, Object{
-			{"Type", "Api"},
-			{"Properties", Object{{"RestApiId", Ref(APIID)}, {"Path", r.Path}, {"Method", "ANY"}}},
-		}})
+		events = append(events, Field{r.ID, resource("Api", Object{{"RestApiId", Ref(APIID)}, {"Path", r.Path}, {"Method", "ANY"}})})
 	}
 	return Object{
 		{"Type", "AWS::Serverless::Function"},
 		{"Metadata", Object{{"BuildMethod", "go1.x"}, {"BuildProperties", Object{{"TrimGoPath", true}}}}},
-		{"Properties", Object{
-			{"CodeUri", f.Source() + "/"},
-			{"Role", Attribute(f.RoleID(), "Arn")},
-			{"LoggingConfig", f.loggingConfig()},
-			{"Environment", Object{{"Variables", f.Environment()}}},
-			{"Events", events},
-		}},
+		{"Properties", slices.Concat(Object{{"CodeUri", f.Source() + "/"}}, f.settings(), Object{{"Events", events}})},
 	}
 }
 
-func (f Function) loggingConfig() Object {
-	return Object{{"LogFormat", "JSON"}, {"LogGroup", Ref(f.LogsID())}}
+// settings are the properties in which functions differ.
+func (f Function) settings() Object {
+	return Object{
+		{"Role", Attribute(f.RoleID(), "Arn")},
+		{"LoggingConfig", Object{{"LogFormat", "JSON"}, {"LogGroup", Ref(f.LogsID())}}},
+		{"Environment", Object{{"Variables", f.Environment()}}},
+	}
 }
 
-func methodSettings() List {
-	return List{Object{
-		{"ResourcePath", "/*"}, {"HttpMethod", "*"},
-		{"ThrottlingRateLimit", Ref(ParamThrottleRate)}, {"ThrottlingBurstLimit", Ref(ParamThrottleBurst)},
-	}}
-}
-
-func accessLogSetting() Object {
-	return Object{{"DestinationArn", Attribute(GatewayLogsID, "Arn")}, {"Format", AccessLog()}}
-}
-
-// StageVariables put the stage after the account's role, without which it may not log: DependsOn cannot name what a
-// condition may leave out.
-func StageVariables() Object {
-	return Object{{"gatewayLogs", If(IfGatewayLogs, Ref(AccountID), "existing")}}
+// stageSettings are the properties of the gateway's stage.
+func stageSettings() Object {
+	return Object{
+		{"StageName", StageName},
+		{"MethodSettings", List{Object{
+			{"ResourcePath", "/*"}, {"HttpMethod", "*"},
+			{"ThrottlingRateLimit", Ref(ParamThrottleRate)}, {"ThrottlingBurstLimit", Ref(ParamThrottleBurst)},
+		}}},
+		{"AccessLogSetting", Object{{"DestinationArn", Attribute(gatewayLogsID, "Arn")}, {"Format", AccessLog()}}},
+		// A stage may log only once the account has a role for it. DependsOn can't name that, because a condition may leave
+		// it out; a variable that refers to it has the same effect.
+		{"Variables", Object{{"gatewayLogs", If(ifGatewayLogs, Ref(accountID), "existing")}}},
+	}
 }

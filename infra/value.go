@@ -1,9 +1,9 @@
 package infra
 
-// Object is a part of a template: names and values in the order in which they are written.
+// Object is an object of a template, whose fields are written in order.
 type Object []Field
 
-// Field is a name and its value: a text, a number, a truth value, an Object, or a list of those.
+// Field is a name and its value: a string, an int, a float64, a bool, an Object, or a List of those.
 type Field struct {
 	Name  string
 	Value any
@@ -12,7 +12,7 @@ type Field struct {
 // List is a list of values.
 type List []any
 
-// The functions of a template that say what is known only when it is deployed.
+// The functions of a template, for values that are known only when it is deployed.
 
 // Ref is the value of a parameter or the name of a resource.
 func Ref(name string) Object { return Object{{"Ref", name}} }
@@ -20,14 +20,16 @@ func Ref(name string) Object { return Object{{"Ref", name}} }
 // Attribute is an attribute of a resource.
 func Attribute(id, name string) Object { return Object{{"Fn::GetAtt", List{id, name}}} }
 
-// Sub is a text with ${names} of parameters, resources and their attributes.
+// Sub is a string with the ${names} of parameters, resources and their attributes.
 func Sub(text string) Object { return Object{{"Fn::Sub", text}} }
 
 // If is one of two values.
 func If(condition string, yes, no any) Object { return Object{{"Fn::If", List{condition, yes, no}}} }
 
-// noValue leaves a property out.
-func noValue() Object { return Ref("AWS::NoValue") }
+// resource is a resource of a template.
+func resource(kind string, properties Object) Object {
+	return Object{{"Type", kind}, {"Properties", properties}}
+}
 
 func texts(values ...string) List {
 	out := make(List, len(values))
@@ -37,7 +39,7 @@ func texts(values ...string) List {
 	return out
 }
 
-// JSON returns a part of a template as encoding/json decodes it.
+// JSON returns a value of a template in the types that encoding/json decodes into.
 func JSON(value any) any {
 	switch v := value.(type) {
 	case Object:

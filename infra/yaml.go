@@ -1,10 +1,7 @@
 package infra
 
 import (
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
+	"go.yaml.in/yaml/v3"
 )
 
 // yamlTags are the short forms of a template's functions.
@@ -12,152 +9,50 @@ var yamlTags = map[string]string{
 	"Ref": "!Ref", "Fn::Sub": "!Sub", "Fn::GetAtt": "!GetAtt", "Fn::If": "!If", "Fn::Equals": "!Equals", "Fn::Not": "!Not",
 }
 
-// lineMax is how long a list may be to stand on one line.
-const lineMax = 130
-
-// writeFields writes names and values, one below the other.
-func writeFields(out *strings.Builder, fields Object, indent int) {
-	for _, f := range fields {
-		out.WriteString(strings.Repeat(" ", indent) + yamlName(f.Name) + ":")
-		writeValue(out, f.Value, indent+2)
-	}
-}
-
-// writeValue writes what stands after a name or a dash: on the same line what has no parts, or few.
-func writeValue(out *strings.Builder, value any, indent int) {
-	text, isText := value.(string)
-	if isText && strings.Contains(text, "\n") {
-		writeLines(out, text, indent)
-		return
-	}
-	if short, ok := inline(value); ok && len(short)+indent <= lineMax {
-		out.WriteString(" " + short + "\n")
-		return
-	}
+// yamlNode returns a value of a template as YAML. Functions are in their short form; their arguments, and lists of
+// scalars, are on one line.
+func yamlNode(value any) *yaml.Node {
 	switch v := value.(type) {
 	case Object:
-		if tag, ok := function(v); ok {
-			out.WriteString(" " + tag)
-			writeValue(out, v[0].Value, indent)
-			return
+		if tag := shortForm(v); tag != "" {
+			return tagged(tag, v[0].Value)
 		}
-		out.WriteString("\n")
-		writeFields(out, v, indent)
+		out := &yaml.Node{Kind: yaml.MappingNode}
+		for _, f := range v {
+			out.Content = append(out.Content, yamlNode(f.Name), yamlNode(f.Value))
+		}
+		return out
 	case List:
-		out.WriteString("\n")
+		out := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		for _, e := range v {
-			writeElement(out, e, indent)
-		}
-	default:
-		short, _ := scalar(value)
-		out.WriteString(" " + short + "\n")
-	}
-}
-
-// writeElement writes an element of a list; the first field of an object stands beside the dash.
-func writeElement(out *strings.Builder, value any, indent int) {
-	var part strings.Builder
-	if object, ok := value.(Object); ok && len(object) > 0 {
-		if _, isFunction := function(object); !isFunction {
-			writeFields(&part, object, indent+2)
-			out.WriteString(strings.Repeat(" ", indent) + "- " + strings.TrimLeft(part.String(), " "))
-			return
-		}
-	}
-	writeValue(&part, value, indent+2)
-	out.WriteString(strings.Repeat(" ", indent) + "-" + part.String())
-}
-
-func writeLines(out *strings.Builder, text string, indent int) {
-	out.WriteString(" |-\n")
-	for line := range strings.Lines(strings.TrimSuffix(text, "\n")) {
-		out.WriteString(strings.Repeat(" ", indent) + strings.TrimSuffix(line, "\n") + "\n")
-	}
-}
-
-// inline spells a value on one line. An object with names of its own is better read below each other.
-func inline(value any) (string, bool) {
-	switch v := value.(type) {
-	case Object:
-		tag, isFunction := function(v)
-		if len(v) == 0 {
-			return "{}", true
-		}
-		if !isFunction {
-			return "", false
-		}
-		if parts, ok := v[0].Value.(List); ok && tag == "!GetAtt" {
-			return fmt.Sprintf("%s %s.%s", tag, parts[0], parts[1]), true
-		}
-		argument, ok := argument(v[0].Value)
-		return tag + " " + argument, ok
-	case List:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			var ok bool
-			if parts[i], ok = inline(e); !ok {
-				return "", false
+			n := yamlNode(e)
+			if n.Kind != yaml.ScalarNode || n.Tag == "" {
+				out.Style = 0
 			}
+			out.Content = append(out.Content, n)
 		}
-		return "[" + strings.Join(parts, ", ") + "]", true
+		return out
 	}
-	return scalar(value)
+	var out yaml.Node
+	if err := out.Encode(value); err != nil {
+		panic("infra: a value of a template is no scalar: " + err.Error())
+	}
+	return &out
 }
 
-// argument spells what a function takes, in which the names of a substitution may stand on the line.
-func argument(value any) (string, bool) {
-	list, ok := value.(List)
-	if !ok {
-		return inline(value)
-	}
-	parts := make([]string, len(list))
-	for i, e := range list {
-		names, isNames := e.(Object)
-		if _, isFunction := function(names); isNames && !isFunction && len(names) == 1 {
-			text, ok := inline(names[0].Value)
-			if !ok {
-				return "", false
-			}
-			parts[i] = "{" + names[0].Name + ": " + text + "}"
-			continue
-		}
-		if parts[i], ok = inline(e); !ok {
-			return "", false
-		}
-	}
-	return "[" + strings.Join(parts, ", ") + "]", true
-}
-
-func function(o Object) (tag string, ok bool) {
+func shortForm(o Object) string {
 	if len(o) != 1 {
-		return "", false
+		return ""
 	}
-	tag, ok = yamlTags[o[0].Name]
-	return tag, ok
+	return yamlTags[o[0].Name]
 }
 
-// plainText needs no quotes anywhere in YAML, and no version of it takes it for anything but a text.
-var (
-	plainText = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./+:-]*( [A-Za-z0-9][A-Za-z0-9_./;-]*)*$`)
-	notText   = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null)$`)
-)
-
-func scalar(value any) (string, bool) {
-	text, isText := value.(string)
-	switch {
-	case !isText:
-		return fmt.Sprint(value), true
-	case strings.Contains(text, "\n"):
-		return "", false
-	case plainText.MatchString(text) && !notText.MatchString(text) && !strings.HasSuffix(text, ":"):
-		return text, true
+// tagged returns the short form of a function.
+func tagged(tag string, argument any) *yaml.Node {
+	if parts, ok := argument.(List); ok && tag == "!GetAtt" {
+		argument = parts[0].(string) + "." + parts[1].(string)
 	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'", true
-}
-
-func yamlName(name string) string {
-	if notText.MatchString(name) || strings.ContainsAny(name, "*'\" ") {
-		return strconv.Quote(name)
-	}
-	return name
+	n := yamlNode(argument)
+	n.Tag = tag
+	return n
 }

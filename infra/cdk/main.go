@@ -1,4 +1,4 @@
-// Command cdk is the CDK app: it makes the stack of package infra, for the CDK's own command line.
+// Command cdk is the CDK app: it synthesises the stack of package infra for the CDK's command line.
 //
 //	scripts/build && cd infra/cdk && npx aws-cdk@2.1148.1 deploy
 //
@@ -6,8 +6,8 @@
 // the repository's root). Everything else is a parameter of the stack, the same as in template.yaml:
 // --parameters AlarmEmail=…
 //
-// The stack is made of the first-level constructs, one for each resource of the model, so that it has the resources and
-// the logical ids of template.yaml and no more: a test compares the two.
+// The stack includes the model's CloudFormation template, so it has the resources and the logical ids of template.yaml
+// and no more, which a test compares. The CDK uploads the code of the functions, and cdk-nag checks the resources.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	app.Synth(nil)
 }
 
-// contextOr returns what the command line says of the context, or a default.
+// contextOr returns a value of the context, or a default.
 func contextOr(app awscdk.App, name, otherwise string) string {
 	if text, ok := app.Node().TryGetContext(&name).(string); ok && text != "" {
 		return text

@@ -1,55 +1,57 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/cloudformationinclude"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
 	"growthworkspace/infra"
 )
 
-// stack makes the resources of a model, each under its logical id.
-type stack struct {
-	scope awscdk.Stack
-	model infra.Model
-	dist  string
-}
-
-// newStack makes the stack of a model in scope. dist is where scripts/build has put the functions.
+// newStack returns the stack of a model. dist is where scripts/build has put the functions.
 func newStack(scope constructs.Construct, name, dist string, m infra.Model) awscdk.Stack {
-	s := stack{awscdk.NewStack(scope, &name, &awscdk.StackProps{
+	stack := awscdk.NewStack(scope, &name, &awscdk.StackProps{
 		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
-	}), m, dist}
-	s.parameters()
-	s.table()
+	})
+	// The zips of scripts/build, unchanged: their digests are the CodeSha256 of the functions.
+	code := map[string]awss3assets.Asset{}
 	for _, f := range m.Functions {
-		s.function(f)
+		code[f.ID()] = awss3assets.NewAsset(stack, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(dist, f.Name+".zip"))})
 	}
-	s.gateway()
-	s.observability()
-	for _, o := range m.Outputs {
-		awscdk.NewCfnOutput(s.scope, &o.Name, &awscdk.CfnOutputProps{Description: &o.Description, Value: text(o.Value)})
+	included := include(stack, m.CloudFormation(func(f infra.Function) infra.Object {
+		return infra.Object{
+			{Name: "S3Bucket", Value: *code[f.ID()].S3BucketName()},
+			{Name: "S3Key", Value: *code[f.ID()].S3ObjectKey()},
+		}
+	}))
+	for id, asset := range code {
+		asset.AddResourceMetadata(included.GetResource(&id), jsii.String("Code")) // for sam local on the synthesised template
 	}
-	s.explain()
-	acknowledge(s.scope)
-	return s.scope
+	explain(included, m)
+	acknowledge(stack)
+	return stack
 }
 
-func (s stack) parameters() {
-	for _, p := range s.model.Parameters {
-		props := &awscdk.CfnParameterProps{Type: &p.Type, Default: p.Default, Description: &p.Description}
-		if len(p.Allowed) > 0 {
-			props.AllowedValues = jsii.Strings(p.Allowed...)
-		}
-		if p.Pattern != "" {
-			props.AllowedPattern = &p.Pattern
-		}
-		if p.Minimum != 0 {
-			props.MinValue = jsii.Number(p.Minimum)
-		}
-		awscdk.NewCfnParameter(s.scope, &p.Name, props)
+// include creates a construct for each resource of a template, of the resource's own type: cdk-nag checks no others.
+func include(stack awscdk.Stack, template infra.Object) cloudformationinclude.CfnInclude {
+	folder, err := os.MkdirTemp("", "template")
+	if err != nil {
+		panic("cdk: " + err.Error())
 	}
-	for _, c := range infra.Conditions() {
-		awscdk.NewCfnCondition(s.scope, &c.Name, &awscdk.CfnConditionProps{Expression: whether(c.Value)})
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "template.json")
+	text, err := json.Marshal(infra.JSON(template))
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
 	}
+	if err != nil {
+		panic("cdk: write the template to include: " + err.Error())
+	}
+	return cloudformationinclude.NewCfnInclude(stack, jsii.String("Template"), &cloudformationinclude.CfnIncludeProps{TemplateFile: &path})
 }

@@ -3,8 +3,8 @@
 //
 //	go run ./scripts/engine --prefer dynamodb-local --memory -- go test ./...
 //
-// The command finds the engine's address in WORKSPACE_TEST_ENDPOINT. Its exit
-// code is handed on, and the signals that reach this program go to it.
+// WORKSPACE_TEST_ENDPOINT tells the command the engine's address. This program
+// forwards signals to the command and exits with its code.
 package main
 
 import (
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the command's exit code; without a command to hand on, 2 for a
-// wrong call and 1 for everything else.
+// run returns the command's exit code. When the command did not run, it returns 2
+// for wrong arguments and 1 for everything else.
 func run(args []string) (code int, err error) {
 	o := engine.Options{Install: true, Log: os.Stderr}
 	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
@@ -47,19 +47,19 @@ func run(args []string) (code int, err error) {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, nil
 		}
-		return 2, nil // flags has said why
+		return 2, nil // flags has printed why
 	}
 	command := flags.Args()
 	if len(command) == 0 {
 		return 2, errors.New("name a command after --\n" + usage)
 	}
-	// Memory is asked for by name: data that vanishes should be no accident.
+	// There is no default: data must not vanish by accident.
 	if *memory == (o.Data != "") {
 		return 2, errors.New("name either --memory or --data DIR\n" + usage)
 	}
 
-	// Listening begins before the engine does, so that no signal can end us
-	// between its start and its end.
+	// Signals are caught before the engine starts, so that none can end us while
+	// it runs.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	e, err := open(o, signals)
@@ -98,7 +98,7 @@ func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
 	return e, err
 }
 
-// runBeside runs the command until it ends, whatever happens meanwhile.
+// runBeside runs the command to its end, even when the engine ends first.
 func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (int, error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -114,7 +114,7 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 		case s := <-signals:
 			_ = cmd.Process.Signal(s)
 		case <-engineEnded:
-			// The command fails by itself, and better knows what it was doing.
+			// The command fails by itself, and knows better what it was doing.
 			fmt.Fprintln(os.Stderr, "engine:", e.Err())
 			engineEnded = nil
 		case err := <-ended:
@@ -123,8 +123,8 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 	}
 }
 
-// exitCode says it as a shell does: 128 and the signal's number for a command
-// that a signal ended.
+// exitCode returns the code that a shell would: 128 plus the signal's number for a
+// command that a signal ended.
 func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

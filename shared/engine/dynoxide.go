@@ -19,9 +19,9 @@ var dynoxidePackages = map[string]string{
 	"windows/amd64": "@dynoxide/win32-x64",
 }
 
-// findDynoxide takes the pinned version from the cache, installs it there with
-// npm, or takes a binary of the same major version from PATH, which may have
-// come from another package manager.
+// findDynoxide returns the pinned version, which it may install into the cache
+// with npm, or else a binary of the same major version on PATH, which another
+// package manager may have installed.
 func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) {
 	pinned, err := pinnedDynoxide(ctx, h, install)
 	if err == nil {
@@ -76,7 +76,7 @@ func pinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) 
 		return "", errNotAllowed
 	}
 	h.logf("installing %s with npm, once, into %s", titles[Dynoxide], final)
-	err = installOnce(final, binary, func(dir string) error {
+	err = installOnce(ctx, final, binary, func(dir string) error {
 		_, err := run(ctx, dir, npm, "install", "--prefix", dir, "--no-save", "--no-package-lock", "--ignore-scripts",
 			"--no-audit", "--no-fund", "--loglevel=error", pkg+"@"+dynoxideVersion)
 		if err != nil {

@@ -1,20 +1,20 @@
 // Package engine finds, installs and starts a program that speaks DynamoDB's
 // protocol, so that the service runs and is tested on a machine without AWS.
 //
-// The engines are other people's kept projects, tried in this order: an
-// endpoint that the caller names; Dynoxide, one small binary over SQLite, from
-// npm; DynamoDB Local, from Maven or as its Docker image. Versions are pinned,
-// and each is installed once into the user's cache.
+// The engines are maintained by others, and are tried in this order: an endpoint
+// that the caller names; Dynoxide, one small binary over SQLite, from npm;
+// DynamoDB Local, from Maven. Versions are pinned, and each is installed once
+// into the user's cache.
 //
-// One data folder has one engine. The process that opens a folder first starts
-// it; whoever opens the same folder meanwhile is led to the same endpoint. When
-// the first process leaves, or dies, one of the others starts the engine anew
-// at the same address, so an open [Engine] stays usable for as long as its
-// holder lives.
+// A data folder has one engine, whose process holds the folder's lock. The first
+// process that opens the folder starts the engine; others join it. When the
+// process that started it closes or dies, its engine ends, and one of the others
+// starts a new one at the same address: a short command may not take the engine
+// away from a server that joined it.
 //
-// Reading order: engine.go (the contract), folder.go (who owns a data folder),
-// share.go (life beside another owner), process.go (start and end of a
-// process), source.go, dynoxide.go and local.go (where the programs come from).
+// Reading order: engine.go (the contract), folder.go (data folders), process.go
+// (start and end of a process), source.go, dynoxide.go and local.go (where the
+// programs come from).
 package engine
 
 import (
@@ -24,11 +24,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 )
 
-// The names that [Options.Prefer] takes, and that a data folder remembers.
+// The names that [Options.Prefer] accepts, and that a data folder remembers.
 const (
 	Dynoxide      = "dynoxide"
 	DynamoDBLocal = "dynamodb-local"
@@ -41,18 +40,18 @@ var ErrNone = errors.New("no engine that speaks DynamoDB's protocol can be had h
 // Options say which engine [Open] opens. The zero value opens what is already
 // installed, in memory.
 type Options struct {
-	// Endpoint is the address of an engine that runs already, DynamoDB itself
-	// included. It comes before everything else; Data and Prefer then mean
-	// nothing. The caller fills in AWS_ENDPOINT_URL_DYNAMODB too: this package
-	// reads no environment for it.
+	// Endpoint is the address of a running engine; DynamoDB itself will do. It
+	// takes precedence over everything else: Data and Prefer are then ignored.
+	// The caller fills in AWS_ENDPOINT_URL_DYNAMODB too: this package reads no
+	// environment for it.
 	Endpoint string
 
-	// Data is the folder in which data persists; it is made when missing. Empty
-	// means in memory: the data ends with the engine, and nobody shares it.
+	// Data is the folder in which data persists; it is created when missing.
+	// Empty means in memory: the data ends with the engine, and nobody shares it.
 	Data string
 
-	// Install allows npm, mvn and docker to be run to fetch an engine. Without
-	// it only what is in the user's cache or on PATH is used.
+	// Install allows npm and mvn to be run to fetch an engine. Without it only
+	// what is in the user's cache or on PATH is used.
 	Install bool
 
 	// Prefer is "" (the usual order), [Dynoxide] or [DynamoDBLocal].
@@ -63,35 +62,27 @@ type Options struct {
 	Log io.Writer
 }
 
-// Engine is an engine that answered when it was opened. Its fields don't
+// Engine is an engine that responded when it was opened. Its fields don't
 // change; its methods may be called from several goroutines.
 type Engine struct {
 	// Name is for people: "Dynoxide 1.2.1".
 	Name string
 	// Endpoint is the base URL for a client of DynamoDB.
 	Endpoint string
-	// Shared tells that somebody else started the engine: Close leaves it.
+	// Shared reports whether another process had started the engine.
 	Shared bool
 
-	done      chan struct{}
-	closeOnce sync.Once
-	closeErr  error
-	stop      context.CancelFunc // ends the follower of a shared engine
-	following sync.WaitGroup
-
-	mu      sync.Mutex
-	closing bool
-	failed  bool
-	err     error
-	proc    *process
-	folder  *folder
-	lock    *fileLock
+	stop    context.CancelFunc
+	stopped chan struct{} // closed when this process has ended its engine
+	done    chan struct{}
+	err     error // why done was closed
+	endErr  error // what went wrong when the engine was ended
 }
 
-// Open finds and starts an engine, or joins the one that already serves the
-// data folder, and returns once it answers. ctx bounds the opening alone: the
-// engine outlives it. The error says what to do; it has [ErrNone] in its chain
-// when there is nothing to start.
+// Open finds and starts an engine, or joins the one that serves the data folder,
+// and returns once it responds. ctx bounds the opening alone: the engine
+// outlives it. The error says what to do; it has [ErrNone] in its chain when
+// there is nothing to start.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
@@ -100,7 +91,7 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if o.Endpoint != "" {
 		return given(ctx, o.Endpoint)
 	}
-	if o.Prefer != "" && o.Prefer != Dynoxide && o.Prefer != DynamoDBLocal {
+	if o.Prefer != "" && titles[o.Prefer] == "" {
 		return nil, fmt.Errorf("unknown engine %q: name %s or %s", o.Prefer, Dynoxide, DynamoDBLocal)
 	}
 	if o.Data != "" {
@@ -110,17 +101,17 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc, err := h.start(ctx, p, "", 0)
+	proc, err := h.start(ctx, p, "", 0, nil)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: p.title, Endpoint: proc.endpoint, done: make(chan struct{})}
-	e.attach(proc, nil, nil)
+	e := &Engine{Name: p.title, Endpoint: proc.endpoint}
+	e.watch(proc, nil)
 	return e, nil
 }
 
 // given checks an endpoint that the caller named, so that a mistyped one is
-// reported here and not as a failed request later. Any HTTP answer will do.
+// reported here and not as a failed request later. Any HTTP response will do.
 func given(ctx context.Context, endpoint string) (*Engine, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -137,7 +128,9 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 		return nil, fmt.Errorf("nothing answers at the endpoint %s: start it, or name no endpoint to have an engine started: %w", endpoint, err)
 	}
 	_ = res.Body.Close()
-	return &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, done: make(chan struct{})}, nil
+	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true}
+	e.watch(nil, nil)
+	return e, nil
 }
 
 // Done is closed when the engine ended by itself and could not be started
@@ -145,63 +138,47 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 // the end of an endpoint that the caller named.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
-// Err is why Done was closed, with the end of the engine's own output; nil
+// Err returns why Done was closed, with the end of the engine's own output; nil
 // before that.
 func (e *Engine) Err() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
+	select {
+	case <-e.done:
+		return e.err
+	default:
+		return nil
+	}
 }
 
 // Close ends the process that this Engine started, and only that one: first
 // politely, after five seconds by force. It may be called more than once.
 func (e *Engine) Close() error {
-	e.closeOnce.Do(func() { e.closeErr = e.close() })
-	return e.closeErr
+	e.stop()
+	<-e.stopped
+	return e.endErr
 }
 
-func (e *Engine) close() error {
-	e.mu.Lock()
-	e.closing = true
-	e.mu.Unlock()
-	if e.stop != nil {
-		e.stop()
-		e.following.Wait()
-	}
-	e.mu.Lock()
-	proc, f, lock := e.proc, e.folder, e.lock
-	e.mu.Unlock()
-	if proc == nil {
-		return nil
-	}
-	err := proc.end()
-	if f != nil {
-		// The folder keeps the name and the address, so that the next engine
-		// is of the same kind and, when it can, at the same place.
-		err = errors.Join(err, f.write(state{Name: proc.program.kind, Endpoint: proc.endpoint}))
-		lock.release()
-	}
-	return err
-}
-
-// attach makes the process ours and watches for its end.
-func (e *Engine) attach(proc *process, f *folder, lock *fileLock) {
-	e.mu.Lock()
-	e.proc, e.folder, e.lock = proc, f, lock
-	e.mu.Unlock()
+// watch begins to follow the engine until Close. proc is nil while the engine is
+// not a process of ours; inherit, if not nil, then waits until it becomes one.
+func (e *Engine) watch(proc *process, inherit func(context.Context) (*process, error)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.stop, e.stopped, e.done = cancel, make(chan struct{}), make(chan struct{})
 	go func() {
-		<-proc.exited
-		e.fail(proc.ended("ended by itself"))
+		defer close(e.stopped)
+		var err error
+		if proc == nil && inherit != nil {
+			proc, err = inherit(ctx)
+		}
+		if proc != nil {
+			select {
+			case <-proc.exited:
+				err = proc.ended("ended by itself")
+			case <-ctx.Done():
+			}
+			e.endErr = proc.end()
+		}
+		if err != nil && ctx.Err() == nil {
+			e.err = err
+			close(e.done)
+		}
 	}()
-}
-
-// fail closes Done with its reason, unless the engine is being closed.
-func (e *Engine) fail(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closing || e.failed {
-		return
-	}
-	e.failed, e.err = true, err
-	close(e.done)
 }

@@ -122,9 +122,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func answers(t *testing.T, e *Engine) bool {
+func answers(t *testing.T, endpoint string) bool {
 	t.Helper()
-	return recognise(t.Context(), Dynoxide, e.Endpoint)
+	return recognise(t.Context(), Dynoxide, endpoint)
 }
 
 func pidOf(t *testing.T, dir string) int {

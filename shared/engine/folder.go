@@ -13,13 +13,16 @@ import (
 	"time"
 )
 
-// state is engine.json: which engine the folder's data belongs to, for good,
-// and where it runs. PID is 0 while it doesn't.
+// poll is how often a process looks whether a folder's engine has come or gone.
+// It is short: clients that retry for a fraction of a second notice no change.
+const poll = 50 * time.Millisecond
+
+// state is engine.json: which kind of engine the folder's data belongs to, and
+// where it runs. PID is 0 until the engine responds.
 type state struct {
-	PID       int       `json:"pid"`
-	Endpoint  string    `json:"endpoint"`
-	Name      string    `json:"name"`
-	StartedAt time.Time `json:"startedAt,omitzero"`
+	PID      int    `json:"pid"`
+	Endpoint string `json:"endpoint"`
+	Name     string `json:"name"`
 }
 
 func (s state) port() int {
@@ -31,8 +34,8 @@ func (s state) port() int {
 	return n
 }
 
-// folder is a data folder. Its owner is whoever holds the lock on engine.lock,
-// which the operating system takes back when the owner dies.
+// folder is a data folder. The process of its engine holds the lock on
+// engine.lock, so whoever gets the lock knows that no engine is left.
 type folder struct{ dir string }
 
 func newFolder(dir string) (*folder, error) {
@@ -40,7 +43,7 @@ func newFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", dir, err)
 	}
-	// Only the user may look in: the records of a company lie there.
+	// The folder holds the records of companies: nobody else may read it.
 	if err := os.MkdirAll(abs, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
@@ -49,16 +52,8 @@ func newFolder(dir string) (*folder, error) {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-func (f *folder) tryLock() (*fileLock, error) {
-	l, err := tryLock(f.path("engine.lock"))
-	if err != nil {
-		return nil, fmt.Errorf("lock the data folder: %w", err)
-	}
-	return l, nil
-}
-
 // read returns the zero state when there is none. A file that isn't JSON counts
-// as none, since writes are atomic and the data files tell the name.
+// as none: writes are atomic, and the data files show the kind of engine.
 func (f *folder) read() (state, error) {
 	var s state
 	b, err := os.ReadFile(f.path("engine.json"))
@@ -70,7 +65,7 @@ func (f *folder) read() (state, error) {
 	}
 	if s.Name == "" {
 		for _, kind := range []string{Dynoxide, DynamoDBLocal} {
-			if _, err := os.Stat(f.path(dataFiles[kind])); err == nil {
+			if exists(f.path(dataFiles[kind])) {
 				s.Name = kind
 			}
 		}
@@ -83,30 +78,19 @@ func (f *folder) write(s state) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of the data folder: %w", err)
 	}
-	t, err := os.CreateTemp(f.dir, ".engine.json-*")
-	if err != nil {
-		return fmt.Errorf("write the state of the data folder: %w", err)
-	}
-	_, err = t.Write(append(b, '\n'))
-	err = errors.Join(err, t.Close())
-	if err == nil {
-		err = os.Rename(t.Name(), f.path("engine.json"))
+	// Only the holder of the lock writes, so the temporary file is its own.
+	part := f.path(".engine.json")
+	if err = os.WriteFile(part, append(b, '\n'), 0o600); err == nil {
+		err = os.Rename(part, f.path("engine.json"))
 	}
 	if err != nil {
-		_ = os.Remove(t.Name())
 		return fmt.Errorf("write the state of the data folder: %w", err)
 	}
 	return nil
 }
 
-// live tells whether the engine of the state runs and answers. The process
-// must live as well as the address answer: either number may by now belong to
-// somebody else's process, hardly both.
-func (s state) live(ctx context.Context) bool {
-	return s.PID != 0 && alive(s.PID) && recognise(ctx, s.Name, s.Endpoint)
-}
-
-// kind is the engine that the folder needs: the one that wrote it, else prefer.
+// kind returns the engine that the folder needs: the one that wrote its data,
+// or prefer when there is no data yet.
 func (f *folder) kind(s state, prefer string) (string, error) {
 	switch {
 	case s.Name == "", s.Name == prefer:
@@ -120,89 +104,134 @@ func (f *folder) kind(s state, prefer string) (string, error) {
 	return s.Name, nil
 }
 
-// openFolder joins the engine that serves the folder, or becomes its owner.
 func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	f, err := newFolder(o.Data)
 	if err != nil {
 		return nil, err
 	}
+	s, proc, err := f.join(ctx, h, o.Prefer, o.Install)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{Name: titles[s.Name], Endpoint: s.Endpoint, Shared: proc == nil}
+	if proc != nil {
+		e.Name = proc.program.title
+	}
+	e.watch(proc, func(ctx context.Context) (*process, error) { return f.inherit(ctx, h, s) })
+	return e, nil
+}
+
+// look returns the state of the folder, the kind of engine that it needs, and
+// its lock unless an engine holds that. The caller closes the lock.
+func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err error) {
+	lock, err = tryLock(f.path("engine.lock"))
+	if err != nil {
+		return nil, s, "", fmt.Errorf("lock the data folder: %w", err)
+	}
+	if s, err = f.read(); err == nil {
+		kind, err = f.kind(s, prefer)
+	}
+	if err != nil && lock != nil {
+		_ = lock.Close()
+		lock = nil
+	}
+	return lock, s, kind, err
+}
+
+// join returns the folder's state once its engine responds, with the process if
+// this call started it and nil if another process had.
+func (f *folder) join(ctx context.Context, h *host, prefer string, install bool) (state, *process, error) {
 	var p *program
-	var deadline time.Time
+	deadline := time.Now().Add(h.ownerWait)
 	for {
-		// Whoever holds the lock first decides. Looking at the state before the
-		// lock lets a process join that could start no engine itself.
-		s, err := f.read()
-		if err != nil {
-			return nil, err
-		}
-		kind, err := f.kind(s, o.Prefer)
-		if err != nil {
-			return nil, err
-		}
-		if s.live(ctx) {
-			return h.share(f, s), nil
-		}
-		// Installing may take a minute: find before the lock, not under it.
-		if p == nil || (kind != "" && p.kind != kind) {
-			if p, err = h.find(ctx, kind, o.Install); err != nil {
+		lock, s, kind, err := f.look(prefer)
+		switch {
+		case err != nil:
+			return s, nil, err
+		case lock == nil && s.PID != 0 && recognise(ctx, s.Name, s.Endpoint):
+			return s, nil, nil
+		case lock == nil && time.Now().After(deadline):
+			return s, nil, fmt.Errorf("another process holds %s, but its engine (pid %d) doesn't answer at %q: end that process, then try again",
+				f.path("engine.lock"), s.PID, s.Endpoint)
+		case lock == nil:
+			if err := sleep(ctx, poll); err != nil {
+				return s, nil, fmt.Errorf("wait for the engine of %s: %w", f.dir, err)
+			}
+		case p == nil || kind != "" && kind != p.kind:
+			_ = lock.Close() // an installation may take minutes
+			if p, err = h.find(ctx, kind, install); err != nil {
 				if s.Name != "" {
 					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, titles[s.Name], err)
 				}
-				return nil, err
+				return s, nil, err
 			}
 			deadline = time.Now().Add(h.ownerWait)
+		default:
+			return f.start(ctx, h, p, s, lock)
 		}
-		lock, err := f.tryLock()
+	}
+}
+
+// start starts the folder's engine, at the last one's address if that is free:
+// other processes may still have clients of that address. The engine inherits
+// the lock; start closes the caller's copy.
+func (f *folder) start(ctx context.Context, h *host, p *program, last state, lock *os.File) (state, *process, error) {
+	defer lock.Close()
+	if last.PID != 0 { // nobody may join an engine that is gone
+		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name}); err != nil {
+			return last, nil, err
+		}
+	}
+	proc, err := h.start(ctx, p, f.dir, last.port(), lock)
+	if err != nil {
+		return last, nil, err
+	}
+	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.endpoint, Name: p.kind}
+	if err := f.write(s); err != nil {
+		return s, nil, errors.Join(err, proc.end())
+	}
+	return s, proc, nil
+}
+
+// inherit waits until the engine that other processes started is gone, and
+// starts the next one at the same address unless another process is faster.
+func (f *folder) inherit(ctx context.Context, h *host, joined state) (*process, error) {
+	for {
+		if err := sleep(ctx, poll); err != nil {
+			return nil, err
+		}
+		lock, s, _, err := f.look(joined.Name)
 		if err != nil {
 			return nil, err
 		}
 		if lock != nil {
-			e, err := h.own(ctx, f, lock, p)
-			if e != nil || err != nil {
-				return e, err
+			_ = lock.Close()
+		} else if s.PID == 0 || s.Endpoint == joined.Endpoint {
+			continue
+		}
+		s, proc, err := f.join(ctx, h, joined.Name, false)
+		if err != nil {
+			return nil, fmt.Errorf("the engine of %s ended and can't be started again: %w", f.dir, err)
+		}
+		if s.Endpoint != joined.Endpoint {
+			err = fmt.Errorf("the engine of %s moved from %s to %s: open it again", f.dir, joined.Endpoint, s.Endpoint)
+			if proc != nil {
+				err = errors.Join(err, proc.end())
 			}
-			continue // the state changed before we had the lock
+			return nil, err
 		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("another process holds %s, but its engine (pid %d) doesn't answer at %q: end that process, then try again",
-				f.path("engine.lock"), s.PID, s.Endpoint)
-		}
-		if err := sleep(ctx, followEvery); err != nil {
-			return nil, fmt.Errorf("wait for the engine of %s: %w", f.dir, err)
+		if proc != nil {
+			return proc, nil
 		}
 	}
 }
 
-// own starts the folder's engine under the lock, which it keeps on success and
-// releases otherwise. It returns neither engine nor error when the folder turned
-// out to be served, or to belong to an engine other than p.
-func (h *host) own(ctx context.Context, f *folder, lock *fileLock, p *program) (*Engine, error) {
-	s, err := f.read()
-	if err != nil || s.live(ctx) || (s.Name != "" && s.Name != p.kind) {
-		lock.release()
-		return nil, err
+// sleep returns early, with ctx's error, when ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
-	proc, err := h.startIn(ctx, f, p, s)
-	if err != nil {
-		lock.release()
-		return nil, err
-	}
-	e := &Engine{Name: p.title, Endpoint: proc.endpoint, done: make(chan struct{})}
-	e.attach(proc, f, lock)
-	return e, nil
-}
-
-// startIn starts the folder's engine, at the last one's address if that is free,
-// since another process may still have clients of that address. Call it with the
-// folder's lock held.
-func (h *host) startIn(ctx context.Context, f *folder, p *program, last state) (*process, error) {
-	proc, err := h.start(ctx, p, f.dir, last.port())
-	if err != nil {
-		return nil, err
-	}
-	err = f.write(state{PID: proc.cmd.Process.Pid, Endpoint: proc.endpoint, Name: p.kind, StartedAt: time.Now().UTC()})
-	if err != nil {
-		return nil, errors.Join(err, proc.end())
-	}
-	return proc, nil
 }

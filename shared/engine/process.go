@@ -11,18 +11,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// process is an engine that we started. Its output goes straight to a file, not
-// through us, so that it can't be hurt by our end.
+// process is an engine that we started. Its output goes straight to a file: a
+// pipe to us would break with our end.
 type process struct {
 	program  *program
 	cmd      *exec.Cmd
 	endpoint string
+	grace    time.Duration // before the process is killed at its end
 	log      *os.File      // what it printed; open until end
 	tmpLog   string        // a log that nobody needs after the end
 	exited   chan struct{} // closed after err is set
@@ -32,15 +32,15 @@ type process struct {
 const portTries = 3
 
 // start runs the program on the wanted port, or on any free one, and returns
-// when it answers. Nobody can reserve a port for a child: when another process
-// took it in between, another port is tried.
-func (h *host) start(ctx context.Context, p *program, dir string, wantPort int) (*process, error) {
+// when it responds. The process inherits the lock, if any. A port can't be
+// reserved for a child: when another process takes it first, start tries another.
+func (h *host) start(ctx context.Context, p *program, dir string, wantPort int, lock *os.File) (*process, error) {
 	for try := 1; ; try++ {
 		port, err := freePort(ctx, wantPort)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		proc, err := launch(p, dir, port)
+		proc, err := h.launch(p, dir, port, lock)
 		if err != nil {
 			return nil, err
 		}
@@ -57,8 +57,7 @@ func (h *host) start(ctx context.Context, p *program, dir string, wantPort int) 
 	}
 }
 
-// freePort returns want if nobody listens there, else a port of the system's
-// choice.
+// freePort returns want if nobody listens there, else a port that the system chooses.
 func freePort(ctx context.Context, want int) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(want)))
@@ -72,10 +71,11 @@ func freePort(ctx context.Context, want int) (int, error) {
 	return port, l.Close()
 }
 
-func launch(p *program, dir string, port int) (*process, error) {
+func (h *host) launch(p *program, dir string, port int, lock *os.File) (*process, error) {
 	proc := &process{
 		program:  p,
 		endpoint: "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		grace:    h.grace,
 		exited:   make(chan struct{}),
 	}
 	if err := proc.openLog(dir); err != nil {
@@ -86,24 +86,19 @@ func launch(p *program, dir string, port int) (*process, error) {
 	proc.cmd = exec.Command(argv[0], argv[1:]...)
 	proc.cmd.Dir = dir
 	proc.cmd.Stdout, proc.cmd.Stderr = proc.log, proc.log
-	bind(proc.cmd, p.polite)
-
-	started := make(chan error)
-	go func() {
-		// Linux ends the child when the *thread* that started it ends, so this
-		// thread has to last as long as the child does.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := proc.cmd.Start()
-		started <- err
-		if err == nil {
-			proc.err = proc.cmd.Wait()
-			close(proc.exited)
-		}
-	}()
-	if err := <-started; err != nil {
+	detach(proc.cmd, lock)
+	if err := proc.cmd.Start(); err != nil {
 		proc.forget()
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
+	}
+	release, err := guard(proc.cmd.Process.Pid)
+	go func() {
+		proc.err = proc.cmd.Wait()
+		release()
+		close(proc.exited)
+	}()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("guard %s: %w", p.title, err), proc.end())
 	}
 	return proc, nil
 }
@@ -115,13 +110,13 @@ func (p *process) openLog(dir string) (err error) {
 	}
 	if p.log, err = os.CreateTemp("", "engine-*.log"); err == nil {
 		p.tmpLog = p.log.Name()
-		// Where an open file can lose its name, nothing stays if we are killed.
+		// Where an open file can be removed, no log stays behind if we are killed.
 		_ = os.Remove(p.tmpLog)
 	}
 	return err
 }
 
-// forget gives the log back; tail is empty from then on.
+// forget closes the log; tail is empty from then on.
 func (p *process) forget() {
 	_ = p.log.Close()
 	if p.tmpLog != "" {
@@ -129,7 +124,7 @@ func (p *process) forget() {
 	}
 }
 
-// ready waits until the engine answers as itself.
+// ready waits until the engine responds.
 func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	for begin := time.Now(); ; {
 		ok := recognise(ctx, p.program.kind, p.endpoint)
@@ -138,26 +133,21 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 			return p.ended("ended at its start")
 		default:
 		}
-		// The answer may be another process's that won the port; an engine that
-		// announces itself does so only when the port is its own.
+		// The response may come from another process that won the port; an engine
+		// that announces itself does so only once the port is its own.
 		if ok && strings.Contains(p.tail(), p.program.announces) {
 			return nil
 		}
-		waited := time.Since(begin)
-		if waited > wait {
+		if time.Since(begin) > wait {
 			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.endpoint, wait, quote(p.tail()))
 		}
-		pause := 5 * time.Millisecond
-		if waited > 300*time.Millisecond {
-			pause = 25 * time.Millisecond
-		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", p.program.title, err)
 		}
 	}
 }
 
-// lostPort tells whether the engine ended because its port was taken.
+// lostPort reports whether the engine ended because its port was taken.
 func (p *process) lostPort(ctx context.Context, port int) bool {
 	select {
 	case <-p.exited:
@@ -168,7 +158,7 @@ func (p *process) lostPort(ctx context.Context, port int) bool {
 	return err == nil && free != port || strings.Contains(strings.ToLower(p.tail()), "already in use")
 }
 
-// end ends the process and waits for it. It is safe on one that ended.
+// end ends the process and waits for it. It does nothing to one that has ended.
 func (p *process) end() error {
 	defer p.forget()
 	select {
@@ -180,7 +170,7 @@ func (p *process) end() error {
 	select {
 	case <-p.exited:
 		return nil
-	case <-time.After(endGrace):
+	case <-time.After(p.grace):
 	}
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end %s (pid %d): %w", p.program.title, p.cmd.Process.Pid, err)
@@ -189,9 +179,7 @@ func (p *process) end() error {
 	return nil
 }
 
-const endGrace = 5 * time.Second
-
-// ended is the error of a process that ended without being asked to.
+// ended returns the error of a process that ended without a call of end.
 func (p *process) ended(how string) error {
 	why := "with exit status 0"
 	if p.err != nil {
@@ -200,7 +188,7 @@ func (p *process) ended(how string) error {
 	return fmt.Errorf("%s %s, %s%s", p.program.title, how, why, quote(p.tail()))
 }
 
-// tail is the end of what the process printed.
+// tail returns the end of what the process printed.
 func (p *process) tail() string {
 	st, err := p.log.Stat()
 	if err != nil {
@@ -213,7 +201,7 @@ func (p *process) tail() string {
 
 const tailBytes = 2048
 
-// quote sets a program's last output below an error.
+// quote formats a program's last output for the end of an error.
 func quote(output string) string {
 	if output = strings.TrimSpace(output); output == "" {
 		return "; it printed nothing"
@@ -224,15 +212,15 @@ func quote(output string) string {
 	return "; its last output:\n  " + strings.ReplaceAll(output, "\n", "\n  ")
 }
 
-// probe goes past any proxy and keeps no connection, which an engine would wait
-// for when it ends.
+// probe uses no proxy and keeps no connection: an engine that ends would wait for
+// an open one.
 var probe = &http.Client{
 	Timeout:   time.Second,
 	Transport: &http.Transport{DisableKeepAlives: true},
 }
 
-// recognise tells whether an engine of the kind answers at the endpoint. Both
-// are known by how they answer a plain GET, so no credentials are needed.
+// recognise reports whether an engine of the kind responds at the endpoint. The
+// response to a plain GET shows the kind, so no credentials are needed.
 func recognise(ctx context.Context, kind, endpoint string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, http.NoBody)
 	if err != nil {

@@ -99,7 +99,7 @@ func TestRealInstallRace(t *testing.T) {
 	}
 	wg.Wait()
 	entries, err := os.ReadDir(filepath.Join(cache, "growth-workspace"))
-	if err != nil || len(entries) != 1 {
-		t.Errorf("the cache holds %v (%v), want one installation", entries, err)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("the cache holds %v (%v), want one installation and its lock", entries, err)
 	}
 }

@@ -29,8 +29,7 @@ type program struct {
 	kind      string
 	title     string
 	argv      func(port int, dir string) []string // dir is absolute; "" means in memory
-	announces string                              // what the output has once the port is its own; "" if nothing tells
-	polite    bool                                // must be asked to end, even when we die: a client that ends something elsewhere
+	announces string                              // printed once the port is its own; "" if nothing is
 }
 
 // source knows where one engine comes from. Its error says what is missing and
@@ -40,15 +39,16 @@ type source struct {
 	find func(ctx context.Context, h *host, install bool) (*program, error)
 }
 
-// host is the machine as this package sees it; tests put their own in its place.
+// host is the machine as this package sees it; tests replace parts of it.
 type host struct {
 	goos, goarch string
 	lookPath     func(string) (string, error)
 	cacheDir     func() (string, error)
 	sources      []source
 	log          io.Writer
-	startWait    time.Duration // how long an engine may take to answer
-	ownerWait    time.Duration // how long a folder's owner may take to have its engine answer
+	startWait    time.Duration // how long an engine may take to respond
+	ownerWait    time.Duration // how long another process may take to start a folder's engine
+	grace        time.Duration // how long an engine may take to end
 }
 
 func newHost(log io.Writer) *host {
@@ -63,12 +63,13 @@ func newHost(log io.Writer) *host {
 		log:       log,
 		startWait: 60 * time.Second,
 		ownerWait: 90 * time.Second,
+		grace:     5 * time.Second,
 	}
 }
 
 func (h *host) logf(format string, args ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", args...) }
 
-// find returns the first engine that can be had, or only one of the kind.
+// find returns the first engine that can be had; kind, if not empty, allows only one.
 func (h *host) find(ctx context.Context, kind string, install bool) (*program, error) {
 	var missing []string
 	for _, s := range h.sources {
@@ -87,7 +88,7 @@ func (h *host) find(ctx context.Context, kind string, install bool) (*program, e
 	return nil, fmt.Errorf("%w:\n%s\n  or name a running one: --endpoint URL or AWS_ENDPOINT_URL_DYNAMODB", ErrNone, strings.Join(missing, "\n"))
 }
 
-// cached is where an installation lies in the user's cache.
+// cached returns the path of an installation in the user's cache.
 func (h *host) cached(name string) (string, error) {
 	dir, err := h.cacheDir()
 	if err != nil {
@@ -96,70 +97,42 @@ func (h *host) cached(name string) (string, error) {
 	return filepath.Join(dir, "growth-workspace", name), nil
 }
 
-// installOnce lets build fill a new folder and then gives it the name final, in
-// one step: a kill leaves nothing half done, and of two processes that install
-// at once the second takes what the first made. whole is a file, relative to
-// the folder, without which an installation counts as damaged and is replaced.
-func installOnce(final, whole string, build func(dir string) error) error {
-	parent := filepath.Dir(final)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+// installOnce lets build fill a new folder, which then gets the name final in one
+// step. A lock beside it lets one process install at a time; the next ones use
+// the result. whole is a file, relative to the folder: an installation without
+// it is damaged, and is replaced.
+func installOnce(ctx context.Context, final, whole string, build func(dir string) error) error {
+	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
 	}
-	sweep(parent)
-	tmp, err := os.MkdirTemp(parent, installing+"*")
+	lock, err := tryLock(final + ".lock")
+	for lock == nil && err == nil {
+		if err = sleep(ctx, poll); err == nil {
+			lock, err = tryLock(final + ".lock")
+		}
+	}
 	if err != nil {
+		return fmt.Errorf("wait for another installation: %w", err)
+	}
+	defer lock.Close()
+	if exists(filepath.Join(final, whole)) {
+		return nil
+	}
+	dir := final + ".new" // a killed installation may have left one
+	if err := errors.Join(os.RemoveAll(final), os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
 		return fmt.Errorf("make a folder in the cache: %w", err)
 	}
-	defer os.RemoveAll(tmp)
-	dir := filepath.Join(tmp, "new")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return fmt.Errorf("make a folder in the cache: %w", err)
-	}
+	defer os.RemoveAll(dir)
 	if err := build(dir); err != nil {
 		return err
 	}
 	if !exists(filepath.Join(dir, whole)) {
 		return fmt.Errorf("the installation ended well but has no %s", whole)
 	}
-	return place(dir, final, whole, filepath.Join(tmp, "damaged"))
-}
-
-// place gives dir the name final, unless a whole installation has it. A damaged one is moved aside by whoever holds the
-// lock inside it: without one, a second process could take what a first has just put there for the damaged one.
-func place(dir, final, whole, aside string) error {
-	const pause, tries = 5 * time.Millisecond, 2000
-	var failed error
-	for range tries {
-		failed = os.Rename(dir, final) // which fails on a folder that is there
-		if failed == nil || exists(filepath.Join(final, whole)) {
-			return nil
-		}
-		lock, err := tryLock(filepath.Join(final, ".lock"))
-		switch {
-		case err != nil && !errors.Is(err, os.ErrNotExist): // not there: somebody is just replacing it
-			return fmt.Errorf("put the installation into the cache: %w", errors.Join(failed, err))
-		case lock == nil:
-			time.Sleep(pause)
-			continue
-		}
-		if !exists(filepath.Join(final, whole)) {
-			_ = os.Rename(final, aside) // when it fails, so does the next turn, which says why
-		}
-		lock.release()
+	if err := os.Rename(dir, final); err != nil {
+		return fmt.Errorf("put the installation into the cache: %w", err)
 	}
-	return fmt.Errorf("put the installation into the cache: %w", failed)
-}
-
-const installing = ".installing-"
-
-// sweep removes what killed installations left. An hour is longer than any takes.
-func sweep(parent string) {
-	old, _ := filepath.Glob(filepath.Join(parent, installing+"*"))
-	for _, dir := range old {
-		if st, err := os.Stat(dir); err == nil && time.Since(st.ModTime()) > time.Hour {
-			_ = os.RemoveAll(dir)
-		}
-	}
+	return nil
 }
 
 func exists(path string) bool {
@@ -167,14 +140,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// errNotAllowed is the answer where an installation would be needed.
+// errNotAllowed is returned where an installation would be needed.
 var errNotAllowed = errors.New("not installed yet, and this command may not install it; `go run ./scripts/workspace serve` does")
 
-// run runs an installer in silence. Its output is shown only when it fails.
+// run runs an installer and returns its output, which the error of a failure has too.
 func run(ctx context.Context, dir, path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = dir
-	// The installers start processes of their own, which may hold the output open.
+	// A process that the installer started may keep the output open.
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -6,30 +6,50 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"strconv"
 	"syscall"
 )
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// alive tells whether a process has the id, whoever it belongs to.
-func alive(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
+// detach gives the child its own process group, because a terminal's Ctrl-C must
+// not end it before we do, and a copy of the lock.
+func detach(cmd *exec.Cmd, lock *os.File) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if lock != nil {
+		cmd.ExtraFiles = []*os.File{lock}
+	}
 }
 
-// fileLock is a lock that the system releases when its holder dies.
-type fileLock struct{ file *os.File }
+// guard kills the process when this one dies, even by SIGKILL: a shell waits
+// until the pipe from this process closes. SQLite recovers from a killed engine.
+func guard(pid int) (release func(), err error) {
+	sh := exec.Command("/bin/sh", "-c", `read -r line; kill -9 "$0"`, strconv.Itoa(pid))
+	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if _, err = sh.StdinPipe(); err == nil {
+		err = sh.Start()
+	}
+	if err != nil {
+		return func() {}, err
+	}
+	return func() {
+		_ = sh.Process.Kill()
+		_ = sh.Wait()
+	}, nil
+}
 
-// tryLock returns nil without error when somebody else holds the lock. The file
-// stays: removing a file that others may be locking would let two have it.
-func tryLock(path string) (*fileLock, error) {
+// tryLock returns nil without error when another process holds the lock, which
+// lasts until the file and all copies in child processes are closed. The file is
+// never removed: two processes could then lock two files of one name.
+func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		return &fileLock{f}, nil
+		return f, nil
 	}
 	_ = f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
@@ -37,5 +57,3 @@ func tryLock(path string) (*fileLock, error) {
 	}
 	return nil, fmt.Errorf("%s: %w", path, err)
 }
-
-func (l *fileLock) release() { _ = l.file.Close() }

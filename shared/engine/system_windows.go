@@ -8,33 +8,29 @@ import (
 	"syscall"
 )
 
-// bind keeps a console's Ctrl-C from the child: we end it ourselves, in order.
-// Windows can't end a child with its parent; the next [Open] of the folder finds
-// an engine that was left, and uses it.
-func bind(cmd *exec.Cmd, _ bool) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
-}
-
-// terminate has no polite form on Windows.
+// terminate kills: Windows has no polite form.
 func terminate(p *os.Process) error { return p.Kill() }
 
-func alive(pid int) bool {
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
+// detach gives the child its own process group, because a console's Ctrl-C must
+// not end it before we do, and a copy of the lock.
+func detach(cmd *exec.Cmd, lock *os.File) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+	if lock != nil {
+		h := syscall.Handle(lock.Fd())
+		_ = syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT) // if it fails, so does the start
+		cmd.SysProcAttr.AdditionalInheritedHandles = []syscall.Handle{h}
 	}
-	_ = p.Release()
-	return true
 }
 
-// fileLock is a file opened for one process alone, which the system closes when
-// its holder dies.
-type fileLock struct{ handle syscall.Handle }
+// guard does nothing: [Engine.Close] ends the engine, after Ctrl-C too. If this
+// process is killed, the engine stays, and the next [Open] of its folder joins it.
+func guard(int) (release func(), err error) { return func() {}, nil }
 
 const errSharingViolation = syscall.Errno(32)
 
-// tryLock returns nil without error when somebody else holds the lock.
-func tryLock(path string) (*fileLock, error) {
+// tryLock returns nil without error when another process holds the lock: the file
+// is open for one process alone, and for the child that inherits its handle.
+func tryLock(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -47,7 +43,5 @@ func tryLock(path string) (*fileLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &fileLock{h}, nil
+	return os.NewFile(uintptr(h), path), nil
 }
-
-func (l *fileLock) release() { _ = syscall.CloseHandle(l.handle) }

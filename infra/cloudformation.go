@@ -1,0 +1,129 @@
+package infra
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// CloudFormation returns the stack as a template without SAM's own types, which the CDK includes. It has what SAM creates
+// from them: the functions and the parts of the REST API. code returns where the zip of a function is.
+func (m Model) CloudFormation(code func(Function) Object) Object {
+	return Object{
+		{"Parameters", m.parameterSection()},
+		{"Conditions", conditions()},
+		{"Resources", slices.Concat(m.lambdaResources(code), m.gatewayResources(), m.PlainResources())},
+		{"Outputs", m.outputSection()},
+	}
+}
+
+// StageID is the logical id that SAM gives to the stage.
+const StageID = APIID + StageName + "Stage"
+
+func (m Model) lambdaResources(code func(Function) Object) (out Object) {
+	for _, f := range m.Functions {
+		out = append(out,
+			Field{f.ID(), resource("AWS::Lambda::Function", slices.Concat(Object{{"Code", code(f)}}, functionGlobals(), f.settings()))},
+			Field{f.ID() + "Permission", resource("AWS::Lambda::Permission", Object{
+				{"Action", "lambda:InvokeFunction"}, {"FunctionName", Ref(f.ID())}, {"Principal", "apigateway.amazonaws.com"},
+				{"SourceArn", Sub("arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${" + APIID + "}/*")},
+			})})
+	}
+	return out
+}
+
+// gatewayResources are the REST API, its paths, methods and responses, a deployment of them, and the stage.
+func (m Model) gatewayResources() Object {
+	api := resource("AWS::ApiGateway::RestApi", Object{
+		{"Name", Ref("AWS::StackName")}, {"BinaryMediaTypes", List{BinaryTypes}}, {"MinimumCompressionSize", CompressionBytesMin},
+		{"EndpointConfiguration", Object{{"Types", List{"REGIONAL"}}}},
+	})
+	out, parts := Object{{APIID, api}}, List{}
+	made := map[string]bool{}
+	for _, f := range m.Functions {
+		for _, r := range f.Routes {
+			out = append(out, pathResources(made, r.Path)...)
+			out = append(out, Field{f.MethodID(r), f.method(r)})
+			parts = append(parts, f.MethodID(r))
+		}
+	}
+	for _, r := range m.GatewayResponses {
+		out = append(out, Field{r.ID(), r.resource()})
+		parts = append(parts, r.ID())
+	}
+	// A deployment is a snapshot of the API and never changes: a changed API needs a new one, under another id.
+	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
+	return append(out,
+		Field{m.deploymentID(), append(deployment, Field{"DependsOn", parts})},
+		Field{StageID, resource("AWS::ApiGateway::Stage", append(stageSettings(),
+			Field{"RestApiId", Ref(APIID)}, Field{"DeploymentId", Ref(m.deploymentID())}))})
+}
+
+// MethodID is the logical id of the method of a route.
+func (f Function) MethodID(r Route) string { return f.ID() + r.ID + "Method" }
+
+func (f Function) method(r Route) Object {
+	return resource("AWS::ApiGateway::Method", Object{
+		{"RestApiId", Ref(APIID)}, {"ResourceId", pathReference(r.Path)}, {"HttpMethod", "ANY"}, {"AuthorizationType", "NONE"},
+		{"Integration", Object{
+			{"Type", "AWS_PROXY"}, {"IntegrationHttpMethod", "POST"},
+			{"Uri", Sub("arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${" + f.ID() + ".Arn}/invocations")},
+		}},
+	})
+}
+
+// pathResources returns the resources of a path and of those above it that are not yet made.
+func pathResources(made map[string]bool, path string) Object {
+	if path == "/" || made[path] {
+		return nil
+	}
+	made[path] = true
+	above, segment := splitPath(path)
+	return append(pathResources(made, above), Field{pathID(path), resource("AWS::ApiGateway::Resource", Object{
+		{"RestApiId", Ref(APIID)}, {"ParentId", pathReference(above)}, {"PathPart", segment},
+	})})
+}
+
+func splitPath(path string) (above, segment string) {
+	cut := strings.LastIndexByte(path, '/')
+	return path[:max(cut, 1)], path[cut+1:]
+}
+
+func pathReference(path string) Object {
+	if path == "/" {
+		return Attribute(APIID, "RootResourceId")
+	}
+	return Ref(pathID(path))
+}
+
+// pathID is the logical id of a path's resource.
+func pathID(path string) string {
+	out := "Path"
+	for word := range strings.FieldsFuncSeq(path, func(c rune) bool { return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9') }) {
+		out += strings.ToUpper(word[:1]) + word[1:]
+	}
+	return out
+}
+
+func (r GatewayResponse) resource() Object {
+	headers := Object{}
+	for _, h := range r.headers() {
+		headers = append(headers, Field{"gatewayresponse.header." + h.Name, h.Value})
+	}
+	return resource("AWS::ApiGateway::GatewayResponse", Object{
+		{"RestApiId", Ref(APIID)}, {"ResponseType", r.Type}, {"StatusCode", r.Status()},
+		{"ResponseParameters", headers}, {"ResponseTemplates", Object{{"application/json", r.Body()}}},
+	})
+}
+
+// deploymentID changes with everything that a deployment has.
+func (m Model) deploymentID() string {
+	text, err := json.Marshal([]any{m.Functions, m.GatewayResponses, BinaryTypes, CompressionBytesMin})
+	if err != nil {
+		panic("infra: a model of texts and numbers does not encode: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return "Deployment" + hex.EncodeToString(sum[:5])
+}

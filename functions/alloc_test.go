@@ -66,6 +66,7 @@ func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
 // Ensure the hot paths allocate no more than they did when this was written, and a little: what a request costs in memory
 // is what the garbage collector costs at 128 MB. A change that needs more changes the number here, and says why.
 func TestAllocations(t *testing.T) {
+	apitest.Slow(t)
 	most := map[string]float64{"an item": 1400, "a board's items": 1450, "365 points": 2750, "200 feedback": 1200}
 	s, requests := hotPaths(t)
 	for name, r := range requests {

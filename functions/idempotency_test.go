@@ -168,6 +168,7 @@ func TestReplayOfRefusals(t *testing.T) {
 // Ensure remembering costs no round trip where the change itself is one transaction, and one more where it is not.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	waves := &apitest.Waves{}
 	s := start(t, waves)
 	key := s.Key(t)

@@ -14,6 +14,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
 )
 
 // ordinaryChecks is how many worlds an ordinary run explores; -rapid.checks says otherwise.
@@ -24,6 +25,7 @@ const ordinaryChecks = 8
 // and Errors; design.md §3, authority is an argument). The model is the table itself: a company's rows are what its own
 // calls made of them.
 func TestIsolation(t *testing.T) {
+	apitest.Slow(t)
 	set := false
 	flag.Visit(func(f *flag.Flag) { set = set || f.Name == "rapid.checks" })
 	if checks := flag.Lookup("rapid.checks"); !set {

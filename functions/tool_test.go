@@ -227,6 +227,7 @@ func TestQuotaOfTools(t *testing.T) {
 // Ensure a call takes as many round trips to the table as its twin over HTTP, and every other message one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	overHTTP, overMCP := &apitest.Waves{}, &apitest.Waves{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)

@@ -15,6 +15,7 @@ import (
 // named by what they read first; their numbers are here to be seen when they change.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	exceptions := map[string]int{
 		"preview_plan_publish": 1, // two once there is a live snapshot to compare with
 		"publish_plan_board":   5, // collect; claim and snapshot; collect again; marks; commit

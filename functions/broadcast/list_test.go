@@ -111,6 +111,7 @@ func TestPostFilters(t *testing.T) {
 // Ensure a list of posts pages by any limit without a gap or a repetition, whatever the index.
 func TestPostPages(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	posts := manyPosts()
 	load(t, s, "post", posts...)

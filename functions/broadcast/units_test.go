@@ -15,6 +15,7 @@ import (
 // (design.md §4). An idea has few posts, so its stay as they are.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const limit = 2
 	few, many := start(t), start(t)
 	for s, times := range map[*apitest.Service]int{few: 1, many: 100} {
@@ -83,6 +84,7 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 // (design.md §4): a page that one of the merged partitions fills alone takes a second round trip, not more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const limit, most = 50, 30
 	text := strings.Repeat("A sentence of some forty characters here", 7)
 	for name, alike := range map[string]bool{"evenly": false, "all alike": true} {

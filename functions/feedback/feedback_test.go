@@ -186,6 +186,7 @@ func busyKeys(t *testing.T, s *apitest.Service) func() string {
 // null values and ties included (decisions.md §1 and §8).
 func TestListEveryFilter(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	records := mixed()
 	s := start(t, records...)
 	key := busyKeys(t, s)

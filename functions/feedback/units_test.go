@@ -51,6 +51,7 @@ func grown(n int) (records []feedback.Feedback) {
 // filters are the same at N and at 100 N, each in one wave of calls (design.md §4).
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const n, limit = 30, 2
 	small, large := start(t, grown(n)...), start(t, grown(100*n)...)
 	combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {
@@ -116,6 +117,7 @@ func describe(f feedback.Filter) string {
 // partitions fills alone takes a second round trip, not more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const limit, most = 50, 30
 	usual := func(records []feedback.Feedback) []feedback.Feedback {
 		for i := range records {

@@ -156,6 +156,7 @@ func TestListDefinitions(t *testing.T) {
 // Ensure pages join without a gap or a repetition, for each filter, while definitions come between them.
 func TestPageDefinitions(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, _ := start(t)
 	for i := range 12 {
 		load(t, s, s.CompanyID, "metric-definition", definition(i, fmt.Sprintf("m.k%02d", i), fmt.Sprintf(`,"needsReview":%v`, i%2 == 0)))

@@ -301,6 +301,7 @@ func TestBuckets(t *testing.T) {
 // many series, of every grain; and that the pages of a window hold each point exactly once.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, store := start(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i, c := range []struct {

@@ -242,6 +242,7 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 // definitions that may exist, all at once; then one for each 25 series and periods, all at once.
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	calls := &together{}
 	s := apitest.NewOver(t, metrics.Operations, calls)
 	calls.expect(nil)

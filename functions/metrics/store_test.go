@@ -15,6 +15,7 @@ import (
 // Ensure a list costs what it returns: 100 times as many definitions change neither calls nor units, for each filter.
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const n = 42 // of which a third each is true, false and null
 	s, store := start(t)
 	many := s.Table.NewID("co")
@@ -72,6 +73,7 @@ func rich(t *testing.T, key, from string, n int) []metrics.Point {
 // times as many years, or other metrics in the same partition, or further days in the window's months.
 func TestPointUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, store := start(t)
 	small, big := s.CompanyID, s.Table.NewID("co")
 	put := func(companyID string, points []metrics.Point) {
@@ -139,6 +141,7 @@ func TestLaterPageUnits(t *testing.T) {
 // Ensure many series in a period cost what they hold and two round trips, however long they go back.
 func TestManySeriesUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, store := start(t)
 	for n := range 40 {
 		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%d"}`, n)), "2025-10-01", 150)

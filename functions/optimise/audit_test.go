@@ -108,6 +108,7 @@ func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any
 // pages of any size, each audit once (spec.md, Optimise; decisions.md §1 and §8).
 func TestAudits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	key := s.Key(t)
 	put(t, s, audits()...)
@@ -133,6 +134,7 @@ func TestAudits(t *testing.T) {
 // Ensure records that come, go and move between two pages neither repeat nor hide another one.
 func TestAuditsWhileChanging(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	combinations(func(site, status string, arguments map[string]any) {
 		want := listed(audits(), site, status)
 		if len(want) < 8 {
@@ -167,6 +169,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 
 func TestAuditArguments(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	key := s.Key(t)
 	put(t, s, audits()...)

@@ -72,6 +72,7 @@ func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 // Ensure findings come back as the JSON value that was given, whatever it is and up to 5 MB (decisions.md §9).
 func TestFindings(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	key := s.Key(t)
 	deep := strings.Repeat(`[{"a":`, 2000) + "1" + strings.Repeat("}]", 2000)

@@ -44,6 +44,7 @@ func grown(n int, findings string) (out []optimise.Audit) {
 // findings cost a list nothing (design.md §4).
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const n = 3 // of each site and status: a page of two and the one that tells that there are more
 	small, large, found := start(t), start(t), start(t)
 	put(t, small, grown(n, "")...)
@@ -80,6 +81,7 @@ func TestAuditUnits(t *testing.T) {
 // Ensure sites, goals and a single audit cost the same whatever else the company has.
 func TestUnitsBesideMuch(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	few, much := start(t), start(t)
 	for _, s := range []*apitest.Service{few, much} {
 		load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)

@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
 )
 
 // Ensure everyone who writes at once gets through: a slug of its own for each of many items with the same title, and
 // every one of many changes of the same item.
 func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, key := start(t)
 	item := create(t, s, key, map[string]any{"title": "Item"})["id"].(string)
 	store := plan.NewStore(s.Table)

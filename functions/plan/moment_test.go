@@ -13,6 +13,7 @@ import (
 // or not at all. Two publishes at once leave an item in the second of them.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	edit := func(i *plan.Item) error { i.Summary = new("edited"); return nil }
 	nothing := func(*plan.Item) error { return nil }
 	type operation func(s plan.Store, companyID, itemID string) (plan.Item, error)
@@ -88,6 +89,7 @@ func text(version any) string {
 // Ensure an item shows one version of its board, whole, to whoever reads it before any call of a publish.
 func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		goes := create(t, s, key, map[string]any{"title": "Goes", "status": "published"})["id"]

@@ -26,6 +26,7 @@ func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
 // board whose live items are those of its live version, and whose versions grew by one per change.
 func TestPublishIsOvertaken(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key := start(t)
 		stays := create(t, s, key, map[string]any{"title": "Stays", "status": "published"})["id"]

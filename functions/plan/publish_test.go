@@ -75,6 +75,7 @@ func TestPublishIfMatch(t *testing.T) {
 // Ensure there is no ceiling: boards of more items than a transaction takes, and snapshots of several records.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, key := start(t)
 	summary := make([]byte, 1900)
 	for i := range summary {
@@ -141,6 +142,7 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 // the next publish succeeds whatever the dead one left behind.
 func TestPublishDies(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	published := 0
 	for calls := int64(0); published == 0; calls++ {
 		if calls > 40 {
@@ -194,6 +196,7 @@ func TestPublishDies(t *testing.T) {
 // Ensure publishes that race, and edits between them, leave a board whose live items are those of its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, key := start(t)
 	var itemIDs []any
 	for n := range 12 {

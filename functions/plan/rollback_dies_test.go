@@ -26,6 +26,7 @@ func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second an
 // versions, board and items, and that the next publish and rollback succeed whatever it left behind.
 func TestRollbackDies(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for calls, finished := int64(0), false; !finished; calls++ {
 		if calls > 40 {
 			t.Fatal("a rollback takes no end of calls")
@@ -77,6 +78,7 @@ func TestRollbackDies(t *testing.T) {
 // live items are those of its live version, and whose versions are one for each change.
 func TestRollbackIsOvertaken(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for at, reached := int64(1), true; reached; at++ {
 		s, key, first, second := twoVersions(t)
 		third := create(t, s, key, map[string]any{"title": "Third"})["id"]

@@ -223,6 +223,7 @@ func TestVersionsAfterImport(t *testing.T) {
 // Ensure a rollback of a snapshot of several records, and of more items than a transaction takes, is whole.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, key := start(t)
 	store := plan.NewStore(s.Table)
 	const many = 450

@@ -12,6 +12,7 @@ import (
 // Ensure a list reads what it returns: the read units at 100 N are those at N (design.md §4).
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const n, limit = 24, 5
 	few, _ := start(t)
 	many, _ := start(t)

@@ -146,6 +146,14 @@ func startShared() {
 	shared.err = client.Create(ctx)
 }
 
+// Slow leaves a test that takes seconds out of the quick loop, `go test -short`. scripts/test runs it.
+func Slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds: run without -short")
+	}
+}
+
 // Request returns a context of a request that may write, and the request, which counts what its calls use.
 func Request(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()

@@ -30,6 +30,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // of one that is in use, with any quota: exact means also that nobody pays for the network (decisions.md §9).
 func TestLostAnswersCostNothing(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, quota := range []auth.Quota{10, 1_000_000} {
 		l := &losing{}
 		f := startOver(t, l)

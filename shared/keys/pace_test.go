@@ -17,6 +17,7 @@ import (
 // use while their calls are on their way: only a used-up quota refuses, never the race itself.
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	client := table.New(apitest.Options(t, time.Now, nil)).Operator() // the real clock: standing still, a bucket never fills
 	s := keys.NewStore(client, time.Now)
 	company := client.NewID(id.Company)

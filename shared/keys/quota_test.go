@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
 )
@@ -169,6 +170,7 @@ func (b *bucket) admit(now time.Time) bool {
 // however long the pauses are; and that the headers tell it beforehand.
 func TestQuotaAgainstModel(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	f := start(t)
 	rapid.Check(t, func(r *rapid.T) {
 		model := bucket{quota: auth.Quota(rapid.IntRange(1, 8).Draw(r, "quota"))}

@@ -105,6 +105,7 @@ func TestForgedPositions(t *testing.T) {
 // Ensure a bounded collection ordered in memory pages as an index does.
 func TestPageAgainstList(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	c, _ := client(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		company := c.NewID("co")

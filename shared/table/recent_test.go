@@ -83,6 +83,7 @@ func TestInsertAfterALostAnswerAndOtherWrites(t *testing.T) {
 // Ensure a record remembers writes as long as they may be repeated, and a bounded number of them.
 func TestRecentWritesAreForgotten(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	clock := &apitest.Clock{}
 	clock.Advance(apitest.Epoch.Sub(clock.Now()))
 	c := table.New(apitest.Options(t, clock.Now, nil)).Operator()

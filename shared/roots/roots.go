@@ -95,7 +95,7 @@ func KeyOf(c *x509.Certificate) string {
 }
 
 // Check returns what is wrong with the embedded roots: they must be the published ones in their order, each signed by
-// itself and valid from now until a year from now, so that there is time to refresh them (scripts/roots).
+// itself and valid from now until a year from now, so that there is time to refresh them (scripts/gen -roots).
 func Check(now time.Time) error { return CheckText(amazon, now) }
 
 // CheckText is Check of roots that are not embedded yet.

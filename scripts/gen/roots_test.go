@@ -13,7 +13,7 @@ const embedded = "../../shared/roots/amazon.pem"
 
 // Ensure a refresh from a source that has the roots among others gives the file as it is, and that one that lacks a root
 // writes nothing.
-func TestRun(t *testing.T) {
+func TestRefreshRoots(t *testing.T) {
 	text, err := os.ReadFile(embedded)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(from, bytes.Join([][]byte{broken, text[second:], text[:second]}, nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(from, to, now); err != nil {
+	if err := refreshRoots(from, to, now); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, text) {
@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := filepath.Join(dir, "other.pem")
-	if err := run(from, other, now); err == nil || !strings.Contains(err.Error(), "Amazon Root CA 1 is not among") {
+	if err := refreshRoots(from, other, now); err == nil || !strings.Contains(err.Error(), "Amazon Root CA 1 is not among") {
 		t.Errorf("%v, want the missing root named", err)
 	}
 	if _, err := os.Stat(other); err == nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"growthworkspace/scripts/gen/openapi"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/openapi"
 )
 
 type part struct {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"growthworkspace/scripts/gen/openapi"
+	"growthworkspace/scripts/gen/page"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/openapi"
-	"growthworkspace/shared/page"
 )
 
 type Thing struct {

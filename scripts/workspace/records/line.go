@@ -1,0 +1,115 @@
+package records
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// lineBytesMax bounds a line. The largest record is an audit with findings of 5 MB, and escapes may turn one byte into six.
+const lineBytesMax = 40 << 20
+
+var errLineTooLong = fmt.Errorf("is longer than %d MB", lineBytesMax>>20)
+
+// lines reads a file line by line, with lines of any length.
+type lines struct {
+	in     *bufio.Reader
+	number int
+	buffer []byte
+}
+
+func newLines(in io.Reader) *lines { return &lines{in: bufio.NewReaderSize(in, 256<<10)} }
+
+// next returns the next line that is not empty; the text is valid until the next call. Returns io.EOF at the end, and
+// errLineTooLong for a line that it has skipped.
+func (l *lines) next() (text []byte, err error) {
+	for {
+		l.buffer = l.buffer[:0]
+		l.number++
+		err := l.read()
+		if errors.Is(err, errLineTooLong) {
+			return nil, err
+		}
+		text := bytes.TrimSpace(l.buffer)
+		if l.number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write a byte order mark
+		}
+		if len(text) > 0 && (err == nil || errors.Is(err, io.EOF)) {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *lines) read() error {
+	tooLong := false
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if tooLong = tooLong || len(l.buffer)+len(part) > lineBytesMax; !tooLong {
+			l.buffer = append(l.buffer, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case tooLong:
+			return errLineTooLong
+		}
+		return err
+	}
+}
+
+// entry is one line.
+type entry struct {
+	Type   string          `json:"type"`
+	Record json.RawMessage `json:"record"`
+}
+
+// parseEntry reads a line strictly: exactly the two properties, each once.
+func parseEntry(text []byte) (e entry, problems []string) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return e, []string{`is not a JSON object such as {"type": "feedback", "record": {…}}`}
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		name, _ := token.(string)
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return e, []string{"is not JSON: " + err.Error()}
+		}
+		switch {
+		case seen[name]:
+			problems = append(problems, fmt.Sprintf("%q is there twice", name))
+		case name == "type":
+			if err := json.Unmarshal(value, &e.Type); err != nil || string(value) == "null" {
+				problems = append(problems, "type: must be a string")
+			}
+		case name == "record":
+			e.Record = value
+		default:
+			problems = append(problems, fmt.Sprintf("%q: unknown property; a line has type and record", name))
+		}
+		seen[name] = true
+	}
+	if _, err := d.Token(); err != nil {
+		return e, []string{"is not JSON: " + err.Error()}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return e, []string{"has something after the JSON object"}
+	}
+	for _, name := range []string{"type", "record"} {
+		if !seen[name] {
+			problems = append(problems, name+": is required")
+		}
+	}
+	return e, problems
+}

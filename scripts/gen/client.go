@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"go/format"
 	"reflect"
-	"strings"
-	"unicode"
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
@@ -34,90 +32,4 @@ func client() ([]generated, error) {
 	}
 	add("version.go", fmt.Sprintf("// Version is the dated version of the interface that the records of this package have.\nconst Version = %q\n", api.CurrentVersion))
 	return out, m.err
-}
-
-// clientModel is what the areas share: records and closed lists have one name each.
-type clientModel struct {
-	records map[string]reflect.Type
-	lists   map[string]reflect.Type // closed lists of values, by their name in the client
-	order   []string                // of lists
-	err     error
-}
-
-func (m *clientModel) fail(format string, args ...any) {
-	if m.err == nil {
-		m.err = fmt.Errorf("client: "+format, args...)
-	}
-}
-
-// goWord spells a part of a name as Go does.
-func goWord(word string) string {
-	switch lower := strings.ToLower(word); lower {
-	case "id", "url", "ts", "api":
-		return strings.ToUpper(lower)
-	case "ids":
-		return "IDs"
-	}
-	return strings.ToUpper(word[:1]) + word[1:]
-}
-
-// goName spells create_plan_item, websiteUrl, 2-10 and plan:read as CreatePlanItem, WebsiteURL, 2To10 and PlanRead.
-func goName(name string) string {
-	var words []string
-	word := ""
-	end := func() {
-		if word != "" {
-			words = append(words, goWord(word))
-		}
-		word = ""
-	}
-	previous := rune(0)
-	for _, c := range name {
-		switch {
-		case c == '+':
-			end()
-			words = append(words, "Plus")
-		case c == '-' && unicode.IsDigit(previous):
-			end()
-			words = append(words, "To")
-		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
-			end()
-		case unicode.IsUpper(c) && !unicode.IsUpper(previous):
-			end()
-			word = string(c)
-		default:
-			word += string(c)
-		}
-		previous = c
-	}
-	end()
-	return strings.Join(words, "")
-}
-
-// commentWidth is where lines of comments end.
-const commentWidth = 118
-
-// comment spells a text as a comment in lines.
-func comment(indent, text string) string {
-	var out strings.Builder
-	for paragraph := range strings.SplitSeq(text, "\n") {
-		line := indent + "//"
-		for word := range strings.FieldsSeq(paragraph) {
-			if len(line)+1+len(word) > commentWidth && line != indent+"//" {
-				out.WriteString(line + "\n")
-				line = indent + "//"
-			}
-			line += " " + word
-		}
-		out.WriteString(line + "\n")
-	}
-	return out.String()
-}
-
-// sentence ends a text with a full stop.
-func sentence(text string) string {
-	if text == "" || strings.HasSuffix(text, ".") {
-		return text
-	}
-	return text + "."
 }

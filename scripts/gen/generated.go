@@ -1,18 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"growthworkspace/functions"
-	"growthworkspace/infra"
-	"growthworkspace/scripts/gen/openapi"
-	"growthworkspace/scripts/gen/page"
-	"growthworkspace/shared/mcpserver"
 )
 
 // generated is a generated file. Its path starts at the repository's root.
@@ -21,68 +14,16 @@ type generated struct {
 	text []byte // nil: the file must not exist
 }
 
-// files returns every generated file, in the order of their paths. The same declarations give the same bytes.
-func files() ([]generated, error) {
-	document, err := document()
-	if err != nil {
-		return nil, err
+func (g generated) write() error {
+	if g.text == nil {
+		fmt.Println("removed", g.path)
+		return os.Remove(g.path)
 	}
-	readme, err := readme()
-	if err != nil {
-		return nil, err
+	if err := os.MkdirAll(filepath.Dir(g.path), 0o755); err != nil {
+		return err
 	}
-	page, err := page.Build(functions.Operations(nil), document)
-	if err != nil {
-		return nil, err
-	}
-	out := []generated{
-		{"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
-		{"functions/openapi/page.css", page.CSS}, {"functions/openapi/page.js", page.JS},
-		{"README.md", readme}, {"template.yaml", infra.New().Text()},
-	}
-	events, err := infra.New().Events(document)
-	if err != nil {
-		return nil, err
-	}
-	for id, text := range events {
-		out = append(out, generated{"events/" + id + ".json", text})
-	}
-	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
-		text, err := indented(tool)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, generated{toolsFolder + tool.Name + ".json", text})
-	}
-	client, err := client()
-	if err != nil {
-		return nil, err
-	}
-	return withRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
-}
-
-// toolsFolder has a snapshot of each MCP tool, so that a review shows what agents will see.
-const toolsFolder = "functions/mcp/testdata/tools/"
-
-func document() ([]byte, error) {
-	text, err := os.ReadFile("functions/openapi/source.json")
-	if err != nil {
-		return nil, err
-	}
-	source, err := openapi.ParseSource(text)
-	if err != nil {
-		return nil, err
-	}
-	return openapi.Build(functions.Operations(nil), source)
-}
-
-func indented(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // people read it
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return out.Bytes(), err
+	fmt.Println("wrote", g.path)
+	return os.WriteFile(g.path, g.text, 0o644)
 }
 
 // withRemovals adds the files that match a pattern but are not generated any more, because their operation or area is gone.

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -63,16 +62,4 @@ func run(check bool, roots string) error {
 		}
 	}
 	return errors.Join(stale...)
-}
-
-func (g generated) write() error {
-	if g.text == nil {
-		fmt.Println("removed", g.path)
-		return os.Remove(g.path)
-	}
-	if err := os.MkdirAll(filepath.Dir(g.path), 0o755); err != nil {
-		return err
-	}
-	fmt.Println("wrote", g.path)
-	return os.WriteFile(g.path, g.text, 0o644)
 }

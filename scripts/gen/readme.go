@@ -8,13 +8,13 @@ import (
 	"growthworkspace/functions"
 )
 
-// The part of the README that is made from the declared operations; the rest is written by hand.
+// The generated part of the README lies between these lines.
 const (
 	operationsBegin = "<!-- operations: made by go run ./scripts/gen; do not edit -->\n"
 	operationsEnd   = "<!-- end of operations -->"
 )
 
-// readme returns the README with its table of operations as it should be.
+// readme returns the README with a current table of operations.
 func readme() ([]byte, error) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

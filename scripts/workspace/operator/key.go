@@ -14,8 +14,6 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/auth/keys"
-	"growthworkspace/shared/fault"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/timestamp"
 )
@@ -28,27 +26,6 @@ func (o *operator) keyCommand() *cobra.Command {
 A key is shown once, when it is issued. The table has its hash only, so nobody can
 show it again: who loses a key rotates it or issues another.`,
 	}, o.keyIssueCommand(), o.keyListCommand(), o.keyCurrentCommand(), o.keyRotateCommand(), o.keyRevokeCommand(), o.keyQuotaCommand())
-}
-
-// onKey makes a command on one key of a company, named by its first argument.
-func (o *operator) onKey(cmd *cobra.Command, check check, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
-	return o.onCompany(cmd, check, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
-		keyID := args[0]
-		err := error(fault.ErrNotFound)
-		if id.Valid(id.Key, keyID) { // anything else must not become a key of the table
-			err = do(ctx, s.Keys(), companyID, keyID)
-		}
-		var refused *fault.Error
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, fault.ErrNotFound):
-			return fmt.Errorf("no key %q of company %s that still works: `workspace key list --company %s` shows its keys", keyID, companyID, companyID)
-		case errors.As(err, &refused):
-			return fmt.Errorf("key %s: %s", keyID, strings.Join(refused.Messages, "; "))
-		}
-		return fmt.Errorf("key %s: %w", keyID, err)
-	})
 }
 
 func (o *operator) keyListCommand() *cobra.Command {

@@ -54,24 +54,6 @@ type badLine struct {
 	problems []string
 }
 
-// batch is a few hundred records of a type, with their lines.
-type batch struct {
-	records []any
-	numbers []int
-	bytes   int
-}
-
-// Bounds of a batch. The second keeps memory flat when records are megabytes.
-const (
-	batchRecordsMax = 200
-	batchBytesMax   = 4 << 20
-)
-
-func (b *batch) add(record any, number, size int) (full bool) {
-	b.records, b.numbers, b.bytes = append(b.records, record), append(b.numbers, number), b.bytes+size
-	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
-}
-
 func (c *check) run(ctx context.Context, in io.Reader) error {
 	reader := newLines(in)
 	for len(c.bad) < BadLinesMax && ctx.Err() == nil {

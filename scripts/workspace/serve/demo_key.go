@@ -15,6 +15,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/keyfile"
 	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/auth/keys"
@@ -29,9 +30,9 @@ type demoCompany struct {
 	file string
 }
 
-// demoCompany returns a key of the demo company. It creates the company and the key where they are missing. Two processes
+// openDemo returns a key of the demo company. It creates the company and the key where they are missing. Two processes
 // that do so at once create the same records, since their ids are fixed, and each gets a key that works.
-func (s *server) demoCompany(ctx context.Context, open *session.Session) (demoCompany, error) {
+func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) (demoCompany, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {
 		return demoCompany{}, err
@@ -39,11 +40,11 @@ func (s *server) demoCompany(ctx context.Context, open *session.Session) (demoCo
 	_, err = company.NewStore(open.Table).Get(ctx, demo.CompanyID)
 	if errors.Is(err, fault.ErrNotFound) {
 		begin := time.Now()
-		s.Note("creating the demo company in %s", open.Target)
-		if err := demo.Seed(ctx, open.Table, s.Now()); err != nil {
+		t.Note("creating the demo company in %s", open.Target)
+		if err := demo.Seed(ctx, open.Table, t.Now()); err != nil {
 			return demoCompany{}, fmt.Errorf("create the demo company: %w", err)
 		}
-		s.Note("created the demo company in %.1f s", time.Since(begin).Seconds())
+		t.Note("created the demo company in %.1f s", time.Since(begin).Seconds())
 		err = nil
 	}
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *server) demoCompany(ctx context.Context, open *session.Session) (demoCo
 		return demoCompany{}, err
 	}
 	if at != nil {
-		s.Note("the demo company is suspended: `workspace company resume %s` lets its keys work again", demo.CompanyID)
+		t.Note("the demo company is suspended: `workspace company resume %s` lets its keys work again", demo.CompanyID)
 	}
 	d := demoCompany{file: file}
 	if works, err := d.read(ctx, open); err != nil || works {

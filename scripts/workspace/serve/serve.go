@@ -87,7 +87,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	defer func() { err = errors.Join(err, open.Close()) }()
 	var demo demoCompany
 	if withDemo || open.Engine != nil { // in an account, only on request
-		if demo, err = s.demoCompany(ctx, open); err != nil {
+		if demo, err = openDemo(ctx, s.Terminal, open); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,13 @@ import (
 	"growthworkspace/shared/client"
 )
 
+// user is one call of these commands.
+type user struct {
+	*terminal.Terminal
+
+	table *session.Flags // its data folder may have the demo company's key
+}
+
 // Environment variables with the key and the address of the service.
 const (
 	keyVariable = "WORKSPACE_KEY"

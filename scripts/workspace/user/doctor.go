@@ -11,24 +11,6 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// verdict is the result of a check.
-type verdict string
-
-const (
-	verdictOK   verdict = "ok"
-	verdictWarn verdict = "warn" // works, but not well, or not for long
-	verdictFail verdict = "fail"
-	verdictSkip verdict = "skip" // needs an earlier check that failed
-)
-
-// finding is a check of the report.
-type finding struct {
-	Name   string  `json:"name"`
-	Result verdict `json:"result"`
-	Detail string  `json:"detail"`
-	Advice string  `json:"advice"` // what to do; empty when nothing is to be done
-}
-
 type diagnosis struct {
 	BaseURL string    `json:"baseUrl"`
 	OK      bool      `json:"ok"` // nothing failed
@@ -74,19 +56,6 @@ func (u *user) printDiagnosis(d diagnosis) error {
 	return u.Print(d, "%s", text.String())
 }
 
-// doctor collects findings.
-type doctor struct {
-	*user
-
-	remote   remote
-	key      credential
-	findings []finding
-}
-
-func (d *doctor) find(name string, result verdict, advice, format string, args ...any) {
-	d.findings = append(d.findings, finding{name, result, fmt.Sprintf(format, args...), advice})
-}
-
 // examine checks from the connection to the quota. A check that needs one that failed is skipped.
 func (d *doctor) examine(ctx context.Context) diagnosis {
 	var keyErr error
@@ -105,10 +74,4 @@ func (d *doctor) examine(ctx context.Context) diagnosis {
 		out.OK = out.OK && f.Result != verdictFail
 	}
 	return out
-}
-
-func (d *doctor) skip(why string, names ...string) {
-	for _, name := range names {
-		d.find(name, verdictSkip, "", "%s", why)
-	}
 }

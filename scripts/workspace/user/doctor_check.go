@@ -30,6 +30,43 @@ const (
 	probeBytesMax   = 4 << 20
 )
 
+// verdict is the result of a check.
+type verdict string
+
+const (
+	verdictOK   verdict = "ok"
+	verdictWarn verdict = "warn" // works, but not well, or not for long
+	verdictFail verdict = "fail"
+	verdictSkip verdict = "skip" // needs an earlier check that failed
+)
+
+// finding is a check of the report.
+type finding struct {
+	Name   string  `json:"name"`
+	Result verdict `json:"result"`
+	Detail string  `json:"detail"`
+	Advice string  `json:"advice"` // what to do; empty when nothing is to be done
+}
+
+// doctor collects findings.
+type doctor struct {
+	*user
+
+	remote   remote
+	key      credential
+	findings []finding
+}
+
+func (d *doctor) find(name string, result verdict, advice, format string, args ...any) {
+	d.findings = append(d.findings, finding{name, result, fmt.Sprintf(format, args...), advice})
+}
+
+func (d *doctor) skip(why string, names ...string) {
+	for _, name := range names {
+		d.find(name, verdictSkip, "", "%s", why)
+	}
+}
+
 // examineService checks /openapi.json, which every implementation serves without a key.
 func (d *doctor) examineService(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)

@@ -9,13 +9,6 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 )
 
-// user is one call of these commands.
-type user struct {
-	*terminal.Terminal
-
-	table *session.Flags // its data folder may have the demo company's key
-}
-
 // Commands returns the commands.
 func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
 	u := &user{t, table}

@@ -2,7 +2,7 @@
 // `go run ./scripts/workspace --help`.
 //
 // Packages user, operator and serve have the commands. They use session, which opens the table; records, which imports
-// and exports; keyfile; and terminal, which prints. Package demo is the company that `serve` starts with.
+// and exports; private, which keeps keys; and terminal, which prints. Package demo is the company that `serve` starts with.
 package main
 
 import (

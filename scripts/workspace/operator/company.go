@@ -42,23 +42,30 @@ account with many records it takes a while and is paid like any other scan.`,
 		Example: "  workspace company list\n  workspace company list --json --table workspace-prod",
 	}
 	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.with(cmd, o.listCompanies) }
-	suspend := &cobra.Command{
+	suspend := o.onCompanyID(&cobra.Command{
 		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.Takes("ID"),
 		Long: `Refuse all keys of a company with 403, from now on until it is resumed. Keys that are
 issued meanwhile are refused too. No record changes.`,
 		Example: "  workspace company suspend co_...",
-	}
-	suspend.RunE = func(cmd *cobra.Command, args []string) error {
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.suspendCompany(ctx, s, args[0]) })
-	}
-	resume := &cobra.Command{
+	}, o.suspendCompany)
+	resume := o.onCompanyID(&cobra.Command{
 		Use: "resume ID", Short: "End a company's suspension", Args: terminal.Takes("ID"),
 		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
-	}
-	resume.RunE = func(cmd *cobra.Command, args []string) error {
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.resumeCompany(ctx, s, args[0]) })
-	}
+	}, o.resumeCompany)
 	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend and resume companies"}, create, list, suspend, resume)
+}
+
+// onCompanyID makes a command on the company that its argument names.
+func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *session.Session, companyID string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+			if _, err := s.Company(ctx, args[0]); err != nil {
+				return err
+			}
+			return do(ctx, s, args[0])
+		})
+	}
+	return cmd
 }
 
 type createdCompany struct {
@@ -121,9 +128,6 @@ type suspension struct {
 }
 
 func (o *operator) suspendCompany(ctx context.Context, s *session.Session, companyID string) error {
-	if _, err := s.Company(ctx, companyID); err != nil {
-		return err
-	}
 	n, err := s.Keys().Suspend(ctx, companyID)
 	if err != nil {
 		return fmt.Errorf("suspend %s: %w; run the command again, it is safe", companyID, err)
@@ -137,9 +141,6 @@ func (o *operator) suspendCompany(ctx context.Context, s *session.Session, compa
 }
 
 func (o *operator) resumeCompany(ctx context.Context, s *session.Session, companyID string) error {
-	if _, err := s.Company(ctx, companyID); err != nil {
-		return err
-	}
 	n, err := s.Keys().Resume(ctx, companyID)
 	if err != nil {
 		return fmt.Errorf("resume %s: %w; run the command again, it is safe", companyID, err)

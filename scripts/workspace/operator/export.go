@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/records"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
@@ -57,30 +59,20 @@ func (o *operator) exportToOutput(ctx context.Context, s *session.Session, compa
 	return nil
 }
 
-// exportToFile writes beside the file and renames at the end, so a file is whole or absent.
 func (o *operator) exportToFile(ctx context.Context, s *session.Session, companyID, name string) error {
 	begin := time.Now()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("export to %s: it is a folder; name a file in it", name)
 	}
-	partial := name + ".tmp"
-	f, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) // the records of a company are not for everyone
+	var n map[string]int
+	err := private.Create(name, func(w io.Writer) (err error) {
+		n, err = records.Export(ctx, functions.Transfers(s.Table), companyID, w)
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("export to %s: there is no folder %s", name, filepath.Dir(name))
 	}
 	if err != nil {
-		return fmt.Errorf("make the file of the export: %w", err)
-	}
-	n, err := records.Export(ctx, functions.Transfers(s.Table), companyID, f)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(partial, name)
-	}
-	if err != nil {
-		_ = os.Remove(partial)
 		return fmt.Errorf("export to %s: %w", name, err)
 	}
 	return o.Print(exported{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", counts(n), name, secondsSince(begin))

@@ -7,6 +7,8 @@
 package records
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -29,7 +31,7 @@ func Check(ctx context.Context, types []transfer.Type, companyID string, in io.R
 	if err != nil {
 		return nil, err
 	}
-	c := check{Checked: spool, companyID: companyID, pending: make([]batch, len(types)), first: map[[16]byte]int{}}
+	c := check{Checked: spool, companyID: companyID, pending: make([]pending, len(types)), first: map[[16]byte]int{}}
 	if err := c.run(ctx, in); err != nil {
 		spool.Close()
 		return nil, err
@@ -43,9 +45,15 @@ type check struct {
 
 	companyID string
 	bad       []badLine
-	pending   []batch // of each type, to be compared with the stored records
+	pending   []pending // of each type, to be compared with the stored records
 	// first is the line on which a unique text was first. The key is a digest, so that long texts cost no memory.
 	first map[[16]byte]int
+}
+
+// pending is a batch with the lines of its records.
+type pending struct {
+	batch
+	numbers []int
 }
 
 type badLine struct {
@@ -55,22 +63,24 @@ type badLine struct {
 }
 
 func (c *check) run(ctx context.Context, in io.Reader) error {
-	reader := newLines(in)
-	for len(c.bad) < BadLinesMax && ctx.Err() == nil {
-		text, err := reader.next()
-		if errors.Is(err, io.EOF) {
-			break
+	lines, number := newLines(in), 0
+	for len(c.bad) < BadLinesMax && ctx.Err() == nil && lines.Scan() {
+		text := bytes.TrimSpace(lines.Bytes())
+		if number++; number == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write a byte order mark
 		}
-		if errors.Is(err, errLineTooLong) {
-			c.report(reader.number, "", err.Error())
+		if len(text) == 0 {
 			continue
 		}
-		if err != nil {
-			return fmt.Errorf("read line %d: %w", reader.number, err)
-		}
-		if err := c.line(ctx, reader.number, text); err != nil {
+		if err := c.line(ctx, number, text); err != nil {
 			return err
 		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		c.report(number+1, "", fmt.Sprintf("is longer than %d MB", lineBytesMax>>20))
+	case err != nil:
+		return fmt.Errorf("read line %d: %w", number+1, err)
 	}
 	for i := range c.types {
 		if err := c.verify(ctx, i); err != nil {
@@ -109,7 +119,8 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 	if err := c.add(i, e.Record); err != nil {
 		return err
 	}
-	if c.pending[i].add(record, number, len(e.Record)) {
+	c.pending[i].numbers = append(c.pending[i].numbers, number)
+	if c.pending[i].add(record, len(e.Record)) {
 		return c.verify(ctx, i)
 	}
 	return nil
@@ -118,7 +129,7 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 // verify checks the pending records of a type against the stored ones.
 func (c *check) verify(ctx context.Context, i int) error {
 	b := c.pending[i]
-	c.pending[i] = batch{}
+	c.pending[i] = pending{}
 	if len(b.records) == 0 {
 		return nil
 	}

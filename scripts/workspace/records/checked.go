@@ -66,10 +66,9 @@ func (c *Checked) add(i int, record []byte) error {
 	return nil
 }
 
-// batch is a few hundred records of a type, with their lines.
+// batch is a few hundred records of a type.
 type batch struct {
 	records []any
-	numbers []int
 	bytes   int
 }
 
@@ -79,7 +78,8 @@ const (
 	batchBytesMax   = 4 << 20
 )
 
-func (b *batch) add(record any, number, size int) (full bool) {
-	b.records, b.numbers, b.bytes = append(b.records, record), append(b.numbers, number), b.bytes+size
+// add reports whether the batch is full now.
+func (b *batch) add(record any, size int) (full bool) {
+	b.records, b.bytes = append(b.records, record), b.bytes+size
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
 }

@@ -12,55 +12,11 @@ import (
 // lineBytesMax bounds a line. The largest record is an audit with findings of 5 MB, and escapes may turn one byte into six.
 const lineBytesMax = 40 << 20
 
-var errLineTooLong = fmt.Errorf("is longer than %d MB", lineBytesMax>>20)
-
-// lines reads a file line by line, with lines of any length.
-type lines struct {
-	in     *bufio.Reader
-	number int
-	buffer []byte
-}
-
-func newLines(in io.Reader) *lines { return &lines{in: bufio.NewReaderSize(in, 256<<10)} }
-
-// next returns the next line that is not empty; the text is valid until the next call. Returns io.EOF at the end, and
-// errLineTooLong for a line that it has skipped.
-func (l *lines) next() (text []byte, err error) {
-	for {
-		l.buffer = l.buffer[:0]
-		l.number++
-		err := l.read()
-		if errors.Is(err, errLineTooLong) {
-			return nil, err
-		}
-		text := bytes.TrimSpace(l.buffer)
-		if l.number == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors write a byte order mark
-		}
-		if len(text) > 0 && (err == nil || errors.Is(err, io.EOF)) {
-			return text, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-func (l *lines) read() error {
-	tooLong := false
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if tooLong = tooLong || len(l.buffer)+len(part) > lineBytesMax; !tooLong {
-			l.buffer = append(l.buffer, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case tooLong:
-			return errLineTooLong
-		}
-		return err
-	}
+// newLines returns a scanner of the lines.
+func newLines(in io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(in)
+	s.Buffer(make([]byte, 0, 256<<10), lineBytesMax)
+	return s
 }
 
 // entry is one line.

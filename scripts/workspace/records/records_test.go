@@ -1,12 +1,10 @@
 package records
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,23 +65,13 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
+// Ensure a line that is too long is named, and nothing is read beyond it.
+func TestLineTooLong(t *testing.T) {
 	t.Parallel()
-	huge := strings.Repeat("x", lineBytesMax+1)
-	l := newLines(strings.NewReader("\n a \n" + huge + "\nb\n\n" + strings.Repeat("c", 3<<20)))
-	var got []string
-	for {
-		text, err := l.next()
-		if errors.Is(err, errLineTooLong) {
-			got = append(got, fmt.Sprintf("%d too long", l.number))
-			continue
-		}
-		if err != nil {
-			break
-		}
-		got = append(got, fmt.Sprintf("%d %s", l.number, bytes.Trim(text, "c")))
-	}
-	if want := []string{"2 a", "3 too long", "4 b", "6 "}; !slices.Equal(got, want) {
-		t.Error(got)
+	kind := transfer.Define[counted]("counted", "", nil, nil, nil)
+	line := `{"type":"counted","record":{"id":"c_1"}}` + "\n"
+	_, err := Check(t.Context(), []transfer.Type{kind}, "co_1", strings.NewReader("\n"+line+strings.Repeat("x", lineBytesMax)+"\n"+line))
+	if err == nil || err.Error() != "line 3: is longer than 40 MB" {
+		t.Error(err)
 	}
 }

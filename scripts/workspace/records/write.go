@@ -2,7 +2,6 @@ package records
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -81,16 +80,9 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 			return ctx.Err()
 		}
 	}
-	reader := newLines(c.files[i])
-	for {
-		text, err := reader.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read the records of the import again: %w", err)
-		}
-		record, problems := c.types[i].Check(text)
+	lines := newLines(c.files[i])
+	for lines.Scan() {
+		record, problems := c.types[i].Check(lines.Bytes())
 		if len(problems) > 0 {
 			return fmt.Errorf("a record of type %s was right and is now wrong: %s", c.types[i].Name, problems[0])
 		}
@@ -98,11 +90,14 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 		if c.count[i] > batchRecordsMax {
 			lane = laneOf(record)
 		}
-		if open[lane].add(record, reader.number, len(text)) {
+		if open[lane].add(record, len(lines.Bytes())) {
 			if err := send(lane); err != nil {
 				return err
 			}
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the records of the import again: %w", err)
 	}
 	for lane := range open {
 		if len(open[lane].records) > 0 {

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/openapi"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/scripts/workspace/keyfile"
+	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/api"
@@ -67,7 +67,7 @@ func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) 
 		return demoCompany{}, fmt.Errorf("issue the demo key: %w", err)
 	}
 	d.DemoKey = session.DemoKey{CompanyID: demo.CompanyID, Key: secret}
-	return d, keyfile.Write(file, d.DemoKey)
+	return d, private.Write(file, d.DemoKey)
 }
 
 // read reads the file and reports whether it has a key that works.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"growthworkspace/scripts/workspace/keyfile"
+	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
@@ -101,7 +101,7 @@ func (t Target) DemoKey() (DemoKey, bool) {
 	if t.Data == "" {
 		return d, false
 	}
-	found, err := keyfile.Read(filepath.Join(t.Data, DemoKeyName), &d)
+	found, err := private.Read(filepath.Join(t.Data, DemoKeyName), &d)
 	return d, err == nil && found && d.Key != ""
 }
 

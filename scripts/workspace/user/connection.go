@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"growthworkspace/scripts/workspace/keyfile"
+	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
@@ -147,7 +147,7 @@ func readLogin() (c credential, err error) {
 	if err != nil {
 		return c, nil // so there is no login
 	}
-	_, err = keyfile.Read(file, &c)
+	_, err = private.Read(file, &c)
 	return c, err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/workspace/keyfile"
+	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 )
@@ -69,7 +69,7 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	if err != nil {
 		return explainCall(err, remote)
 	}
-	if err := keyfile.Write(file, c); err != nil {
+	if err := private.Write(file, c); err != nil {
 		return err
 	}
 	result := loggedIn{BaseURL: base, CompanyID: company, File: file}

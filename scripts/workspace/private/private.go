@@ -1,17 +1,18 @@
-// Package keyfile keeps secrets in files that only their owner can read.
-package keyfile
+// Package private keeps keys and records in files that only their owner can read.
+package private
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 )
 
-// Read decodes a file and reports whether it exists. It refuses a file that others can read: its key is no secret any more.
+// Read decodes a key and reports whether its file exists. It refuses a file that others can read: its key is no secret any more.
 func Read(file string, v any) (found bool, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,23 +35,34 @@ func Read(file string, v any) (found bool, err error) {
 	return true, nil
 }
 
-// Write writes the whole file or nothing.
+// Write writes a key.
 func Write(file string, v any) error {
-	dir := filepath.Dir(file)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep the key: %w", err)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = Create(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
 	}
-	f, err := os.CreateTemp(dir, ".key-*") // readable by its owner only
 	if err != nil {
 		return fmt.Errorf("keep the key: %w", err)
 	}
-	err = errors.Join(json.NewEncoder(f).Encode(v), f.Close())
+	return nil
+}
+
+// Create writes the whole file or nothing.
+func Create(file string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // readable by its owner only
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return fmt.Errorf("keep the key: %w", err)
 	}
-	return nil
+	return err
 }

@@ -57,7 +57,11 @@ type doctor struct {
 	findings []finding
 }
 
+// find adds a finding. A check that is well needs no advice.
 func (d *doctor) find(name string, result verdict, advice, format string, args ...any) {
+	if result == verdictOK {
+		advice = ""
+	}
 	d.findings = append(d.findings, finding{name, result, fmt.Sprintf(format, args...), advice})
 }
 
@@ -67,17 +71,22 @@ func (d *doctor) skip(why string, names ...string) {
 	}
 }
 
+// warnIf is a warning when something is bad.
+func warnIf(bad bool) verdict {
+	if bad {
+		return verdictWarn
+	}
+	return verdictOK
+}
+
 // examineService checks /openapi.json, which every implementation serves without a key.
 func (d *doctor) examineService(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)
-	if err != nil {
-		d.find("service", verdictFail, "name it with --base-url, such as https://api.example.com", "%q is no address", d.key.BaseURL)
-		d.skip("the service has to answer first", "encryption", "clock", "version")
-		return false
+	begin, response := time.Now(), (*http.Response)(nil)
+	if err == nil {
+		h := &http.Client{Timeout: probeTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		response, err = h.Do(request)
 	}
-	begin := time.Now()
-	h := &http.Client{Timeout: probeTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := h.Do(request)
 	if err != nil {
 		d.find("service", verdictFail, "check the address and the network; locally, start it with `workspace serve`", "does not answer: %v", err)
 		d.skip("the service has to answer first", "encryption", "clock", "version")
@@ -89,12 +98,12 @@ func (d *doctor) examineService(ctx context.Context) bool {
 	took := time.Since(begin).Round(time.Millisecond)
 	served := response.Header.Get("Service-Version")
 	switch {
-	case response.StatusCode == http.StatusOK && served != "":
-		d.find("service", verdictOK, "", "answers in %v", took)
-	case served != "":
+	case served == "":
+		d.find("service", verdictFail, "check the address: whoever answers there is not the API", "answers %d without Service-Version", response.StatusCode)
+	case response.StatusCode != http.StatusOK:
 		d.find("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "answers /openapi.json with %d", response.StatusCode)
 	default:
-		d.find("service", verdictFail, "check the address: whoever answers there is not the API", "answers %d without Service-Version", response.StatusCode)
+		d.find("service", verdictOK, "", "answers in %v", took)
 	}
 	d.examineTLS(response)
 	d.examineClock(response)
@@ -110,11 +119,8 @@ func (d *doctor) examineTLS(response *http.Response) {
 		d.find("encryption", verdictWarn, "use https: everybody on the way can read the key", "none")
 	default:
 		end := response.TLS.PeerCertificates[0].NotAfter
-		if left := end.Sub(d.Now()); left < certificateWarn {
-			d.find("encryption", verdictWarn, "tell its operator to renew the certificate", "the certificate ends at %s", timestamp.Format(end))
-			return
-		}
-		d.find("encryption", verdictOK, "", "the certificate works until %s", timestamp.Format(end))
+		d.find("encryption", warnIf(end.Sub(d.Now()) < certificateWarn), "tell its operator to renew the certificate",
+			"the certificate works until %s", timestamp.Format(end))
 	}
 }
 
@@ -129,15 +135,11 @@ func (d *doctor) examineClock(response *http.Response) {
 	if skew.Abs() > time.Second {
 		text = fmt.Sprintf("differs from the service's by %v", skew)
 	}
-	const advice = "set this machine's clock: times that you send, and ends of keys, are off by that much"
-	switch {
-	case skew.Abs() > clockFail:
-		d.find("clock", verdictFail, advice, "%s", text)
-	case skew.Abs() > clockWarn:
-		d.find("clock", verdictWarn, advice, "%s", text)
-	default:
-		d.find("clock", verdictOK, "", "%s", text)
+	result := warnIf(skew.Abs() > clockWarn)
+	if skew.Abs() > clockFail {
+		result = verdictFail
 	}
+	d.find("clock", result, "set this machine's clock: times that you send, and ends of keys, are off by that much", "%s", text)
 }
 
 func (d *doctor) examineVersion(served string) {
@@ -224,17 +226,12 @@ func (d *doctor) keyAdvice(refused *client.Error) string {
 }
 
 func (d *doctor) examineEnd(key client.Key) {
-	name := terminal.Text(key.Name)
-	if key.ExpiresAt == nil {
-		d.find("key", verdictOK, "", "%s (%s) opens %s, without an end", name, key.ID, key.CompanyID)
-		return
+	until, soon := "without an end", false
+	if key.ExpiresAt != nil {
+		end, ok := timestamp.Parse(*key.ExpiresAt)
+		until, soon = "until "+*key.ExpiresAt, ok && end.Sub(d.Now()) < keyEndWarn
 	}
-	end, ok := timestamp.Parse(*key.ExpiresAt)
-	if ok && end.Sub(d.Now()) < keyEndWarn {
-		d.find("key", verdictWarn, "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) opens %s until %s", name, key.ID, key.CompanyID, *key.ExpiresAt)
-		return
-	}
-	d.find("key", verdictOK, "", "%s (%s) opens %s until %s", name, key.ID, key.CompanyID, *key.ExpiresAt)
+	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) opens %s %s", terminal.Text(key.Name), key.ID, key.CompanyID, until)
 }
 
 func (d *doctor) examineScopes(key client.Key) {
@@ -261,10 +258,6 @@ func (d *doctor) examineQuota(r client.Response) {
 		d.find("quota", verdictSkip, "", "the service does not say")
 		return
 	}
-	text := fmt.Sprintf("%d of %d reads are left, whole again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
-	if left*quotaWarnShare < limit {
-		d.find("quota", verdictWarn, "call less often, or ask the operator for another quota", "%s", text)
-		return
-	}
-	d.find("quota", verdictOK, "", "%s", text)
+	d.find("quota", warnIf(left*quotaWarnShare < limit), "call less often, or ask the operator for another quota",
+		"%d of %d reads are left, whole again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
 }

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,13 +17,10 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/tools")
-
-const mend = "go test ./functions/mcp -run TestToolsAreAsCommitted -update"
-
 // Ensure every tool is as it is committed, so that a change of what agents see is seen in review.
 func TestToolsAreAsCommitted(t *testing.T) {
 	t.Parallel()
+	const mend = "run go run ./scripts/gen"
 	committed, err := filepath.Glob("testdata/tools/*.json")
 	if err != nil {
 		t.Fatal(err)
@@ -32,30 +28,17 @@ func TestToolsAreAsCommitted(t *testing.T) {
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
 		name := filepath.Join("testdata", "tools", tool.Name+".json")
 		committed = slices.DeleteFunc(committed, func(other string) bool { return other == name })
-		got := indented(t, tool)
-		if *update {
-			if err := os.WriteFile(name, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
 		want, err := os.ReadFile(name)
 		if err != nil {
-			t.Errorf("%v: run %s", err, mend)
+			t.Errorf("%v: %s", err, mend)
 			continue
 		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s has changed (-committed +now); if that is meant, run %s\n%s", tool.Name, mend, diff)
+		if diff := cmp.Diff(string(want), string(indented(t, tool))); diff != "" {
+			t.Errorf("%s has changed (-committed +now); if that is meant, %s\n%s", tool.Name, mend, diff)
 		}
 	}
 	for _, name := range committed {
-		if *update {
-			if err := os.Remove(name); err != nil {
-				t.Error(err)
-			}
-			continue
-		}
-		t.Errorf("%s is of no tool: run %s", name, mend)
+		t.Errorf("%s is of no tool: %s", name, mend)
 	}
 }
 

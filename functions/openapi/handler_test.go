@@ -126,7 +126,7 @@ func TestFunctionLinksNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dependency := range strings.Lines(string(out)) {
-		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol", "growthworkspace/shared/page"} {
+		for _, banned := range []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "growthworkspace/shared/table", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol", "growthworkspace/scripts"} {
 			if strings.HasPrefix(dependency, banned) {
 				t.Errorf("links %s", dependency)
 			}

@@ -14,7 +14,6 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/page"
 	"growthworkspace/shared/version"
 )
 
@@ -36,22 +35,6 @@ func section(t *testing.T, id string) string {
 	}
 	part, _, _ := strings.Cut(rest, "</section>")
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(part, ""))
-}
-
-// Ensure the committed page is the one that the declarations say, byte for byte, every time it is made.
-func TestPageIsGenerated(t *testing.T) {
-	t.Parallel()
-	for range 2 {
-		files, err := page.Build(functions.Operations(nil), text(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, want := range map[string][]byte{"page.html": files.HTML, "page.css": files.CSS, "page.js": files.JS} {
-			if file(t, name) != string(want) {
-				t.Errorf("%s is not what the declarations say: run go run ./scripts/gen", name)
-			}
-		}
-	}
 }
 
 // Ensure the page tells of every operation all that a caller needs: verb, path, scope, quota, words, every argument with its

@@ -25,7 +25,7 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return imports + body.String()
 }
 
-// inputOf returns the fields of an input. Headers are options of a call.
+// inputOf returns the fields of an input, without headers: those are options of a call.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
@@ -41,7 +41,7 @@ func (m *clientModel) input(out *strings.Builder, op api.Operation) {
 			m.object(out, fmt.Sprintf("%s is an element of %s of %sInput.", elementOf(op, f), goName(f.Name), name), elementOf(op, f), op, f.Fields)
 		}
 	}
-	m.object(out, fmt.Sprintf("%sInput is what %s takes. What is nil is not sent.", name, name), name+"Input", op, fields)
+	m.object(out, fmt.Sprintf("%sInput is the input of %s. A field that is nil is not sent.", name, name), name+"Input", op, fields)
 }
 
 // object declares a struct of fields.
@@ -65,7 +65,7 @@ func elementOf(op api.Operation, f schema.Field) string {
 	return goName(op.ID) + strings.TrimSuffix(goName(f.Name), "s")
 }
 
-// remark says of a field what its type does not.
+// remark returns what the type of a field does not say.
 func remark(f schema.Field, kind string) string {
 	text := f.Doc
 	add := func(format string, args ...any) {
@@ -86,7 +86,7 @@ func remark(f schema.Field, kind string) string {
 	return " // " + text
 }
 
-// inputType is a pointer where the field may be left out.
+// inputType returns the Go type of a field. It is a pointer when the field is optional.
 func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	kind := ""
 	switch f.Kind {
@@ -114,8 +114,8 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	return kind
 }
 
-// textType is the closed list of the record's field with the same name, or one with the very same values, so that a value
-// that was read can be sent; else it is a string.
+// textType returns the closed list of the record's field with the same name, or one with the same values, so that a value
+// that was read can be sent. Otherwise it is a string.
 func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"
@@ -167,7 +167,7 @@ func (m *clientModel) method(out *strings.Builder, op api.Operation) {
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 		out.WriteString(", hasBody: true")
 	}
-	// What is set to a value, or removed, ends the same when it is done twice. A POST makes something.
+	// An update or a removal has the same result when it is repeated. A POST creates a record.
 	if op.Method != http.MethodPost || op.Effect == api.Read {
 		out.WriteString(", repeatable: true")
 	}

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// recordsOf declares the records that the operations of an area answer with and that no area before it has declared.
+// recordsOf declares the records that the operations of an area return, except those of earlier areas.
 func (m *clientModel) recordsOf(area string, operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.order)
@@ -52,7 +52,7 @@ func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) 
 		}
 		fmt.Fprintf(&body, "%s %s `json:%q`%s\n", f.Name, kind, name, doc)
 	}
-	fmt.Fprintf(out, "// %s is a record as the service answers it. What may be null is a pointer, or a nil slice.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
+	fmt.Fprintf(out, "// %s is a record as the service returns it. A field that may be null is a pointer or a slice.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
 }
 
 // visible returns the fields of a record as encoding/json has them.
@@ -81,7 +81,7 @@ func (m *clientModel) recordType(out *strings.Builder, area string, t reflect.Ty
 	return t.Kind().String()
 }
 
-// closedList names a closed list of values: that of an area begins with the area's name, because several have a Status.
+// closedList names a closed list of values. That of an area begins with the area's name, because several have a Status.
 func (m *clientModel) closedList(area string, t reflect.Type) string {
 	name := t.Name()
 	if strings.Contains(t.PkgPath(), "/functions/") {

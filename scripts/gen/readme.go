@@ -8,14 +8,14 @@ import (
 	"growthworkspace/functions"
 )
 
-// The part of the reference that is made from the declared operations; the rest of the page is written by hand.
+// The part of the reference that is generated lies between these lines.
 const (
 	operationsPage  = "scripts/docs/reference/operations.md"
 	operationsBegin = "<!-- operations: made by go run ./scripts/gen; do not edit -->\n"
 	operationsEnd   = "<!-- end of operations -->"
 )
 
-// readme returns the page with its table of operations as it should be.
+// readme returns the page with a current table of operations.
 func readme() ([]byte, error) {
 	text, err := os.ReadFile(operationsPage)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
@@ -25,7 +27,7 @@ func service(t *testing.T) (s *server, data string) {
 	t.Helper()
 	private(t)
 	data = folder(t)
-	s = serve(t, data)
+	s = startServer(t, data)
 	t.Setenv(urlVariable, s.BaseURL)
 	t.Setenv(keyVariable, s.Key)
 	return s, data
@@ -168,7 +170,11 @@ func TestAPIErrors(t *testing.T) {
 		t.Errorf("%d %q", r.code, lines)
 	}
 	r = call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--json")
-	var refused refusedCall
+	var refused struct {
+		Error, Code, RequestID string
+		Status                 int
+		Messages               []string
+	}
 	if err := json.Unmarshal([]byte(r.err), &refused); err != nil || refused.Code != "bad_request" || refused.Status != 400 || len(refused.Messages) != 1 || refused.RequestID == "" || r.out != "" {
 		t.Error(err, r)
 	}
@@ -223,7 +229,7 @@ func TestAPIUsage(t *testing.T) {
 // that all commands have.
 func TestAPICommands(t *testing.T) {
 	t.Parallel()
-	root := (&app{}).root()
+	root := rootCommand(&terminal.Terminal{})
 	shared := map[string]bool{"help": true, "all": true, "input": true}
 	add := func(f *pflag.Flag) { shared[f.Name] = true }
 	root.PersistentFlags().VisitAll(add)
@@ -245,7 +251,7 @@ func TestAPICommands(t *testing.T) {
 		help := call(t, "", "api", op.ID, "--help")
 		want(t, help.out, op.Path, "Examples:", "workspace api "+op.ID)
 		for _, f := range op.Input {
-			name := kebab(f.Name)
+			name := strings.ToLower(regexp.MustCompile(`(\p{Ll})(\p{Lu})`).ReplaceAllString(f.Name, "$1-$2"))
 			if shared[name] {
 				t.Errorf("%s: --%s is one of the flags of all commands", op.ID, name)
 			}
@@ -281,30 +287,6 @@ func TestAPICompletion(t *testing.T) {
 	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "pag").out, "paging\n")
 }
 
-// Ensure what strangers wrote cannot move a terminal's cursor, in a table or in a record.
-func TestPrintEscapes(t *testing.T) {
-	t.Parallel()
-	op := functions.Operations(nil)[slices.IndexFunc(functions.Operations(nil), func(op api.Operation) bool { return op.ID == "list_feedback" })]
-	record := map[string]any{"id": "fbk_1", "title": "a\x1b[2Jb", "body": "one\r\ntwo\n\x07three", "flags": []any{"money", "legal"}, "rating": json.Number("4")}
-	element := op.Output.Field(0).Type.Elem()
-	for _, text := range []string{tableOf(element, []map[string]any{record}, 200), fieldsOf(element, record, "")} {
-		if strings.ContainsAny(text, "\x1b\r\x07") {
-			t.Errorf("%q", text)
-		}
-		want(t, text, `a\x1b[2Jb`, "money, legal", "4")
-	}
-	want(t, fieldsOf(element, record, ""), "one\\r\n             two\n")
-	wide := strings.Repeat("long words ", 20)
-	for width := range 200 {
-		record["title"] = wide
-		for line := range strings.Lines(tableOf(element, []map[string]any{record}, width)) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > max(width, cellCharsMax+10) {
-				t.Fatalf("%d characters in a width of %d: %q", n, width, line)
-			}
-		}
-	}
-}
-
 // Ensure a key that is kept is read by its owner alone, goes to its own service alone, and can be forgotten.
 func TestLogin(t *testing.T) {
 	s, _ := service(t)
@@ -315,7 +297,7 @@ func TestLogin(t *testing.T) {
 	want(t, refusal(t, 1, "pk_live_x", "login", "--base-url", s.BaseURL), "publishable")
 	want(t, call(t, "sk_live_nope", "login", "--base-url", s.BaseURL).err, "unauthorised (401)", "the key on standard input")
 	r := call(t, s.Key+"\n", "login", "--base-url", s.BaseURL+"/", "--json")
-	var in loggedIn
+	var in struct{ BaseURL, CompanyID, File string }
 	if err := json.Unmarshal([]byte(r.out), &in); err != nil || r.code != 0 || in.CompanyID != s.CompanyID || in.BaseURL != s.BaseURL {
 		t.Fatal(err, r)
 	}
@@ -376,21 +358,6 @@ func TestCompanyOfKey(t *testing.T) {
 	apiJSON(t, "", "list_plan_boards", "--base-url", other.URL)
 	if !slices.Equal(paths, []string{"/v1/companies", "/v1/companies/co_7/plan/boards"}) {
 		t.Error(paths)
-	}
-}
-
-// Ensure every call of every operation may be sent again when its answer is lost: by its nature, or under a name.
-func TestRepeatable(t *testing.T) {
-	t.Parallel()
-	for _, op := range functions.Operations(nil) {
-		c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
-		c.flags(&cobra.Command{})
-		for _, name := range c.names(schema.InPath) {
-			c.fields[name].values = []string{"x"}
-		}
-		if r := c.request(); !r.Repeatable && !r.TakesKey {
-			t.Errorf("%s is sent once only: %s %s", op.ID, r.Method, r.Path)
-		}
 	}
 }
 

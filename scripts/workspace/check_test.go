@@ -49,7 +49,7 @@ func private(t *testing.T) {
 func TestCheckOurselves(t *testing.T) {
 	private(t)
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	s.calm(t, data)
 	t.Setenv(keyVariable, s.Key)
 	before := exportOf(t, data, s.CompanyID)
@@ -297,7 +297,7 @@ var neighbours = map[string]string{
 func TestCheckCatches(t *testing.T) {
 	private(t)
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	s.calm(t, data)
 	t.Setenv(keyVariable, s.Key)
 	faults := faultsOf(s)

@@ -9,11 +9,17 @@ import (
 	"time"
 )
 
+// finding is a check of the report.
+type finding struct{ Name, Result, Detail, Advice string }
+
 // examined calls doctor and returns its report by the name of the check.
 func examined(t *testing.T, code int, args ...string) map[string]finding {
 	t.Helper()
 	r := call(t, "", append([]string{"doctor", "--json"}, args...)...)
-	var report diagnosis
+	var report struct {
+		OK     bool
+		Checks []finding
+	}
 	if err := json.Unmarshal([]byte(r.out), &report); err != nil || r.code != code || report.OK != (code == 0) {
 		t.Fatalf("%v: exit code %d, %v: %s %s", args, r.code, err, r.out, r.err)
 	}
@@ -32,10 +38,10 @@ func isAs(t *testing.T, got map[string]finding, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {
 		f := got[want[i]]
-		if string(f.Result) != want[i+1] {
+		if f.Result != want[i+1] {
 			t.Errorf("%s is %s (%s), want %s", want[i], f.Result, f.Detail, want[i+1])
 		}
-		if f.Result == verdictFail && f.Advice == "" {
+		if f.Result == "fail" && f.Advice == "" {
 			t.Errorf("%s: what is to be done? %s", want[i], f.Detail)
 		}
 	}

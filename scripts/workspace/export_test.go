@@ -15,7 +15,7 @@ import (
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	first := exportOf(t, data, s.CompanyID)
 	for _, kind := range functions.Transfers(nil) {
 		if !strings.Contains(first, `{"type":"`+kind.Name+`"`) {

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"growthworkspace/shared/transfer"
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/records"
 )
 
 const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
@@ -61,7 +58,7 @@ func TestManyBadLines(t *testing.T) {
 	data := folder(t)
 	id := newCompany(t, data)
 	text := refusal(t, 1, strings.Repeat("bad\n", 500), "import", "--company", id, "-", "--data", data)
-	if n := strings.Count(text, "line "); n != badLinesMax {
+	if n := strings.Count(text, "line "); n != records.BadLinesMax {
 		t.Errorf("%d lines are named", n)
 	}
 	want(t, text, "there may be more")
@@ -120,7 +117,7 @@ func TestImport(t *testing.T) {
 
 func order(t *testing.T, line string) int {
 	t.Helper()
-	for i, name := range typeNames() {
+	for i, name := range records.Names(functions.Transfers(nil)) {
 		if strings.HasPrefix(line, `{"type":"`+name+`"`) {
 			return i
 		}
@@ -148,79 +145,5 @@ func TestLastLineStays(t *testing.T) {
 	}
 	if n := strings.Count(after, `"value":42`); n != 40 { // 4260 to 4299, the last of each
 		t.Errorf("%d of 40 points are the last ones", n)
-	}
-}
-
-type counted struct {
-	ID string `json:"id"`
-}
-
-// Ensure an interrupt ends an import in order, and says how much is certainly written.
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	var mu sync.Mutex
-	stored := 0
-	kind := transfer.Define("counted", "", nil, func(ctx context.Context, _ string, records []counted) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if stored += len(records); stored > 1500 {
-			cancel()
-		}
-		return nil
-	}, nil)
-	s, err := newSpool([]transfer.Type{kind})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range 20_000 {
-		if err := s.add(0, fmt.Appendf(nil, `{"id":"c_%d"}`, n)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	written, err := s.write(ctx, "co_1", &bar{})
-	if !errors.Is(err, context.Canceled) || written["counted"] != stored || stored > 1500+lanes*batchRecordsMax {
-		t.Error(written, stored, err)
-	}
-	s.remove()
-	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) {
-		t.Error("the spool is still there")
-	}
-
-	broken := transfer.Define("counted", "", nil, func(context.Context, string, []counted) error { return errors.New("no space") }, nil)
-	s, err = newSpool([]transfer.Type{broken})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.remove()
-	if err := s.add(0, []byte(`{"id":"c_1"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if written, err := s.write(t.Context(), "co_1", &bar{}); err == nil || len(written) != 0 {
-		t.Error(written, err)
-	}
-}
-
-func TestLines(t *testing.T) {
-	t.Parallel()
-	huge := strings.Repeat("x", lineBytesMax+1)
-	l := newLines(strings.NewReader("\n a \n" + huge + "\nb\n\n" + strings.Repeat("c", 3<<20)))
-	var got []string
-	for {
-		text, err := l.next()
-		if errors.Is(err, errLineTooLong) {
-			got = append(got, fmt.Sprintf("%d too long", l.number))
-			continue
-		}
-		if err != nil {
-			break
-		}
-		got = append(got, fmt.Sprintf("%d %s", l.number, bytes.Trim(text, "c")))
-	}
-	if want := []string{"2 a", "3 too long", "4 b", "6 "}; !slices.Equal(got, want) {
-		t.Error(got)
 	}
 }

@@ -6,14 +6,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Ensure keys do over HTTP what the commands say, at once and without a restart.
 func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	id := newCompany(t, data)
 	at := s.BaseURL + "/v1/companies/" + id
 	status := func(key, path string, wanted int) {
@@ -109,7 +108,7 @@ func TestCurrentRefuses(t *testing.T) {
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	id := newCompany(t, data)
 	issued := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
 	answer(t, data, "", "key", "rotate", issued["id"].(string), "--company", id, "--overlap", "0s")
@@ -122,7 +121,7 @@ func TestRotateWithoutOverlap(t *testing.T) {
 func TestListWhileServing(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	var wait sync.WaitGroup
 	for range 6 {
 		wait.Go(func() {
@@ -137,25 +136,4 @@ func TestListWhileServing(t *testing.T) {
 		})
 	}
 	wait.Wait()
-}
-
-func TestParseEnd(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
-	for text, want := range map[string]time.Time{
-		"":                     {},
-		"90d":                  now.AddDate(0, 0, 90),
-		"12h":                  now.Add(12 * time.Hour),
-		"2027-01-31":           time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC),
-		"2027-01-31T01:00:00Z": time.Date(2027, 1, 31, 1, 0, 0, 0, time.UTC),
-	} {
-		if got, err := parseEnd(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("%q: %v %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"-1d", "0d", "d", "1.5d", "yesterday", "2026-08-11", "40000d", "-3h"} {
-		if got, err := parseEnd(text, now); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
 }

@@ -1,20 +1,91 @@
-// Command workspace runs the service on this machine, and is the operator's tool for companies, their keys and their
-// records: `go run ./scripts/workspace --help`.
+// Command workspace runs the service on this machine, calls its API, and operates its companies, keys and records:
+// `go run ./scripts/workspace --help`.
 //
-// Reading order: root.go (the command line as a whole), place.go and session.go (where the table is), then a file for
-// each command. Package demo makes the company that `serve` begins with.
+// Packages user, operator and serve have the commands. They use session, which opens the table; records, which imports
+// and exports; private, which keeps keys; and terminal, which prints. Package demo is the company that `serve` starts with.
 package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/operator"
+	"growthworkspace/scripts/workspace/serve"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/scripts/workspace/user"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an orderly end; a second one ends the process at once, as without us.
+	// The first signal asks for an orderly end; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3 when the state of a
+// record does not allow the change.
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Now: time.Now}
+	root := rootCommand(t)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	// A wrong flag stops the parser before it gets to --json.
+	t.JSON = t.JSON || slices.Contains(args, "--json")
+	return t.Fail(terminal.UnknownCommand(root, err))
+}
+
+func rootCommand(t *terminal.Terminal) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "workspace",
+		Short: "Run the Company Growth Workspace on this machine, and operate it anywhere",
+		Long: `Run the Company Growth Workspace API on this machine, and operate it anywhere.
+
+Two minutes from nothing to a response:
+
+  1. go run ./scripts/workspace serve
+     starts a local engine and a demo company, and prints a key and a curl line
+  2. paste that line into another terminal
+
+Then a company of your own:
+
+  3. workspace company create --name "Northwind Notes"
+  4. workspace key issue --company co_... --scopes all
+  5. workspace import --company co_... records.jsonl
+
+The API itself, of this machine or any other: workspace api calls its operations,
+workspace doctor checks that it can be called from here, workspace check holds an
+implementation to the contract.
+
+Where the data is: in your user's data folder, or where --data says; a running
+serve and the other commands share it. --table NAME goes to DynamoDB instead,
+with AWS's usual environment; --endpoint URL to any engine that speaks its
+protocol.`,
+		SilenceErrors:      true,
+		SilenceUsage:       true,
+		DisableSuggestions: true, // ours are in one line: see terminal.UnknownCommand
+		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetFlagErrorFunc(terminal.FlagError)
+	flags := root.PersistentFlags()
+	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, and errors as JSON")
+	var table session.Flags
+	table.Register(flags)
+	root.AddCommand(user.Commands(t, &table)...)
+	root.AddCommand(operator.Commands(t, &table)...)
+	root.AddCommand(serve.Command(t, &table), (&app{t, &table}).checkCommand())
+	return root
 }

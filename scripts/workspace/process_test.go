@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"growthworkspace/scripts/workspace/serve"
 )
 
 // Ensure a real server ends with exit code 0 at SIGTERM and SIGINT, and leaves no engine behind.
@@ -36,7 +38,7 @@ func TestSignals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a announcement
+		var a serve.Announcement
 		if err := json.Unmarshal(line, &a); err != nil || a.BaseURL == "" || a.Key == "" {
 			t.Fatalf("%v: %s", err, line)
 		}

@@ -12,9 +12,9 @@ import (
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	if s.MCPURL != s.BaseURL+"/mcp" || s.CompanyID != demo.CompanyID {
-		t.Error(s.announcement)
+		t.Error(s.Announcement)
 	}
 	before := exportOf(t, data, s.CompanyID)
 	s.stop(t)
@@ -22,7 +22,7 @@ func TestRestart(t *testing.T) {
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
 		t.Error(st, err)
 	}
-	again := serve(t, data)
+	again := startServer(t, data)
 	if again.Key != s.Key || again.CompanyID != s.CompanyID {
 		t.Error("another key or company after a restart")
 	}
@@ -44,7 +44,7 @@ func TestRestart(t *testing.T) {
 		},
 	} {
 		spoil()
-		fresh := serve(t, data)
+		fresh := startServer(t, data)
 		if got, _ := get(t, fresh.Key, fresh.BaseURL+"/v1/companies"); got != 200 || fresh.Key == s.Key {
 			t.Error(got, "with a replaced key")
 		}
@@ -59,8 +59,8 @@ func TestRestart(t *testing.T) {
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	first := serve(t, data)
-	second := serve(t, data)
+	first := startServer(t, data)
+	second := startServer(t, data)
 	if first.Key != second.Key {
 		t.Error("two keys for one folder")
 	}
@@ -73,7 +73,7 @@ func TestTwoServers(t *testing.T) {
 func TestPortTaken(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
-	s := serve(t, data)
+	s := startServer(t, data)
 	addr := s.BaseURL[len("http://"):]
 	want(t, refusal(t, 1, "", "serve", "--addr", addr, "--data", t.TempDir()), addr+" is taken", "--addr")
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/table"
 )
 
 // Ensure what visitors see can be read, listed and rolled back from the command line, public content only.
@@ -28,15 +31,14 @@ func TestSnapshot(t *testing.T) {
 	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
 		want(t, refused(args...), "board brd_1: the board was never published")
 	}
-	s := serve(t, data) // which shares the engine
+	s := startServer(t, data) // which shares the engine
 	publish := func(title string) {
 		t.Helper()
 		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`
 		if r := call(t, line, "import", "--company", id, "-", "--data", data); r.code != 0 {
 			t.Fatal(r.err)
 		}
-		session := openTable(t, data)
-		if _, err := plan.NewStore(session.table).Publish(t.Context(), id, "brd_1", func(string) error { return nil }); err != nil {
+		if _, err := plan.NewStore(openTable(t, data)).Publish(t.Context(), id, "brd_1", func(string) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,17 +81,16 @@ func TestSnapshot(t *testing.T) {
 }
 
 // openTable joins the engine of a data folder.
-func openTable(t *testing.T, data string) *session {
+func openTable(t *testing.T, data string) *table.Client {
 	t.Helper()
-	a := &app{out: t.Output(), errOut: t.Output(), place: place{data: data}, now: time.Now}
-	s, err := a.open(t.Context(), commandTimeout)
+	s, err := session.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, session.Flags{Data: data}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
+	return s.Table
 }

@@ -81,15 +81,3 @@ func TestHelp(t *testing.T) {
 		want(t, r.out, "Examples:", "workspace "+command)
 	}
 }
-
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "abc", 0}, {"adr", "addr", 1}, {"compny", "company", 1}, {"", "abc", 3}, {"kitten", "sitting", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%q, %q: %d instead of %d", c.a, c.b, got, c.want)
-		}
-	}
-}

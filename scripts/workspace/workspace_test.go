@@ -13,11 +13,18 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/scripts/workspace/serve"
 	"growthworkspace/shared/engine"
 )
 
 // asCommand makes the test binary the command itself, for tests of a real process.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
+
+// The environment variables that name the key and the service.
+const (
+	keyVariable = "WORKSPACE_KEY"
+	urlVariable = "WORKSPACE_URL"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
@@ -113,7 +120,7 @@ func exportOf(t *testing.T, data, companyID string) string {
 
 // server is serve, run by this process.
 type server struct {
-	announcement
+	serve.Announcement
 	cancel context.CancelFunc
 	ended  chan int
 	logs   *locked
@@ -138,7 +145,7 @@ func (l *locked) String() string {
 	return l.text.String()
 }
 
-func serve(t *testing.T, data string, args ...string) *server {
+func startServer(t *testing.T, data string, args ...string) *server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &server{cancel: cancel, ended: make(chan int, 1), logs: &locked{}, rest: make(chan string, 1)}
@@ -150,7 +157,7 @@ func serve(t *testing.T, data string, args ...string) *server {
 	reader := bufio.NewReader(out)
 	line, err := reader.ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(line, &s.announcement)
+		err = json.Unmarshal(line, &s.Announcement)
 	}
 	if err != nil {
 		t.Fatalf("serve: %v: %q %s", err, line, s.logs)

@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// ListBroadcastPlansInput is what ListBroadcastPlans takes. What is nil is not sent.
+// ListBroadcastPlansInput is the input of ListBroadcastPlans. A field that is nil is not sent.
 type ListBroadcastPlansInput struct {
 	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 25
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
@@ -29,7 +29,7 @@ func (c *Client) AllBroadcastPlans(ctx context.Context, in ListBroadcastPlansInp
 	return all[Plan](ctx, c, listBroadcastPlans, in, options)
 }
 
-// ListBroadcastIdeasInput is what ListBroadcastIdeas takes. What is nil is not sent.
+// ListBroadcastIdeasInput is the input of ListBroadcastIdeas. A field that is nil is not sent.
 type ListBroadcastIdeasInput struct {
 	Limit  *int64               `json:"-" query:"limit"`  // how many records at most; without it 50
 	PlanID *string              `json:"-" query:"planId"` // of this content plan only
@@ -53,7 +53,7 @@ func (c *Client) AllBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInp
 	return all[Idea](ctx, c, listBroadcastIdeas, in, options)
 }
 
-// ListBroadcastPostsInput is what ListBroadcastPosts takes. What is nil is not sent.
+// ListBroadcastPostsInput is the input of ListBroadcastPosts. A field that is nil is not sent.
 type ListBroadcastPostsInput struct {
 	Limit    *int64               `json:"-" query:"limit"`    // how many records at most; without it 50
 	Platform *BroadcastPlatform   `json:"-" query:"platform"` // for this platform only
@@ -78,7 +78,7 @@ func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInp
 	return all[Post](ctx, c, listBroadcastPosts, in, options)
 }
 
-// CreateBroadcastPostInput is what CreateBroadcastPost takes. What is nil is not sent.
+// CreateBroadcastPostInput is the input of CreateBroadcastPost. A field that is nil is not sent.
 type CreateBroadcastPostInput struct {
 	Platform     BroadcastPlatform    `json:"platform"` // where it goes; cannot be changed afterwards
 	Title        *string              `json:"title,omitzero"`
@@ -103,7 +103,7 @@ func (c *Client) CreateBroadcastPost(ctx context.Context, in CreateBroadcastPost
 	return call[Post](ctx, c, createBroadcastPost, in, options)
 }
 
-// GetBroadcastPostInput is what GetBroadcastPost takes. What is nil is not sent.
+// GetBroadcastPostInput is the input of GetBroadcastPost. A field that is nil is not sent.
 type GetBroadcastPostInput struct {
 	PostID string `json:"-" path:"postId"`
 }
@@ -119,7 +119,7 @@ func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput,
 	return call[Post](ctx, c, getBroadcastPost, in, options)
 }
 
-// UpdateBroadcastPostInput is what UpdateBroadcastPost takes. What is nil is not sent.
+// UpdateBroadcastPostInput is the input of UpdateBroadcastPost. A field that is nil is not sent.
 type UpdateBroadcastPostInput struct {
 	PostID       string               `json:"-" path:"postId"`
 	Title        *string              `json:"title,omitzero"`
@@ -144,7 +144,7 @@ func (c *Client) UpdateBroadcastPost(ctx context.Context, in UpdateBroadcastPost
 	return call[Post](ctx, c, updateBroadcastPost, in, options)
 }
 
-// DeleteBroadcastPostInput is what DeleteBroadcastPost takes. What is nil is not sent.
+// DeleteBroadcastPostInput is the input of DeleteBroadcastPost. A field that is nil is not sent.
 type DeleteBroadcastPostInput struct {
 	PostID string `json:"-" path:"postId"`
 }

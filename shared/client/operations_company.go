@@ -34,7 +34,7 @@ func (c *Client) GetCompany(ctx context.Context, options ...CallOption) (Company
 	return call[Company](ctx, c, getCompany, struct{}{}, options)
 }
 
-// UpdateCompanyInput is what UpdateCompany takes. What is nil is not sent.
+// UpdateCompanyInput is the input of UpdateCompany. A field that is nil is not sent.
 type UpdateCompanyInput struct {
 	Name            *string              `json:"name,omitzero"`            // display name
 	Summary         *string              `json:"summary,omitzero"`         // one or two sentences describing the product
@@ -58,7 +58,7 @@ func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, optio
 	return call[Company](ctx, c, updateCompany, in, options)
 }
 
-// ListKeysInput is what ListKeys takes. What is nil is not sent.
+// ListKeysInput is the input of ListKeys. A field that is nil is not sent.
 type ListKeysInput struct {
 	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
@@ -91,7 +91,7 @@ func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key,
 	return call[Key](ctx, c, getCurrentKey, struct{}{}, options)
 }
 
-// CreateKeyInput is what CreateKey takes. What is nil is not sent.
+// CreateKeyInput is the input of CreateKey. A field that is nil is not sent.
 type CreateKeyInput struct {
 	Name      string   `json:"name"`               // what the key is for
 	Scopes    []string `json:"scopes"`             // what the key may do; none that the key in use lacks; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:write, metrics:read, metrics:write, optimise:read, broadcast:read, broadcast:write, context:read, context:write, keys:read, keys:write
@@ -110,7 +110,7 @@ func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...Ca
 	return call[IssuedKey](ctx, c, createKey, in, options)
 }
 
-// RotateKeyInput is what RotateKey takes. What is nil is not sent.
+// RotateKeyInput is the input of RotateKey. A field that is nil is not sent.
 type RotateKeyInput struct {
 	KeyID          string `json:"-" path:"keyId"`
 	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key works on, at most until it would have ended; without it 86400
@@ -129,7 +129,7 @@ func (c *Client) RotateKey(ctx context.Context, in RotateKeyInput, options ...Ca
 	return call[IssuedKey](ctx, c, rotateKey, in, options)
 }
 
-// RevokeKeyInput is what RevokeKey takes. What is nil is not sent.
+// RevokeKeyInput is the input of RevokeKey. A field that is nil is not sent.
 type RevokeKeyInput struct {
 	KeyID string `json:"-" path:"keyId"`
 }

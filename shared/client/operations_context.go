@@ -18,7 +18,7 @@ func (c *Client) GetContextBrandKit(ctx context.Context, options ...CallOption) 
 	return call[BrandKit](ctx, c, getContextBrandKit, struct{}{}, options)
 }
 
-// UpdateContextBrandKitInput is what UpdateContextBrandKit takes. What is nil is not sent.
+// UpdateContextBrandKitInput is the input of UpdateContextBrandKit. A field that is nil is not sent.
 type UpdateContextBrandKitInput struct {
 	VoiceTone       []string `json:"voiceTone,omitzero"`       // descriptors; replaces the list
 	VoiceGuidelines *string  `json:"voiceGuidelines,omitzero"` // prose do and don't rules the generators follow
@@ -42,7 +42,7 @@ func (c *Client) UpdateContextBrandKit(ctx context.Context, in UpdateContextBran
 	return call[BrandKit](ctx, c, updateContextBrandKit, in, options)
 }
 
-// ListContextContentTypesInput is what ListContextContentTypes takes. What is nil is not sent.
+// ListContextContentTypesInput is the input of ListContextContentTypes. A field that is nil is not sent.
 type ListContextContentTypesInput struct {
 	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
@@ -64,7 +64,7 @@ func (c *Client) AllContextContentTypes(ctx context.Context, in ListContextConte
 	return all[ContentType](ctx, c, listContextContentTypes, in, options)
 }
 
-// CreateContextContentTypeInput is what CreateContextContentType takes. What is nil is not sent.
+// CreateContextContentTypeInput is the input of CreateContextContentType. A field that is nil is not sent.
 type CreateContextContentTypeInput struct {
 	Name             string   `json:"name"`
 	Description      *string  `json:"description,omitzero"`      // what this kind of post is
@@ -85,7 +85,7 @@ func (c *Client) CreateContextContentType(ctx context.Context, in CreateContextC
 	return call[ContentType](ctx, c, createContextContentType, in, options)
 }
 
-// UpdateContextContentTypeInput is what UpdateContextContentType takes. What is nil is not sent.
+// UpdateContextContentTypeInput is the input of UpdateContextContentType. A field that is nil is not sent.
 type UpdateContextContentTypeInput struct {
 	ContentTypeID    string   `json:"-" path:"contentTypeId"`
 	Name             *string  `json:"name,omitzero"`
@@ -107,7 +107,7 @@ func (c *Client) UpdateContextContentType(ctx context.Context, in UpdateContextC
 	return call[ContentType](ctx, c, updateContextContentType, in, options)
 }
 
-// ListContextGoalsInput is what ListContextGoals takes. What is nil is not sent.
+// ListContextGoalsInput is the input of ListContextGoals. A field that is nil is not sent.
 type ListContextGoalsInput struct {
 	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before

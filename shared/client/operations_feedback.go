@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// ListFeedbackInput is what ListFeedback takes. What is nil is not sent.
+// ListFeedbackInput is the input of ListFeedback. A field that is nil is not sent.
 type ListFeedbackInput struct {
 	Limit       *int64               `json:"-" query:"limit"`       // how many records at most; without it 50
 	Cursor      *string              `json:"-" query:"cursor"`      // where to go on: the cursor of the page before
@@ -34,7 +34,7 @@ func (c *Client) AllFeedback(ctx context.Context, in ListFeedbackInput, options 
 	return all[Feedback](ctx, c, listFeedback, in, options)
 }
 
-// GetFeedbackInput is what GetFeedback takes. What is nil is not sent.
+// GetFeedbackInput is the input of GetFeedback. A field that is nil is not sent.
 type GetFeedbackInput struct {
 	FeedbackID string `json:"-" path:"feedbackId"`
 }
@@ -50,7 +50,7 @@ func (c *Client) GetFeedback(ctx context.Context, in GetFeedbackInput, options .
 	return call[Feedback](ctx, c, getFeedback, in, options)
 }
 
-// UpdateFeedbackReplyInput is what UpdateFeedbackReply takes. What is nil is not sent.
+// UpdateFeedbackReplyInput is the input of UpdateFeedbackReply. A field that is nil is not sent.
 type UpdateFeedbackReplyInput struct {
 	FeedbackID  string               `json:"-" path:"feedbackId"`
 	ReplyBody   *string              `json:"replyBody,omitzero"`   // the reply's text

@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// ListMetricDefinitionsInput is what ListMetricDefinitions takes. What is nil is not sent.
+// ListMetricDefinitionsInput is the input of ListMetricDefinitions. A field that is nil is not sent.
 type ListMetricDefinitionsInput struct {
 	Limit       *int64  `json:"-" query:"limit"`       // how many records at most; without it 100
 	NeedsReview *string `json:"-" query:"needsReview"` // true: keys to confirm; false: confirmed ones; absent: all; true, false
@@ -30,7 +30,7 @@ func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefiniti
 	return all[Definition](ctx, c, listMetricDefinitions, in, options)
 }
 
-// ListMetricPointsInput is what ListMetricPoints takes. What is nil is not sent.
+// ListMetricPointsInput is the input of ListMetricPoints. A field that is nil is not sent.
 type ListMetricPointsInput struct {
 	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions
 	Grain     *MetricsGrain `json:"-" query:"grain"`     // how long a bucket is; without it day
@@ -69,7 +69,7 @@ type PushMetricPointsPoint struct {
 	Source    *string           `json:"source,omitzero"`    // the system that the value comes from
 }
 
-// PushMetricPointsInput is what PushMetricPoints takes. What is nil is not sent.
+// PushMetricPointsInput is the input of PushMetricPoints. A field that is nil is not sent.
 type PushMetricPointsInput struct {
 	Points []PushMetricPointsPoint `json:"points"` // of several with the same identity the last one stays
 }

@@ -23,7 +23,7 @@ func (c *Client) AllOptimiseSites(ctx context.Context, options ...CallOption) it
 	return all[Site](ctx, c, listOptimiseSites, struct{}{}, options)
 }
 
-// ListOptimiseGoalsInput is what ListOptimiseGoals takes. What is nil is not sent.
+// ListOptimiseGoalsInput is the input of ListOptimiseGoals. A field that is nil is not sent.
 type ListOptimiseGoalsInput struct {
 	SiteID string `json:"-" path:"siteId"` // the site's id
 }
@@ -44,7 +44,7 @@ func (c *Client) AllOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput
 	return all[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
-// ListOptimiseAuditsInput is what ListOptimiseAudits takes. What is nil is not sent.
+// ListOptimiseAuditsInput is the input of ListOptimiseAudits. A field that is nil is not sent.
 type ListOptimiseAuditsInput struct {
 	Limit  *int64               `json:"-" query:"limit"`  // how many records at most; without it 20
 	SiteID *string              `json:"-" query:"siteId"` // audits of this site only
@@ -68,7 +68,7 @@ func (c *Client) AllOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInp
 	return all[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
 
-// GetOptimiseAuditInput is what GetOptimiseAudit takes. What is nil is not sent.
+// GetOptimiseAuditInput is the input of GetOptimiseAudit. A field that is nil is not sent.
 type GetOptimiseAuditInput struct {
 	AuditID string `json:"-" path:"auditId"` // the audit's id
 }

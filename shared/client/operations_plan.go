@@ -7,7 +7,7 @@ import (
 	"iter"
 )
 
-// ListPlanBoardsInput is what ListPlanBoards takes. What is nil is not sent.
+// ListPlanBoardsInput is the input of ListPlanBoards. A field that is nil is not sent.
 type ListPlanBoardsInput struct {
 	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 25
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
@@ -29,7 +29,7 @@ func (c *Client) AllPlanBoards(ctx context.Context, in ListPlanBoardsInput, opti
 	return all[Board](ctx, c, listPlanBoards, in, options)
 }
 
-// GetPlanBoardInput is what GetPlanBoard takes. What is nil is not sent.
+// GetPlanBoardInput is the input of GetPlanBoard. A field that is nil is not sent.
 type GetPlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
@@ -45,7 +45,7 @@ func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options
 	return call[Board](ctx, c, getPlanBoard, in, options)
 }
 
-// ListPlanItemsInput is what ListPlanItems takes. What is nil is not sent.
+// ListPlanItemsInput is the input of ListPlanItems. A field that is nil is not sent.
 type ListPlanItemsInput struct {
 	BoardID string      `json:"-" path:"boardId"`
 	Limit   *int64      `json:"-" query:"limit"`  // how many records at most; without it 50
@@ -69,7 +69,7 @@ func (c *Client) AllPlanItems(ctx context.Context, in ListPlanItemsInput, option
 	return all[Item](ctx, c, listPlanItems, in, options)
 }
 
-// CreatePlanItemInput is what CreatePlanItem takes. What is nil is not sent.
+// CreatePlanItemInput is the input of CreatePlanItem. A field that is nil is not sent.
 type CreatePlanItemInput struct {
 	BoardID     string      `json:"-" path:"boardId"`
 	Title       string      `json:"title"` // what visitors read first
@@ -93,7 +93,7 @@ func (c *Client) CreatePlanItem(ctx context.Context, in CreatePlanItemInput, opt
 	return call[Item](ctx, c, createPlanItem, in, options)
 }
 
-// GetPlanItemInput is what GetPlanItem takes. What is nil is not sent.
+// GetPlanItemInput is the input of GetPlanItem. A field that is nil is not sent.
 type GetPlanItemInput struct {
 	ItemID string `json:"-" path:"itemId"`
 }
@@ -109,7 +109,7 @@ func (c *Client) GetPlanItem(ctx context.Context, in GetPlanItemInput, options .
 	return call[Item](ctx, c, getPlanItem, in, options)
 }
 
-// UpdatePlanItemInput is what UpdatePlanItem takes. What is nil is not sent.
+// UpdatePlanItemInput is the input of UpdatePlanItem. A field that is nil is not sent.
 type UpdatePlanItemInput struct {
 	ItemID      string      `json:"-" path:"itemId"`
 	Title       *string     `json:"title,omitzero"`
@@ -133,7 +133,7 @@ func (c *Client) UpdatePlanItem(ctx context.Context, in UpdatePlanItemInput, opt
 	return call[Item](ctx, c, updatePlanItem, in, options)
 }
 
-// DeletePlanItemInput is what DeletePlanItem takes. What is nil is not sent.
+// DeletePlanItemInput is the input of DeletePlanItem. A field that is nil is not sent.
 type DeletePlanItemInput struct {
 	ItemID string `json:"-" path:"itemId"`
 }
@@ -149,7 +149,7 @@ func (c *Client) DeletePlanItem(ctx context.Context, in DeletePlanItemInput, opt
 	return call[Deleted](ctx, c, deletePlanItem, in, options)
 }
 
-// PreviewPlanPublishInput is what PreviewPlanPublish takes. What is nil is not sent.
+// PreviewPlanPublishInput is the input of PreviewPlanPublish. A field that is nil is not sent.
 type PreviewPlanPublishInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
@@ -166,7 +166,7 @@ func (c *Client) PreviewPlanPublish(ctx context.Context, in PreviewPlanPublishIn
 	return call[Preview](ctx, c, previewPlanPublish, in, options)
 }
 
-// PublishPlanBoardInput is what PublishPlanBoard takes. What is nil is not sent.
+// PublishPlanBoardInput is the input of PublishPlanBoard. A field that is nil is not sent.
 type PublishPlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }

@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// Plan is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Plan is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Plan struct {
 	ID             string               `json:"id"`
 	CompanyID      string               `json:"companyId"`
@@ -23,7 +23,7 @@ type Plan struct {
 	UpdatedAt      *string              `json:"updatedAt"`
 }
 
-// Idea is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Idea is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Idea struct {
 	ID            string               `json:"id"`
 	CompanyID     string               `json:"companyId"`
@@ -41,7 +41,7 @@ type Idea struct {
 	UpdatedAt     *string              `json:"updatedAt"`
 }
 
-// Post is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Post is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Post struct {
 	ID            string               `json:"id"`
 	CompanyID     string               `json:"companyId"`
@@ -64,7 +64,7 @@ type Post struct {
 	UpdatedAt     *string              `json:"updatedAt"`
 }
 
-// Channel is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Channel is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Channel struct {
 	ID                  string                  `json:"id"`
 	CompanyID           string                  `json:"companyId"`

@@ -2,7 +2,7 @@
 
 package client
 
-// Company is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Company is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Company struct {
 	ID               string               `json:"id"`               // the company's id
 	Name             *string              `json:"name"`             // display name
@@ -22,7 +22,7 @@ type Company struct {
 	UpdatedAt        *string              `json:"updatedAt"`
 }
 
-// Key is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Key is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Key struct {
 	ID         string   `json:"id"`         // the key's id
 	CompanyID  string   `json:"companyId"`  // the company that the key opens
@@ -38,7 +38,7 @@ type Key struct {
 	ReplacedBy *string  `json:"replacedBy"` // the id of the key that a rotation issued
 }
 
-// IssuedKey is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// IssuedKey is a record as the service returns it. A field that may be null is a pointer or a slice.
 type IssuedKey struct {
 	ID         string   `json:"id"`         // the key's id
 	CompanyID  string   `json:"companyId"`  // the company that the key opens
@@ -55,7 +55,7 @@ type IssuedKey struct {
 	Secret     string   `json:"secret"`     // the key; shown this once
 }
 
-// Deleted is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Deleted is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Deleted struct {
 	ID      string `json:"id"`      // the id of the record that is gone
 	Deleted bool   `json:"deleted"` // always true

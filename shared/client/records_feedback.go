@@ -2,7 +2,7 @@
 
 package client
 
-// Feedback is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Feedback is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Feedback struct {
 	ID          string               `json:"id"`
 	CompanyID   string               `json:"companyId"`

@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// Definition is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Definition is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Definition struct {
 	ID          string              `json:"id"`
 	CompanyID   string              `json:"companyId"`
@@ -23,7 +23,7 @@ type Definition struct {
 	UpdatedAt   *string             `json:"updatedAt"`
 }
 
-// Point is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Point is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Point struct {
 	SeriesID   string          `json:"seriesId"` // the same for all points with this metricKey, grain and dims
 	PointKey   string          `json:"pointKey"` // the bucket: a re-send with the same seriesId and pointKey overwrites in place
@@ -39,7 +39,7 @@ type Point struct {
 	IngestedAt *string         `json:"ingestedAt"` // when the value was last sent
 }
 
-// PushResult is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// PushResult is a record as the service returns it. A field that may be null is a pointer or a slice.
 type PushResult struct {
 	Accepted    float64  `json:"accepted"`    // how many points were sent; all of them are stored
 	CreatedKeys []string `json:"createdKeys"` // keys, as they are stored, that had no definition until this push

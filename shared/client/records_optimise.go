@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// Site is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Site is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Site struct {
 	ID          string   `json:"id"`
 	CompanyID   string   `json:"companyId"`
@@ -18,7 +18,7 @@ type Site struct {
 	UpdatedAt   *string  `json:"updatedAt"`
 }
 
-// SiteGoal is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// SiteGoal is a record as the service returns it. A field that may be null is a pointer or a slice.
 type SiteGoal struct {
 	ID        string             `json:"id"`
 	CompanyID string             `json:"companyId"`
@@ -34,7 +34,7 @@ type SiteGoal struct {
 	UpdatedAt *string            `json:"updatedAt"`
 }
 
-// AuditSummary is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// AuditSummary is a record as the service returns it. A field that may be null is a pointer or a slice.
 type AuditSummary struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
@@ -53,7 +53,7 @@ type AuditSummary struct {
 	UpdatedAt    *string              `json:"updatedAt"`
 }
 
-// Audit is a record as the service answers it. What may be null is a pointer, or a nil slice.
+// Audit is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Audit struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`

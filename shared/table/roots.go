@@ -94,7 +94,7 @@ func RootKey(c *x509.Certificate) string {
 }
 
 // CheckRoots returns what is wrong with a PEM file of roots: they must be the published ones in their order, each signed by
-// itself and valid from now until a year from now, so that there is time to refresh them.
+// itself and valid from now until a year from now, so that there is time to refresh them (scripts/gen -roots).
 func CheckRoots(text []byte, now time.Time) error {
 	published := PublishedRoots()
 	var found []*x509.Certificate

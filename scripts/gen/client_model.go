@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode"
+)
+
+// clientModel has the names that areas share: a record or a closed list is declared once.
+type clientModel struct {
+	records map[string]reflect.Type
+	lists   map[string]reflect.Type // closed lists of values, by their name in the client
+	order   []string                // of lists
+	err     error
+}
+
+func (m *clientModel) fail(format string, args ...any) {
+	if m.err == nil {
+		m.err = fmt.Errorf("client: "+format, args...)
+	}
+}
+
+// goWord returns a part of a name in Go's spelling.
+func goWord(word string) string {
+	switch lower := strings.ToLower(word); lower {
+	case "id", "url", "ts", "api":
+		return strings.ToUpper(lower)
+	case "ids":
+		return "IDs"
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
+}
+
+// goName turns create_plan_item, websiteUrl, 2-10 and plan:read into CreatePlanItem, WebsiteURL, 2To10 and PlanRead.
+func goName(name string) string {
+	var words []string
+	word := ""
+	end := func() {
+		if word != "" {
+			words = append(words, goWord(word))
+		}
+		word = ""
+	}
+	previous := rune(0)
+	for _, c := range name {
+		switch {
+		case c == '+':
+			end()
+			words = append(words, "Plus")
+		case c == '-' && unicode.IsDigit(previous):
+			end()
+			words = append(words, "To")
+		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
+			end()
+		case unicode.IsUpper(c) && !unicode.IsUpper(previous):
+			end()
+			word = string(c)
+		default:
+			word += string(c)
+		}
+		previous = c
+	}
+	end()
+	return strings.Join(words, "")
+}
+
+// commentWidth is where lines of comments end.
+const commentWidth = 118
+
+// comment returns a text as lines of a comment.
+func comment(indent, text string) string {
+	var out strings.Builder
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := indent + "//"
+		for word := range strings.FieldsSeq(paragraph) {
+			if len(line)+1+len(word) > commentWidth && line != indent+"//" {
+				out.WriteString(line + "\n")
+				line = indent + "//"
+			}
+			line += " " + word
+		}
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}
+
+// sentence ends a text with a full stop.
+func sentence(text string) string {
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
+}

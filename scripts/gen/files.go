@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+
+	"growthworkspace/functions"
+	"growthworkspace/infra"
+	"growthworkspace/scripts/gen/openapi"
+	"growthworkspace/scripts/gen/page"
+	"growthworkspace/shared/mcpserver"
+)
+
+// files returns every generated file, in the order of their paths. The same declarations give the same bytes.
+func files() ([]generated, error) {
+	document, err := document()
+	if err != nil {
+		return nil, err
+	}
+	readme, err := readme()
+	if err != nil {
+		return nil, err
+	}
+	page, err := page.Build(functions.Operations(nil), document)
+	if err != nil {
+		return nil, err
+	}
+	out := []generated{
+		{"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
+		{"functions/openapi/page.css", page.CSS}, {"functions/openapi/page.js", page.JS},
+		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
+	}
+	events, err := infra.New().Events(document)
+	if err != nil {
+		return nil, err
+	}
+	for id, text := range events {
+		out = append(out, generated{"events/" + id + ".json", text})
+	}
+	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
+		text, err := indented(tool)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, generated{toolsFolder + tool.Name + ".json", text})
+	}
+	client, err := client()
+	if err != nil {
+		return nil, err
+	}
+	return withRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
+}
+
+// toolsFolder has a snapshot of each MCP tool, so that a review shows what agents will see.
+const toolsFolder = "functions/mcp/testdata/tools/"
+
+func document() ([]byte, error) {
+	text, err := os.ReadFile("functions/openapi/source.json")
+	if err != nil {
+		return nil, err
+	}
+	source, err := openapi.ParseSource(text)
+	if err != nil {
+		return nil, err
+	}
+	return openapi.Build(functions.Operations(nil), source)
+}
+
+func indented(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false) // people read it
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return out.Bytes(), err
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Every committed file is what the declarations say, byte for byte, every time it is generated.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	t.Chdir("../..")
+	first, err := files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := files()
+	if err != nil || !reflect.DeepEqual(first, second) {
+		t.Errorf("a second run generates something else, %v", err)
+	}
+	if err := run(true, ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file of an operation or an area that is gone is removed.
+func TestWithRemovals(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"kept.json", "gone.json", "other.txt"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := withRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
+	if err != nil || !reflect.DeepEqual(got, []generated{{path: "gone.json"}, {"kept.json", []byte("{}")}}) {
+		t.Error(got, err)
+	}
+	for _, g := range got {
+		if err := g.write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries, err := os.ReadDir(".")
+	names := []string{}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if err != nil || !slices.Equal(names, []string{"kept.json", "other.txt"}) {
+		t.Error(names, err)
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"time"
+
+	"growthworkspace/shared/table"
+)
+
+// rootsFile holds the roots of Amazon Trust Services that the functions embed.
+const rootsFile = "shared/table/amazon.pem"
+
+// refreshRoots copies the published roots from a file of PEM certificates. The source needs no trust: only certificates
+// whose public keys are on the published list are copied, and the result must pass the check that the tests run.
+// Nothing is written when a root is missing.
+func refreshRoots(from, to string, now time.Time) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	out, err := extract(text)
+	if err != nil {
+		return err
+	}
+	if err := table.CheckRoots(out, now); err != nil {
+		return err
+	}
+	fmt.Println("wrote", to)
+	return os.WriteFile(to, out, 0o644)
+}
+
+// extract returns the published roots among the certificates, in the published order.
+func extract(text []byte) ([]byte, error) {
+	found := map[string]*x509.Certificate{}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			continue // not one of ours: a system may have certificates that Go does not read
+		}
+		if known := found[table.RootKey(c)]; c.CheckSignatureFrom(c) == nil && (known == nil || c.NotAfter.After(known.NotAfter)) {
+			found[table.RootKey(c)] = c
+		}
+	}
+	var out bytes.Buffer
+	for _, root := range table.PublishedRoots() {
+		c := found[root.Key]
+		if c == nil {
+			return nil, fmt.Errorf("%s is not among the certificates", root.Name)
+		}
+		fmt.Fprintf(&out, "# %s, valid to %s\n", c.Subject.CommonName, c.NotAfter.Format(time.DateOnly))
+		if err := pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", root.Name, err)
+		}
+	}
+	return out.Bytes(), nil
+}

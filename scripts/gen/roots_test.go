@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const embedded = "../../shared/table/amazon.pem"
+
+// Ensure a refresh from a source that has the roots among others gives the file as it is, and that one that lacks a root
+// writes nothing.
+func TestRefreshRoots(t *testing.T) {
+	text, err := os.ReadFile(embedded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, dir := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC), t.TempDir()
+	from, to := filepath.Join(dir, "from.pem"), filepath.Join(dir, "to.pem")
+	second := bytes.Index(text[1:], []byte("# ")) + 1
+	broken := []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+	if err := os.WriteFile(from, bytes.Join([][]byte{broken, text[second:], text[:second]}, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := refreshRoots(from, to, now); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("the refresh differs from what is embedded: %v", err)
+	}
+
+	if err := os.WriteFile(from, text[second:], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other.pem")
+	if err := refreshRoots(from, other, now); err == nil || !strings.Contains(err.Error(), "Amazon Root CA 1 is not among") {
+		t.Errorf("%v, want the missing root named", err)
+	}
+	if _, err := os.Stat(other); err == nil {
+		t.Error("a refresh that failed wrote a file")
+	}
+}

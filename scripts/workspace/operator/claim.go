@@ -1,0 +1,167 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// worker is what `due` and `approved` share. A worker lists records that are ready, claims one, handles it and reports the
+// result. S is the store, R a record and C a record with its claim.
+type worker[S, R, C any] struct {
+	*operator
+
+	noun, nouns, ready string // "post", "posts", "due"
+
+	open  func(*table.Client) S
+	list  func(s S, ctx context.Context, companyID, after string, limit int) ([]R, string, error)
+	claim func(s S, ctx context.Context, companyID, recordID string) (C, error)
+	stuck func(s S, ctx context.Context, companyID, claimedBefore string) ([]C, error)
+
+	readyHeader, stuckHeader string
+	readyRow                 func(R) []string
+	stuckRow                 func(C) []string
+	claimed, moved           func(C) string // the result for people
+}
+
+// listing is a list that may be longer than its limit.
+type listing[T any] struct {
+	Items   []T  `json:"items"`
+	HasMore bool `json:"hasMore"`
+}
+
+// listedMax bounds --limit.
+const listedMax = 1000
+
+func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
+	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("how many `records` of each company at most, 1 to %d", listedMax))
+	check := func(cmd *cobra.Command) error {
+		if *limit < 1 || *limit > listedMax {
+			return terminal.Misuse(cmd, "--limit: must be 1 to %d", listedMax)
+		}
+		return nil
+	}
+	return w.sweep(cmd, check, func(ctx context.Context, s *session.Session, companies []string) error {
+		found := listing[R]{Items: []R{}}
+		for _, companyID := range companies {
+			items, next, err := w.list(w.open(s.Table), ctx, companyID, "", *limit)
+			if err != nil {
+				return fmt.Errorf("list the %s that are %s: company %s: %w", w.nouns, w.ready, companyID, err)
+			}
+			found.Items, found.HasMore = append(found.Items, items...), found.HasMore || next != ""
+		}
+		err := terminal.PrintList(w.Terminal, found, found.Items, "nothing is "+w.ready, w.readyHeader, w.readyRow)
+		if err == nil && found.HasMore {
+			w.Note("more are %s: see --limit", w.ready)
+		}
+		return err
+	})
+}
+
+func (w worker[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
+	text := cmd.Flags().String("older", "15m", "claims made this `long` ago or longer, such as 15m, 2h or 1d")
+	var older time.Duration
+	check := func(cmd *cobra.Command) (err error) {
+		if older, err = parseSpan(*text); err != nil {
+			return terminal.Misuse(cmd, "--older: %s", err)
+		}
+		return nil
+	}
+	return w.sweep(cmd, check, func(ctx context.Context, s *session.Session, companies []string) error {
+		before := timestamp.Format(w.Now().Add(-older))
+		found := terminal.Items[C]{Items: []C{}}
+		for _, companyID := range companies {
+			items, err := w.stuck(w.open(s.Table), ctx, companyID, before)
+			if err != nil {
+				return fmt.Errorf("list the %s that are stuck: company %s: %w", w.nouns, companyID, err)
+			}
+			found.Items = append(found.Items, items...)
+		}
+		return terminal.PrintList(w.Terminal, found, found.Items, "nothing is stuck", w.stuckHeader, w.stuckRow)
+	})
+}
+
+func (w worker[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
+	return w.onCompany(cmd, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+		record, err := w.claim(w.open(s.Table), ctx, companyID, args[0])
+		if err != nil {
+			return explain(err, w.noun, args[0], companyID)
+		}
+		return w.Print(record, "%s", w.claimed(record))
+	})
+}
+
+// noClaim is --claim for a record that has none.
+const noClaim = "none"
+
+// reportCommand makes a command that reports the result of a claim. check looks at its other flags, and may be nil.
+func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
+	claim := cmd.Flags().String("claim", "", "the `id` of the claim that holds it; none for what was imported while it was claimed")
+	both := func(cmd *cobra.Command) error {
+		if *claim != noClaim && !id.Valid("clm", *claim) {
+			return terminal.Misuse(cmd, "--claim: must be the claimId that the claim printed, or none")
+		}
+		if check == nil {
+			return nil
+		}
+		return check(cmd)
+	}
+	return w.onCompany(cmd, both, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+		claimID := *claim
+		if claimID == noClaim {
+			claimID = "" // as in the stores
+		}
+		record, err := report(w.open(s.Table), ctx, companyID, args[0], claimID)
+		if err != nil {
+			return explain(err, w.noun, args[0], companyID)
+		}
+		return w.Print(record, "%s", w.moved(record))
+	})
+}
+
+// everyCompany is --company for all that are not suspended.
+const everyCompany = "all"
+
+// sweep makes a command that lists records of one company or of all.
+func (o *operator) sweep(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companies []string) error) *cobra.Command {
+	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *companyID == "" {
+			return terminal.Misuse(cmd, "name the company with --company ID, or --company all")
+		}
+		if err := check(cmd); err != nil {
+			return err
+		}
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+			companies, err := swept(ctx, s, *companyID)
+			if err != nil {
+				return err
+			}
+			return do(ctx, s, companies)
+		})
+	}
+	return cmd
+}
+
+// swept returns the id of one company, or of all that are not suspended.
+func swept(ctx context.Context, s *session.Session, companyID string) (ids []string, err error) {
+	if companyID != everyCompany {
+		_, err := s.Company(ctx, companyID)
+		return []string{companyID}, err
+	}
+	all, err := companies(ctx, s)
+	for _, c := range all {
+		if c.SuspendedAt == nil {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids, err
+}

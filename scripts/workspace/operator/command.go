@@ -1,0 +1,101 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
+)
+
+// operator is one call of these commands.
+type operator struct {
+	*terminal.Terminal
+
+	table *session.Flags
+}
+
+// callTimeout is the deadline of one attempt of a table call. It is longer than that of a request: an operator may send
+// megabytes.
+const callTimeout = 30 * time.Second
+
+// with opens the table for a command and closes it afterwards.
+func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Session) error) (err error) {
+	s, err := session.Open(cmd.Context(), o.Terminal, *o.table, callTimeout)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(cmd.Context(), s)
+}
+
+// check looks at the flags of a command before the table is opened.
+type check func(*cobra.Command) error
+
+// onCompany makes a command on one company: it adds the flag --company and requires that the company exists. check may
+// be nil.
+func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID string, args []string) error) *cobra.Command {
+	companyID := cmd.Flags().String("company", "", "the company's `id`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if check != nil {
+			if err := check(cmd); err != nil {
+				return err
+			}
+		}
+		if *companyID == "" {
+			return terminal.Misuse(cmd, "name the company with --company ID")
+		}
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+			if _, err := s.Company(ctx, *companyID); err != nil {
+				return err
+			}
+			return do(ctx, s, *companyID, args)
+		})
+	}
+	return cmd
+}
+
+// explain names the record that an error of a store is about. A conflict becomes an error with its own exit code.
+func explain(err error, what, recordID, companyID string) error {
+	var refused *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &refused):
+		return fmt.Errorf("%s %s: %w", what, recordID, err)
+	case errors.Is(err, fault.ErrNotFound):
+		return fmt.Errorf("no %s %q of company %s", what, recordID, companyID)
+	case refused.Code == fault.Conflict:
+		return terminal.Conflict("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
+	}
+	return fmt.Errorf("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
+}
+
+// onKey makes a command on one key of a company, named by its first argument.
+func (o *operator) onKey(cmd *cobra.Command, check check, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
+	return o.onCompany(cmd, check, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+		keyID := args[0]
+		err := error(fault.ErrNotFound)
+		if id.Valid(id.Key, keyID) { // anything else must not become a key of the table
+			err = do(ctx, s.Keys(), companyID, keyID)
+		}
+		var refused *fault.Error
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, fault.ErrNotFound):
+			return fmt.Errorf("no key %q of company %s that still works: `workspace key list --company %s` shows its keys", keyID, companyID, companyID)
+		case errors.As(err, &refused):
+			return fmt.Errorf("key %s: %s", keyID, strings.Join(refused.Messages, "; "))
+		}
+		return fmt.Errorf("key %s: %w", keyID, err)
+	})
+}

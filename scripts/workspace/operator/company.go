@@ -1,0 +1,149 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/id"
+)
+
+const nameCharsMax = 200 // as in the API
+
+func (o *operator) companyCommand() *cobra.Command {
+	create := &cobra.Command{
+		Use: "create --name N", Short: "Create a company", Args: terminal.Takes(),
+		Long: `Create a company. It has no key and no records yet: issue a key, then import records
+or send them to the API.`,
+		Example: `  workspace company create --name "Northwind Notes"
+  workspace company create --name "Northwind Notes" --json`,
+	}
+	name := create.Flags().String("name", "", "the company's display `name`, 1 to 200 characters")
+	create.RunE = func(cmd *cobra.Command, _ []string) error {
+		if n := utf8.RuneCountInString(*name); strings.TrimSpace(*name) == "" || n > nameCharsMax {
+			return terminal.Misuse(cmd, "--name: must have 1 to %d characters", nameCharsMax)
+		}
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.createCompany(ctx, s, *name) })
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "List the companies", Args: terminal.Takes(),
+		Long: `List the companies, the oldest first.
+
+This reads the whole table, because nothing reaches over companies by design: in an
+account with many records it takes a while and is paid like any other scan.`,
+		Example: "  workspace company list\n  workspace company list --json --table workspace-prod",
+	}
+	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.with(cmd, o.listCompanies) }
+	suspend := o.onCompanyID(&cobra.Command{
+		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.Takes("ID"),
+		Long: `Refuse all keys of a company with 403, from now on until it is resumed. Keys that are
+issued meanwhile are refused too. No record changes.`,
+		Example: "  workspace company suspend co_...",
+	}, o.suspendCompany)
+	resume := o.onCompanyID(&cobra.Command{
+		Use: "resume ID", Short: "End a company's suspension", Args: terminal.Takes("ID"),
+		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
+	}, o.resumeCompany)
+	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend and resume companies"}, create, list, suspend, resume)
+}
+
+// onCompanyID makes a command on the company that its argument names.
+func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *session.Session, companyID string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+			if _, err := s.Company(ctx, args[0]); err != nil {
+				return err
+			}
+			return do(ctx, s, args[0])
+		})
+	}
+	return cmd
+}
+
+type createdCompany struct {
+	CompanyID string `json:"companyId"`
+	company.Company
+}
+
+func (o *operator) createCompany(ctx context.Context, s *session.Session, name string) error {
+	now := s.Table.Now()
+	c := company.Company{ID: s.Table.NewID(id.Company), Name: &name, CreatedAt: &now, UpdatedAt: &now}
+	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
+		return fmt.Errorf("create the company: %w", err)
+	}
+	return o.Print(createdCompany{c.ID, c},
+		"%s  %s\n\nIts first key:\n  workspace key issue --company %s --scopes all", c.ID, name, c.ID)
+}
+
+type listedCompany struct {
+	company.Company
+	SuspendedAt *string `json:"suspendedAt"`
+}
+
+// companies returns every company, the oldest first. It reads the whole table.
+func companies(ctx context.Context, s *session.Session) ([]listedCompany, error) {
+	all, err := company.NewStore(s.Table).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the companies: %w", err)
+	}
+	slices.SortFunc(all, func(x, y company.Company) int {
+		return cmp.Or(cmp.Compare(terminal.Text(x.CreatedAt), terminal.Text(y.CreatedAt)), cmp.Compare(x.ID, y.ID))
+	})
+	items := make([]listedCompany, len(all))
+	for i, c := range all {
+		at, err := s.Keys().SuspendedAt(ctx, c.ID)
+		if err != nil {
+			return nil, fmt.Errorf("company %s: %w", c.ID, err)
+		}
+		items[i] = listedCompany{c, at}
+	}
+	return items, nil
+}
+
+func (o *operator) listCompanies(ctx context.Context, s *session.Session) error {
+	items, err := companies(ctx, s)
+	if err != nil {
+		return err
+	}
+	return terminal.PrintList(o.Terminal, terminal.Items[listedCompany]{Items: items}, items,
+		"no companies yet: create one with `workspace company create --name N`", "ID\tNAME\tCREATED\tSUSPENDED",
+		func(c listedCompany) []string {
+			return []string{c.ID, terminal.Text(c.Name), terminal.Text(c.CreatedAt), terminal.Text(c.SuspendedAt)}
+		})
+}
+
+// suspension is the result of suspend and resume.
+type suspension struct {
+	CompanyID   string  `json:"companyId"`
+	SuspendedAt *string `json:"suspendedAt"`
+	Keys        int     `json:"keys"`
+}
+
+func (o *operator) suspendCompany(ctx context.Context, s *session.Session, companyID string) error {
+	n, err := s.Keys().Suspend(ctx, companyID)
+	if err != nil {
+		return fmt.Errorf("suspend %s: %w; run the command again, it is safe", companyID, err)
+	}
+	at, err := s.Keys().SuspendedAt(ctx, companyID)
+	if err != nil {
+		return err
+	}
+	return o.Print(suspension{companyID, at, n},
+		"%s is suspended since %s; keys refused: %d\n\nTo end it:\n  workspace company resume %s", companyID, terminal.Text(at), n, companyID)
+}
+
+func (o *operator) resumeCompany(ctx context.Context, s *session.Session, companyID string) error {
+	n, err := s.Keys().Resume(ctx, companyID)
+	if err != nil {
+		return fmt.Errorf("resume %s: %w; run the command again, it is safe", companyID, err)
+	}
+	return o.Print(suspension{companyID, nil, n}, "%s is not suspended; keys that can work again: %d", companyID, n)
+}

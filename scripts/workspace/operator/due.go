@@ -1,0 +1,132 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
+)
+
+func (o *operator) dueCommand() *cobra.Command {
+	w := worker[broadcast.Store, broadcast.Post, broadcast.Dispatch]{
+		operator: o, noun: "post", nouns: "posts", ready: "due",
+		open: broadcast.NewStore, list: broadcast.Store.DuePosts, claim: broadcast.Store.ClaimPost, stuck: broadcast.Store.StuckPosts,
+		readyHeader: "POST\tCOMPANY\tPLATFORM\tSCHEDULED FOR\tTITLE",
+		readyRow: func(p broadcast.Post) []string {
+			return []string{p.ID, p.CompanyID, terminal.Text(p.Platform), terminal.Text(p.ScheduledFor), terminal.Text(p.Title)}
+		},
+		stuckHeader: "POST\tCOMPANY\tPLATFORM\tCLAIM\tCLAIMED",
+		stuckRow: func(d broadcast.Dispatch) []string {
+			return []string{d.ID, d.CompanyID, terminal.Text(d.Platform), terminal.Text(d.ClaimID), terminal.Text(d.ClaimedAt)}
+		},
+		claimed: func(d broadcast.Dispatch) string {
+			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  workspace due published %s --company %s --claim %s",
+				d.ID, *d.ClaimID, d.ID, d.CompanyID, *d.ClaimID)
+		},
+		moved: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
+	}
+	published := &cobra.Command{
+		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.Takes("POST"),
+		Long: `Move a post from publishing to published, with what the platform told. The API refuses
+to edit or delete it from now on.`,
+		Example: "  workspace due published pst_... --company co_... --claim clm_... --external-id 1790 --external-url https://x.example/1790",
+	}
+	externalID := published.Flags().String("external-id", "", "the platform's own `id`")
+	externalURL := published.Flags().String("external-url", "", "the post's address on the platform, a `URL`")
+	publishedAt := published.Flags().String("published-at", "", "when it went out, a `time` such as 2026-08-11T09:30:00Z (default: now)")
+	outcome := func() broadcast.Outcome {
+		return broadcast.Outcome{ExternalID: given(*externalID), ExternalURL: given(*externalURL), PublishedAt: given(*publishedAt)}
+	}
+	failed := &cobra.Command{
+		Use: "failed POST --company ID --claim ID --reason TEXT", Short: "Report that a post could not be sent", Args: terminal.Takes("POST"),
+		Long: `Move a post from publishing to failed. The reason is the post's failureReason, which the
+company reads. A failed post can be edited, scheduled and claimed again: report only what
+was not sent.`,
+		Example: `  workspace due failed pst_... --company co_... --claim clm_... --reason "the account is locked"`,
+	}
+	reason := failed.Flags().String("reason", "", "why, a `text` of 1 to 2000 characters")
+	return terminal.Group(&cobra.Command{
+		Use: "due", Short: "Dispatch the posts that are due: list, claim, report",
+		Long: `Dispatch the posts that are due. Nothing in this service sends: a dispatcher lists what
+is due, claims a post, sends what the claim printed, and reports.
+
+  scheduled --claim--> publishing --published--> published
+  failed    --claim--> publishing --failed-----> failed
+                       publishing --retry------> scheduled
+
+Of any number of dispatchers exactly one gets a claim; the others end with exit code 3:
+the post's state does not allow it, and nothing was changed. While a post is publishing
+the API refuses to edit and to delete it. A report needs the id of the claim that holds
+the post; to repeat a report is safe.
+
+A claim does not expire: only the platform knows whether a dispatcher that died had sent
+the post. "due stuck" lists such posts with their claims; look at the platform, then
+report what happened, or use "retry" for one that was not sent.`,
+	},
+		w.listCommand(&cobra.Command{
+			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.Takes(),
+			Long: `List the posts that are scheduled for now or before, the earliest first, company by
+company. A post that was claimed is not in the list any more, so claim, then list again.
+
+--company all goes through every company that is not suspended, and reads the whole table
+to find them, because nothing reaches over companies by design: do it rarely, or keep the
+ids. With --json: {"items": [post, ...], "hasMore": true if --limit left some out}.`,
+			Example: "  workspace due list --company co_...\n  workspace due list --company all --json --table workspace-prod",
+		}),
+		w.claimCommand(&cobra.Command{
+			Use: "claim POST --company ID", Short: "Claim a post to send it", Args: terminal.Takes("POST"),
+			Long: `Move a post that is due, or one that failed, to publishing. Who gets it must send what
+--json prints, which is the post as it is now, with claimId and claimedAt, and report.
+
+Exit code 3: another dispatcher has the post, or it was edited and is not due any more.`,
+			Example: "  workspace due claim pst_... --company co_... --json",
+		}),
+		w.reportCommand(published, func(cmd *cobra.Command) error { return badReport(cmd, outcome().Check()) },
+			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.Dispatch, error) {
+				return s.ReportPublished(ctx, companyID, postID, claimID, outcome())
+			}),
+		w.reportCommand(failed, func(cmd *cobra.Command) error { return badReport(cmd, broadcast.CheckReason(*reason)) },
+			func(s broadcast.Store, ctx context.Context, companyID, postID, claimID string) (broadcast.Dispatch, error) {
+				return s.ReportFailed(ctx, companyID, postID, claimID, *reason)
+			}),
+		w.reportCommand(&cobra.Command{
+			Use: "retry POST --company ID --claim ID", Short: "Give a post back to be sent later", Args: terminal.Takes("POST"),
+			Long: `Move a post from publishing back to scheduled, where it is due at once, for any
+dispatcher. For one that was not sent: nothing keeps it from being sent again.`,
+			Example: "  workspace due retry pst_... --company co_... --claim clm_...",
+		}, nil, broadcast.Store.RetryPost),
+		w.stuckCommand(&cobra.Command{
+			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.Takes(),
+			Long: `List the posts that are publishing under an old claim, the oldest first, company by
+company. Look at the platform, then report with the claim that is shown: published if
+it is there, retry or failed if it is not.
+
+A post without a claim was imported as publishing: report with --claim none.
+With --json: {"items": [post with claimId and claimedAt, ...]}.`,
+			Example: "  workspace due stuck --company all\n  workspace due stuck --company co_... --older 2h",
+		}))
+}
+
+// given is a flag's text, null when it is not set.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// badReport turns an error about the fields of a report into one about its flags.
+func badReport(cmd *cobra.Command, err error) error {
+	var refused *fault.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	flags := strings.NewReplacer("externalId:", "--external-id:", "externalUrl:", "--external-url:", "publishedAt:", "--published-at:", "failureReason:", "--reason:")
+	return terminal.Misuse(cmd, "%s", flags.Replace(strings.Join(refused.Messages, "; ")))
+}

@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/records"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+func (o *operator) exportCommand() *cobra.Command {
+	return o.onCompany(&cobra.Command{
+		Use: "export --company ID [FILE]", Short: "Read all records of a company into a file", Args: terminal.Takes("[FILE]"),
+		Long: `Read all records of a company, as lines that import accepts: into FILE, which appears
+when it is whole, or to standard output. Keys are not exported.
+
+The order is always the same, so two exports of the same records are the same text.
+Records that are written meanwhile may or may not be in it.
+
+With --json the summary is one JSON object: on standard output when FILE is named, else
+on standard error, because the records themselves are the output.`,
+		Example: `  workspace export --company co_... records.jsonl
+  workspace export --company co_... | gzip > records.jsonl.gz`,
+	}, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+		if len(args) == 0 || args[0] == "-" {
+			return o.exportToOutput(ctx, s, companyID)
+		}
+		return o.exportToFile(ctx, s, companyID, args[0])
+	})
+}
+
+type exported struct {
+	Exported map[string]int `json:"exported"`
+	File     *string        `json:"file"`
+	Seconds  float64        `json:"seconds"`
+}
+
+func (o *operator) exportToOutput(ctx context.Context, s *session.Session, companyID string) error {
+	begin := time.Now()
+	n, err := records.Export(ctx, functions.Transfers(s.Table), companyID, o.Out)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return terminal.PrintJSON(o.Err, exported{n, nil, secondsSince(begin)})
+	}
+	o.Note("exported %s in %.1f s", counts(n), secondsSince(begin))
+	return nil
+}
+
+func (o *operator) exportToFile(ctx context.Context, s *session.Session, companyID, name string) error {
+	begin := time.Now()
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("export to %s: it is a folder; name a file in it", name)
+	}
+	var n map[string]int
+	err := private.Create(name, func(w io.Writer) (err error) {
+		n, err = records.Export(ctx, functions.Transfers(s.Table), companyID, w)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("export to %s: there is no folder %s", name, filepath.Dir(name))
+	}
+	if err != nil {
+		return fmt.Errorf("export to %s: %w", name, err)
+	}
+	return o.Print(exported{n, &name, secondsSince(begin)}, "exported %s to %s in %.1f s", counts(n), name, secondsSince(begin))
+}

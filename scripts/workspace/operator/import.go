@@ -1,0 +1,122 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/records"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+func (o *operator) importCommand() *cobra.Command {
+	return o.onCompany(&cobra.Command{
+		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.Takes("FILE"),
+		Long: `Write records into a company, from a file or, with -, from standard input.
+
+A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. The records
+are those of the API's responses; a field that a record lacks is null. Types, in any order:
+
+  ` + strings.Join(records.Names(functions.Transfers(nil)), ", ") + `
+
+A record replaces the stored one with the same id, whole: what it leaves out is null
+then; everything else stays. A metric definition is known by its key, a metric point by
+its metric, grain, dimensions and time, the brand kit and the company by there being one
+of each. An export shows the fields of every type. companyId may be left out, and is not
+used: the records go to the company that you name.
+
+The whole file is checked first. If a line is wrong, up to ` + fmt.Sprint(records.BadLinesMax) + ` lines are named with all
+that is wrong with them, and nothing is written. To run an import again is safe.`,
+		Example: `  workspace import --company co_... records.jsonl
+  workspace export --company co_... | workspace import --company co_... -
+  echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
+	}, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
+		in, size, err := o.source(args[0])
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return o.importRecords(ctx, s, companyID, in, size)
+	})
+}
+
+// source opens the records. The size is -1 when nobody knows it.
+func (o *operator) source(name string) (in io.ReadCloser, size int64, err error) {
+	if name == "-" {
+		return io.NopCloser(o.In), -1, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open the file to import: %w", err)
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = errors.New("it is a folder: name a file of JSON lines, or - for standard input")
+	}
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("import %s: %w", name, err), f.Close())
+	}
+	if !st.Mode().IsRegular() {
+		return f, -1, nil
+	}
+	return f, st.Size(), nil
+}
+
+type imported struct {
+	Imported map[string]int `json:"imported"`
+	Seconds  float64        `json:"seconds"`
+}
+
+func (o *operator) importRecords(ctx context.Context, s *session.Session, companyID string, in io.Reader, size int64) error {
+	begin := time.Now()
+	bar := o.ByteProgress("checking", size)
+	checked, err := records.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar))
+	bar.End()
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted while checking: nothing was written")
+	}
+	if err != nil {
+		return fmt.Errorf("%w\nnothing was written", err)
+	}
+	defer checked.Close()
+	bar = o.RecordProgress("writing", checked.Total())
+	written, err := checked.Write(ctx, companyID, bar.Add)
+	bar.End()
+	if err != nil {
+		n := 0
+		for count := range maps.Values(written) {
+			n += count
+		}
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		return fmt.Errorf("%w: at least %d of %d records were written (%s); to run the import again is safe, it replaces what is there",
+			err, n, checked.Total(), counts(written))
+	}
+	result := imported{written, secondsSince(begin)}
+	return o.Print(result, "imported %s in %.1f s", counts(written), result.Seconds)
+}
+
+func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }
+
+// counts spells a number of records by type.
+func counts(byType map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(byType)) {
+		parts = append(parts, fmt.Sprintf("%s %d", name, byType[name]))
+	}
+	if len(parts) == 0 {
+		return "no records"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,155 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/timestamp"
+)
+
+func (o *operator) keyCommand() *cobra.Command {
+	return terminal.Group(&cobra.Command{
+		Use: "key", Short: "Issue, list, rotate and revoke a company's keys",
+		Long: `Issue, list, rotate and revoke the secret keys of a company.
+
+A key is shown once, when it is issued. The table has its hash only, so nobody can
+show it again: who loses a key rotates it or issues another.`,
+	}, o.keyIssueCommand(), o.keyListCommand(), o.keyCurrentCommand(), o.keyRotateCommand(), o.keyRevokeCommand(), o.keyQuotaCommand())
+}
+
+func (o *operator) keyListCommand() *cobra.Command {
+	return o.onCompany(&cobra.Command{
+		Use: "list --company ID", Short: "List a company's keys", Args: terminal.Takes(),
+		Long:    "List a company's keys, the oldest first, the revoked and expired ones included.",
+		Example: "  workspace key list --company co_...",
+	}, nil, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
+		items, err := s.Keys().List(ctx, companyID)
+		if err != nil {
+			return fmt.Errorf("list the keys of %s: %w", companyID, err)
+		}
+		return terminal.PrintList(o.Terminal, terminal.Items[keys.Key]{Items: items}, items,
+			fmt.Sprintf("no keys yet: issue one with `workspace key issue --company %s --scopes all`", companyID),
+			"ID\tNAME\tPREFIX\tSCOPES\tLAST USED\tSTATE", func(k keys.Key) []string {
+				return []string{k.ID, terminal.Text(k.Name), terminal.Text(k.Prefix), fmt.Sprint(len(k.Scopes)), terminal.Text(k.LastUsedAt), stateOf(k, o.Now())}
+			})
+	})
+}
+
+// stateOf says whether a key works.
+func stateOf(k keys.Key, now time.Time) string {
+	switch {
+	case k.RevokedAt != nil:
+		return "revoked " + *k.RevokedAt
+	case k.ExpiresAt == nil:
+		return "works"
+	case *k.ExpiresAt <= timestamp.Format(now):
+		return "expired " + *k.ExpiresAt
+	}
+	return "works until " + *k.ExpiresAt
+}
+
+type currentKey struct {
+	keys.Key
+	State string `json:"state"`
+}
+
+func (o *operator) keyCurrentCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "current", Short: "Say which key a secret is", Args: terminal.Takes(),
+		Long: `Read a secret key from standard input and print its record: the company that it opens,
+what it may do, and whether it still works. A key that was found somewhere is identified
+by this, and can then be revoked.`,
+		Example: "  printf %s \"$KEY\" | workspace key current\n  workspace key current < key.txt",
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		text, err := o.ReadSecret()
+		if err != nil {
+			return err
+		}
+		token, err := auth.Parse(text)
+		switch {
+		case errors.Is(err, auth.ErrPublishable):
+			return errors.New("what is on standard input is a publishable key: it opens nothing here")
+		case err != nil:
+			return fmt.Errorf("what is on standard input is no secret key: it must begin with %s and be whole", auth.SecretPrefix)
+		}
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
+			key, err := s.Keys().Holder(ctx, token)
+			if errors.Is(err, auth.ErrUnauthorised) {
+				return errors.New("no key of this table: it has the form of one, and may be another table's")
+			}
+			if err != nil {
+				return err
+			}
+			state := stateOf(key, o.Now())
+			return o.Print(currentKey{key, state}, "%s\n\ncompany  %s\nname     %s\nscopes   %s\nstate    %s",
+				key.ID, key.CompanyID, terminal.Text(key.Name), strings.Join(key.Scopes, ", "), state)
+		})
+	}
+	return cmd
+}
+
+func (o *operator) keyRevokeCommand() *cobra.Command {
+	return o.onKey(&cobra.Command{
+		Use: "revoke KEY_ID --company ID", Short: "End a key at once", Args: terminal.Takes("KEY_ID"),
+		Long:    "End a key at once, for good: the next request with it is refused with 401.",
+		Example: "  workspace key revoke key_... --company co_...",
+	}, nil, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
+		key, err := store.Revoke(ctx, companyID, keyID)
+		if err != nil {
+			return err
+		}
+		return o.Print(key, "%s is revoked since %s", key.ID, terminal.Text(key.RevokedAt))
+	})
+}
+
+// quotaMax is more requests than one key is ever served.
+const quotaMax = 1_000_000
+
+type keyQuota struct {
+	keys.Key
+	Class auth.Class `json:"class"`
+	Limit int64      `json:"limit"`
+}
+
+func (o *operator) keyQuotaCommand() *cobra.Command {
+	var classes, defaults []string
+	for _, c := range auth.Classes() {
+		classes = append(classes, string(c))
+		defaults = append(defaults, fmt.Sprintf("%s %d", c, auth.DefaultQuota(c)))
+	}
+	cmd := &cobra.Command{
+		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Give a key another quota", Args: terminal.Takes("KEY_ID"),
+		Long: `Set how many requests of a class a key may make in a minute; 0 freezes the class.
+The defaults are ` + strings.Join(defaults, ", ") + `.`,
+		Example: "  workspace key quota key_... --company co_... --class read --limit 6000",
+	}
+	class := cmd.Flags().String("class", "", "the `class` of requests: "+strings.Join(classes, ", "))
+	limit := cmd.Flags().Int64("limit", 0, fmt.Sprintf("requests in a minute, 0 to %d", quotaMax))
+	check := func(cmd *cobra.Command) error {
+		if !slices.Contains(classes, *class) {
+			return terminal.Misuse(cmd, "--class: must be one of %s", strings.Join(classes, ", "))
+		}
+		if !cmd.Flags().Changed("limit") || *limit < 0 || *limit > quotaMax {
+			return terminal.Misuse(cmd, "--limit: must be 0 to %d", quotaMax)
+		}
+		return nil
+	}
+	return o.onKey(cmd, check, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
+		key, err := store.SetQuota(ctx, companyID, keyID, auth.Class(*class), auth.Quota(*limit))
+		if err != nil {
+			return err
+		}
+		return o.Print(keyQuota{key, auth.Class(*class), *limit}, "%s: %d requests of class %s in a minute", key.ID, *limit, *class)
+	})
+}

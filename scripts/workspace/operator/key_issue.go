@@ -1,0 +1,137 @@
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/version"
+)
+
+// issuedKey is a new key. Its secret is printed once.
+type issuedKey struct {
+	keys.Key
+	Secret string `json:"key"`
+}
+
+const onlyNow = "This is the only time that the key is shown: the table has its hash only."
+
+func (o *operator) keyIssueCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "issue --company ID --scopes all|a,b", Short: "Issue a key", Args: terminal.Takes(),
+		Long: "Issue a secret key and print it, once.\n\nThe scopes are " + scopeNames() + ".",
+		Example: `  workspace key issue --company co_... --scopes all
+  workspace key issue --company co_... --scopes feedback:read,feedback:write --name "reply bot" --expires 90d
+  KEY=$(workspace key issue --company co_... --scopes all --json | jq -r .key)`,
+	}
+	scopes := cmd.Flags().String("scopes", "", "all, or `scopes` with commas between")
+	name := cmd.Flags().String("name", "", "what the key is for")
+	expires := cmd.Flags().String("expires", "", "when it ends: a `time` from now (90d, 12h) or a date (2027-01-31); never without it")
+	var grant keys.Grant
+	check := func(cmd *cobra.Command) (err error) {
+		grant = keys.Grant{Name: *name, APIVersion: version.Current}
+		if grant.Scopes, err = parseScopes(*scopes); err != nil {
+			return terminal.Misuse(cmd, "--scopes: %s", err)
+		}
+		if grant.ExpiresAt, err = parseEnd(*expires, o.Now()); err != nil {
+			return terminal.Misuse(cmd, "--expires: %s", err)
+		}
+		return nil
+	}
+	return o.onCompany(cmd, check, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
+		key, secret, err := s.Keys().Issue(ctx, companyID, grant, rand.Reader)
+		if err != nil {
+			return err
+		}
+		if at, err := s.Keys().SuspendedAt(ctx, companyID); err == nil && at != nil {
+			o.Note("The company is suspended since %s: the key works once it is resumed.", *at)
+		}
+		return o.Print(issuedKey{key, secret}, "%s\n\nid       %s\nscopes   %s\nexpires  %s\n\n%s",
+			secret, key.ID, strings.Join(key.Scopes, ", "), endOf(key), onlyNow)
+	})
+}
+
+type rotatedKey struct {
+	issuedKey
+	Replaces        string  `json:"replaces"`
+	ReplacedExpires *string `json:"replacedExpiresAt"`
+}
+
+// overlapMax is the longest overlap that the API allows, too.
+const overlapMax = 30 * 24 * time.Hour
+
+func (o *operator) keyRotateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.Takes("KEY_ID"),
+		Long: `Issue a key with the same name, scopes and quotas, and let the old one end after the
+overlap. Both work until then: move what uses the old key in the meantime.`,
+		Example: "  workspace key rotate key_... --company co_...\n  workspace key rotate key_... --company co_... --overlap 7d",
+	}
+	text := cmd.Flags().String("overlap", "24h", "how `long` the old key works on: 0s to 30d")
+	var overlap time.Duration
+	check := func(cmd *cobra.Command) (err error) {
+		if overlap, err = parseSpan(*text); err != nil || overlap > overlapMax {
+			return terminal.Misuse(cmd, "--overlap: must be 0s to 30d, such as 24h or 7d")
+		}
+		return nil
+	}
+	return o.onKey(cmd, check, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
+		fresh, secret, err := store.Rotate(ctx, companyID, keyID, overlap, rand.Reader)
+		if err != nil {
+			return err
+		}
+		result := rotatedKey{issuedKey: issuedKey{fresh, secret}, Replaces: keyID}
+		// The new key exists by now, so an error must not hide it.
+		if all, err := store.List(ctx, companyID); err == nil {
+			if i := slices.IndexFunc(all, func(k keys.Key) bool { return k.ID == keyID }); i >= 0 {
+				result.ReplacedExpires = all[i].ExpiresAt
+			}
+		}
+		return o.Print(result, "%s\n\nid       %s\nexpires  %s\n\nThe old key, %s, ends at %s.\n%s",
+			secret, fresh.ID, endOf(fresh), keyID, terminal.Text(result.ReplacedExpires), onlyNow)
+	})
+}
+
+func endOf(k keys.Key) string {
+	if k.ExpiresAt == nil {
+		return "never"
+	}
+	return *k.ExpiresAt
+}
+
+func scopeNames() string {
+	var names []string
+	for _, s := range auth.Scopes() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+func parseScopes(text string) (scopes []auth.Scope, err error) {
+	known := "all, or some of " + scopeNames()
+	switch strings.TrimSpace(text) {
+	case "":
+		return nil, fmt.Errorf("name %s", known)
+	case "all":
+		return auth.Scopes(), nil
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		scope := auth.Scope(strings.TrimSpace(name))
+		if !scope.Known() {
+			return nil, fmt.Errorf("no scope %q; name %s", string(scope), known)
+		}
+		if !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, nil
+}

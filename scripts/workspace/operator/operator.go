@@ -1,0 +1,18 @@
+// Package operator has the commands for the operators of a table: companies and their keys, import and export, the
+// workers that send posts and replies, and the published versions of a board.
+package operator
+
+import (
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+// Commands returns the commands.
+func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
+	o := &operator{t, table}
+	return []*cobra.Command{
+		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.dueCommand(), o.approvedCommand(), o.snapshotCommand(),
+	}
+}

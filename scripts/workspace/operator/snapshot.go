@@ -1,0 +1,127 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/id"
+)
+
+// versionMax is the greatest version of a board.
+const versionMax = 9_999_999_999
+
+func (o *operator) snapshotCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "snapshot --company ID --board ID", Short: "Read what visitors see of a board, and roll it back",
+		Long: `Print what visitors see of a board, in the live version or an earlier one, as one JSON
+object: {"boardId", "version", "publishedAt", "live", "items"}. It is public content only.
+Every version is kept.`,
+		Example: `  workspace snapshot --company co_... --board brd_...
+  workspace snapshot --company co_... --board brd_... --version 3
+  workspace snapshot list --company co_... --board brd_...
+  workspace snapshot rollback --company co_... --board brd_... --version 3`,
+		Args: terminal.NoCommand,
+	}
+	version := cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")
+	check := func(cmd *cobra.Command) error {
+		if !cmd.Flags().Changed("version") {
+			return nil
+		}
+		return checkVersion(cmd, *version)
+	}
+	o.onBoard(cmd, check, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+		var wanted *float64
+		if cmd.Flags().Changed("version") {
+			wanted = new(float64(*version))
+		}
+		snapshot, err := store.Snapshot(ctx, companyID, boardID, wanted)
+		if err != nil {
+			return err
+		}
+		return terminal.PrintJSON(o.Out, snapshot)
+	})
+	cmd.AddCommand(o.snapshotListCommand(), o.snapshotRollbackCommand())
+	return cmd
+}
+
+func checkVersion(cmd *cobra.Command, version int64) error {
+	if version < 1 || version > versionMax {
+		return terminal.Misuse(cmd, "--version: must be 1 to %d", versionMax)
+	}
+	return nil
+}
+
+// onBoard makes a command on a board of a company. check looks at its other flags, and may be nil.
+func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, store plan.Store, companyID, boardID string) error) *cobra.Command {
+	boardID := cmd.Flags().String("board", "", "the board's `id`")
+	both := func(cmd *cobra.Command) error {
+		if !id.Valid(id.Board, *boardID) {
+			return terminal.Misuse(cmd, "name the board with --board ID, such as brd_...")
+		}
+		if check == nil {
+			return nil
+		}
+		return check(cmd)
+	}
+	return o.onCompany(cmd, both, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
+		return explain(do(ctx, plan.NewStore(s.Table), companyID, *boardID), "board", *boardID, companyID)
+	})
+}
+
+func (o *operator) snapshotListCommand() *cobra.Command {
+	return o.onBoard(&cobra.Command{
+		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.Takes(),
+		Long: `List the versions of a board, the newest first: each publish that changed something, and
+each rollback. What was published before the board was imported is not known here.
+With --json: {"items": [{"version", "publishedAt", "itemCount", "restores", "live"}, ...]};
+restores is the version whose content a rollback made live again.`,
+		Example: "  workspace snapshot list --company co_... --board brd_...",
+	}, nil, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+		versions, err := store.Versions(ctx, companyID, boardID)
+		if err != nil {
+			return err
+		}
+		return terminal.PrintList(o.Terminal, terminal.Items[plan.Version]{Items: versions}, versions,
+			"no versions", "VERSION\tPUBLISHED\tITEMS\tSTATE", func(v plan.Version) []string {
+				state := ""
+				if v.Restores != nil {
+					state = fmt.Sprintf("content of version %.0f", *v.Restores)
+				}
+				if v.Live {
+					state = "live  " + state
+				}
+				return []string{fmt.Sprintf("%.0f", v.Version), v.PublishedAt, fmt.Sprintf("%.0f", v.ItemCount), state}
+			})
+	})
+}
+
+func (o *operator) snapshotRollbackCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.Takes(),
+		Long: `Make the content of an earlier version live again, all at once, as the next version. The
+items stay as they are edited: the next preview shows how they differ from what is live,
+and the next publish makes them live again. To repeat a rollback changes nothing.
+
+With --json: the result of the publish, as the API has it.
+Exit code 3: others kept publishing the board.`,
+		Example: "  workspace snapshot rollback --company co_... --board brd_... --version 3",
+	}
+	version := cmd.Flags().Int64("version", 0, "the `number` of the version whose content is wanted")
+	check := func(cmd *cobra.Command) error { return checkVersion(cmd, *version) }
+	return o.onBoard(cmd, check, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+		done, err := store.Rollback(ctx, companyID, boardID, float64(*version))
+		if err != nil {
+			return err
+		}
+		if !done.Changed {
+			return o.Print(done, "nothing to do: %s shows that content, in version %.0f", boardID, done.PublishedVersion)
+		}
+		return o.Print(done, "%s is live in version %.0f with the content of version %d, %.0f items: %d added, %d updated, %d removed",
+			boardID, done.PublishedVersion, *version, done.ItemCount, len(done.Added), len(done.Updated), len(done.Removed))
+	})
+}

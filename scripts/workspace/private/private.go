@@ -1,0 +1,68 @@
+// Package private keeps keys and records in files that only their owner can read.
+package private
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Read decodes a key and reports whether its file exists. It refuses a file that others can read: its key is no secret any more.
+func Read(file string, v any) (found bool, err error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the key: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, fmt.Errorf("read the key: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return false, fmt.Errorf("%s can be read by others: run chmod 600 on it, and rotate the key that it holds", file)
+	}
+	if err := json.NewDecoder(f).Decode(v); err != nil {
+		return false, fmt.Errorf("%s does not read: run `workspace login` again", file)
+	}
+	return true, nil
+}
+
+// Write writes a key.
+func Write(file string, v any) error {
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = Create(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
+	}
+	if err != nil {
+		return fmt.Errorf("keep the key: %w", err)
+	}
+	return nil
+}
+
+// Create writes the whole file or nothing.
+func Create(file string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // readable by its owner only
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}

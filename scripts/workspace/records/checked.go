@@ -1,0 +1,85 @@
+package records
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"growthworkspace/shared/transfer"
+)
+
+// Checked is the checked records of an import, in a temporary file for each type: the types are written in their own
+// order, whatever that of the import is.
+type Checked struct {
+	types []transfer.Type
+	dir   string
+	files []*os.File
+	outs  []*bufio.Writer
+	count []int
+}
+
+func newChecked(types []transfer.Type) (*Checked, error) {
+	dir, err := os.MkdirTemp("", "workspace-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary folder for the import: %w", err)
+	}
+	return &Checked{
+		types: types, dir: dir,
+		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
+	}, nil
+}
+
+// Close removes the temporary files.
+func (c *Checked) Close() {
+	for _, f := range c.files {
+		if f != nil {
+			_ = f.Close() // it is removed with its folder
+		}
+	}
+	_ = os.RemoveAll(c.dir)
+}
+
+// Total returns the number of records.
+func (c *Checked) Total() (n int) {
+	for _, count := range c.count {
+		n += count
+	}
+	return n
+}
+
+// add appends the JSON of a record to those of the i-th type.
+func (c *Checked) add(i int, record []byte) error {
+	if c.files[i] == nil {
+		f, err := os.Create(filepath.Join(c.dir, c.types[i].Name))
+		if err != nil {
+			return fmt.Errorf("keep a record of the import: %w", err)
+		}
+		c.files[i], c.outs[i] = f, bufio.NewWriterSize(f, 64<<10)
+	}
+	c.count[i]++
+	_, err := c.outs[i].Write(record)
+	if err := errors.Join(err, c.outs[i].WriteByte('\n')); err != nil {
+		return fmt.Errorf("keep a record of the import in %s: %w", c.dir, err)
+	}
+	return nil
+}
+
+// batch is a few hundred records of a type.
+type batch struct {
+	records []any
+	bytes   int
+}
+
+// Bounds of a batch. The second keeps memory flat when records are megabytes.
+const (
+	batchRecordsMax = 200
+	batchBytesMax   = 4 << 20
+)
+
+// add reports whether the batch is full now.
+func (b *batch) add(record any, size int) (full bool) {
+	b.records, b.bytes = append(b.records, record), b.bytes+size
+	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
+}

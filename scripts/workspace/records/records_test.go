@@ -1,0 +1,77 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/shared/transfer"
+)
+
+type counted struct {
+	ID string `json:"id"`
+}
+
+// Ensure an interrupt ends an import in order, and says how much is certainly written.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	stored := 0
+	kind := transfer.Define("counted", "", nil, func(ctx context.Context, _ string, records []counted) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if stored += len(records); stored > 1500 {
+			cancel()
+		}
+		return nil
+	}, nil)
+	s, err := newChecked([]transfer.Type{kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 20_000 {
+		if err := s.add(0, fmt.Appendf(nil, `{"id":"c_%d"}`, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	written, err := s.Write(ctx, "co_1", func(int) {})
+	if !errors.Is(err, context.Canceled) || written["counted"] != stored || stored > 1500+lanes*batchRecordsMax {
+		t.Error(written, stored, err)
+	}
+	s.Close()
+	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the temporary files are still there")
+	}
+
+	broken := transfer.Define("counted", "", nil, func(context.Context, string, []counted) error { return errors.New("no space") }, nil)
+	s, err = newChecked([]transfer.Type{broken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.add(0, []byte(`{"id":"c_1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := s.Write(t.Context(), "co_1", func(int) {}); err == nil || len(written) != 0 {
+		t.Error(written, err)
+	}
+}
+
+// Ensure a line that is too long is named, and nothing is read beyond it.
+func TestLineTooLong(t *testing.T) {
+	t.Parallel()
+	kind := transfer.Define[counted]("counted", "", nil, nil, nil)
+	line := `{"type":"counted","record":{"id":"c_1"}}` + "\n"
+	_, err := Check(t.Context(), []transfer.Type{kind}, "co_1", strings.NewReader("\n"+line+strings.Repeat("x", lineBytesMax)+"\n"+line))
+	if err == nil || err.Error() != "line 3: is longer than 40 MB" {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,124 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"reflect"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// lanes is how many batches are written at once.
+const lanes = 8
+
+// Write stores the records, type by type, and calls progress with the number of records of each batch. It returns how
+// many of each type were certainly written, after an error too.
+func (c *Checked) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
+	written := map[string]int{}
+	for i, t := range c.types {
+		if c.files[i] == nil {
+			continue
+		}
+		n, err := c.writeType(ctx, companyID, i, progress)
+		if n > 0 {
+			written[t.Name] = n
+		}
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+func (c *Checked) writeType(ctx context.Context, companyID string, i int, progress func(n int)) (int, error) {
+	if err := c.outs[i].Flush(); err != nil {
+		return 0, fmt.Errorf("keep the records of the import in %s: %w", c.dir, err)
+	}
+	if _, err := c.files[i].Seek(0, io.SeekStart); err != nil {
+		return 0, fmt.Errorf("read the records of the import again: %w", err)
+	}
+	var written atomic.Int64
+	var work [lanes]chan batch
+	group, ctx := errgroup.WithContext(ctx)
+	for lane := range work {
+		work[lane] = make(chan batch)
+		group.Go(func() error {
+			for b := range work[lane] {
+				if err := c.types[i].Write(ctx, companyID, b.records); err != nil {
+					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
+				}
+				written.Add(int64(len(b.records)))
+				progress(len(b.records))
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer func() {
+			for _, lane := range work {
+				close(lane)
+			}
+		}()
+		return c.deal(ctx, i, work)
+	})
+	err := group.Wait()
+	return int(written.Load()), err
+}
+
+// deal reads the records of a type and hands them to the lanes.
+func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error {
+	var open [lanes]batch
+	send := func(lane int) error {
+		select {
+		case work[lane] <- open[lane]:
+			open[lane] = batch{}
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	lines := newLines(c.files[i])
+	for lines.Scan() {
+		record, problems := c.types[i].Check(lines.Bytes())
+		if len(problems) > 0 {
+			return fmt.Errorf("a record of type %s was right and is now wrong: %s", c.types[i].Name, problems[0])
+		}
+		lane := 0 // a single batch has nothing to gain, and the brand kit has no identity but its company
+		if c.count[i] > batchRecordsMax {
+			lane = laneOf(record)
+		}
+		if open[lane].add(record, len(lines.Bytes())) {
+			if err := send(lane); err != nil {
+				return err
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the records of the import again: %w", err)
+	}
+	for lane := range open {
+		if len(open[lane].records) > 0 {
+			if err := send(lane); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// laneOf sends records with the same identity to the same lane, which keeps their order: the last one must win. The
+// identity is the metric of a definition or a point, and the id of other records. A type without one has few records.
+func laneOf(record any) int {
+	v := reflect.ValueOf(record)
+	for _, name := range []string{"MetricKey", "Key", "ID"} {
+		if f := v.FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
+			h := fnv.New32a()
+			_, _ = h.Write([]byte(f.String())) // a hash never fails
+			return int(h.Sum32() % lanes)
+		}
+	}
+	return 0
+}

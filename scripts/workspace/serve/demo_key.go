@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/functions/openapi"
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/version"
+)
+
+// demoCompany is a key of the demo company, and the file that keeps it.
+type demoCompany struct {
+	session.DemoKey
+
+	file string
+}
+
+// openDemo returns a key of the demo company. It creates the company and the key where they are missing. Two processes
+// that do so at once create the same records, since their ids are fixed, and each gets a key that works.
+func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) (demoCompany, error) {
+	file, err := open.DemoKeyFile()
+	if err != nil {
+		return demoCompany{}, err
+	}
+	_, err = company.NewStore(open.Table).Get(ctx, demo.CompanyID)
+	if errors.Is(err, fault.ErrNotFound) {
+		begin := time.Now()
+		t.Note("creating the demo company in %s", open.Target)
+		if err := demo.Seed(ctx, open.Table, t.Now()); err != nil {
+			return demoCompany{}, fmt.Errorf("create the demo company: %w", err)
+		}
+		t.Note("created the demo company in %.1f s", time.Since(begin).Seconds())
+		err = nil
+	}
+	if err != nil {
+		return demoCompany{}, fmt.Errorf("look for the demo company: %w", err)
+	}
+	at, err := open.Keys().SuspendedAt(ctx, demo.CompanyID)
+	if err != nil {
+		return demoCompany{}, err
+	}
+	if at != nil {
+		t.Note("the demo company is suspended: `workspace company resume %s` lets its keys work again", demo.CompanyID)
+	}
+	d := demoCompany{file: file}
+	if works, err := d.read(ctx, open); err != nil || works {
+		return d, err
+	}
+	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: version.Current}
+	_, secret, err := open.Keys().Issue(ctx, demo.CompanyID, grant, rand.Reader)
+	if err != nil {
+		return demoCompany{}, fmt.Errorf("issue the demo key: %w", err)
+	}
+	d.DemoKey = session.DemoKey{CompanyID: demo.CompanyID, Key: secret}
+	return d, private.Write(file, d.DemoKey)
+}
+
+// read reads the file and reports whether it has a key that works.
+func (d *demoCompany) read(ctx context.Context, open *session.Session) (works bool, err error) {
+	text, err := os.ReadFile(d.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the demo key: %w", err)
+	}
+	if json.Unmarshal(text, &d.DemoKey) != nil {
+		return false, nil
+	}
+	token, err := auth.Parse(d.Key)
+	if err != nil || token.CompanyID != demo.CompanyID {
+		return false, nil
+	}
+	_, err = open.Keys().Verify(ctx, token, auth.ClassRead)
+	switch {
+	case err == nil, errors.Is(err, auth.ErrSuspended):
+		return true, nil
+	case errors.Is(err, auth.ErrUnauthorised):
+		return false, nil
+	}
+	return false, fmt.Errorf("check the demo key: %w", err)
+}
+
+// greeting returns the key for the page of a server that only this machine reaches. Any other page gets none.
+func (d demoCompany) greeting(addr net.Addr) openapi.Demo {
+	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		return openapi.Demo{}
+	}
+	return openapi.Demo{CompanyID: d.CompanyID, Key: d.Key}
+}

@@ -1,0 +1,194 @@
+// Package serve has the command that runs the whole API on this machine, with a demo company.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/openapi"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+const defaultAddr = "127.0.0.1:8080"
+
+// callTimeout is the deadline of one attempt of a table call. A request has less time than an operator's command.
+const callTimeout = 5 * time.Second
+
+// server is one call of the command.
+type server struct {
+	*terminal.Terminal
+
+	table *session.Flags
+}
+
+// Command returns the command.
+func Command(t *terminal.Terminal, table *session.Flags) *cobra.Command {
+	s := &server{t, table}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the API on this machine", Args: terminal.Takes(),
+		Long: `Serve the whole API on one port, over a local engine that speaks DynamoDB's protocol,
+until Ctrl-C. The first start installs the engine with npm, once, and creates a demo
+company full of records; its key is printed at each start.
+
+Keys are stored as hashes only, so the demo key is kept in a file that you alone can
+read: demo-key.json in the data folder. While it serves, the page at / shows the key to
+whoever opens it on this machine; do not put a proxy in front of it. With --table or
+--endpoint there is no data folder; the file is then in your user's data folder, under a
+name of its own for each table. If the demo company is gone, it is created again. In an
+account (--table without --endpoint) nothing is created unless you say --demo; use a key
+of "workspace key issue".
+
+With --json the first line of output is {"baseUrl","mcpUrl","companyId","key"} and
+nothing follows; logs are JSON lines on standard error.`,
+		Example: `  workspace serve
+  workspace serve --addr 127.0.0.1:0 --data ./data --json
+  workspace serve --addr 0.0.0.0:8080`,
+	}
+	addr := cmd.Flags().String("addr", defaultAddr, "listen on this `host:port`; port 0 picks a free one")
+	withDemo := cmd.Flags().Bool("demo", false, "create the demo company in an account's table too")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if _, port, err := net.SplitHostPort(*addr); err != nil || port == "" {
+			return terminal.Misuse(cmd, "--addr: must be host:port, such as %s", defaultAddr)
+		}
+		err := s.serve(cmd.Context(), *addr, *withDemo)
+		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			return nil // a signal ended it before it served
+		}
+		return err
+	}
+	return cmd
+}
+
+// shutdownTimeout is longer than any request takes.
+const shutdownTimeout = 15 * time.Second
+
+func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err error) {
+	// Listen first: nothing is started or created when the port is taken.
+	listener, err := listen(ctx, addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // closing twice is safe
+	open, err := session.Open(ctx, s.Terminal, *s.table, callTimeout)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, open.Close()) }()
+	var demo demoCompany
+	if withDemo || open.Engine != nil { // in an account, only on request
+		if demo, err = openDemo(ctx, s.Terminal, open); err != nil {
+			return err
+		}
+	}
+	var greeting openapi.Demo
+	if open.Engine != nil { // every user of this machine sees the page, so it never shows a key of an account
+		greeting = demo.greeting(listener.Addr())
+	}
+	log := s.logger()
+	slog.SetDefault(log) // the event adapter logs to it
+	server := &http.Server{
+		Handler:           functions.Greeting(open.Serving, log, greeting),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	if err := s.announce(open, demo, baseURL(listener.Addr())); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	var dead <-chan struct{} // of an account: never
+	if open.Engine != nil {
+		dead = open.Engine.Done()
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-dead:
+		_ = server.Close() // every request fails without the engine
+		return fmt.Errorf("the engine is gone: %w", open.Engine.Err())
+	case <-ctx.Done():
+	}
+	s.Note("stopping")
+	// ctx is done, so the last requests get a deadline of their own.
+	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(rest); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off: %w", err), server.Close())
+	}
+	return nil
+}
+
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the address %s is taken: name another with --addr, such as --addr 127.0.0.1:0 for any free port", addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; name another address with --addr", addr, err)
+	}
+	return l, nil
+}
+
+// baseURL returns the address for clients on this machine.
+func baseURL(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return "http://" + addr.String()
+	}
+	host := tcp.IP.String()
+	if tcp.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, fmt.Sprint(tcp.Port))
+}
+
+func (s *server) logger() *slog.Logger {
+	if s.JSON {
+		return slog.New(slog.NewJSONHandler(s.Err, nil))
+	}
+	return slog.New(slog.NewTextHandler(s.Err, nil))
+}
+
+// Announcement is the first line of output with --json.
+type Announcement struct {
+	BaseURL   string `json:"baseUrl"`
+	MCPURL    string `json:"mcpUrl"`
+	CompanyID string `json:"companyId"`
+	Key       string `json:"key"`
+}
+
+func (s *server) announce(open *session.Session, d demoCompany, base string) error {
+	first := Announcement{base, base + "/mcp", d.CompanyID, d.Key}
+	if d.Key == "" {
+		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: workspace key issue --company ID --scopes all\nCtrl-C ends.\n", open.Target, base)
+	}
+	return s.Print(first, strings.TrimLeft(`
+engine    %s
+data      %s
+base URL  %s
+company   %s
+key       %s
+
+Look around at %s/ in a browser, or try it in another terminal:
+
+  curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
+
+The key opens the demo company only, and the page shows it to users of this machine.
+It is kept in %s, which you alone can read. Ctrl-C ends.
+`, "\n"), open.EngineName(), open.Target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
+}

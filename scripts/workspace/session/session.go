@@ -1,0 +1,177 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/engine"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+)
+
+// Session is an open table.
+type Session struct {
+	Target
+	Table   *table.Client  // the operator's
+	Serving *table.Client  // for handlers: its writes need the permit of a verified key
+	Engine  *engine.Engine // nil in an account
+	region  string
+}
+
+// Open opens the table. It starts or joins a local engine, and creates the engine's table. timeout is the deadline of one
+// attempt of a table call.
+func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration) (*Session, error) {
+	target, err := flags.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Target: target}
+	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
+	if !target.Account() {
+		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Install: true, Log: t.Err})
+		if err != nil {
+			return nil, err
+		}
+		o.Endpoint = s.Engine.Endpoint
+	}
+	err = s.sign(ctx, &o)
+	if err == nil {
+		s.region, s.Serving = o.Region, table.New(o)
+		s.Table = s.Serving.Operator()
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// localRegion and static credentials are for local engines, which check neither.
+const localRegion = "eu-central-1"
+
+// sign finds the region and the credentials.
+func (s *Session) sign(ctx context.Context, o *table.Options) error {
+	static := credentials.NewStaticCredentialsProvider("local", "local", "")
+	if s.Data != "" {
+		o.Region, o.Credentials = localRegion, static
+		return nil
+	}
+	var options []func(*config.LoadOptions) error
+	if !s.Account() {
+		options = append(options, config.WithDefaultRegion(localRegion))
+		if !hasCredentials() {
+			options = append(options, config.WithCredentialsProvider(static))
+		}
+	}
+	c, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return fmt.Errorf("read AWS's configuration: %w", err)
+	}
+	o.Region, o.Credentials = c.Region, c.Credentials
+	if o.Region == "" {
+		return errors.New("no AWS region: set AWS_REGION, or a region in your AWS profile")
+	}
+	o.Endpoint = cmp.Or(o.Endpoint, s.Endpoint, aws.ToString(c.BaseEndpoint))
+	// This client trusts the authorities that AWS_CA_BUNDLE names.
+	if client, ok := c.HTTPClient.(*awshttp.BuildableClient); ok {
+		transport := client.GetTransport()
+		transport.MaxIdleConnsPerHost = 64
+		o.Transport = http.RoundTripper(transport)
+	}
+	return nil
+}
+
+func hasCredentials() bool {
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare creates the table of a local engine. Returns an error when an account has no such table.
+func (s *Session) prepare(ctx context.Context) error {
+	if !s.Account() {
+		return s.Table.Create(ctx)
+	}
+	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id, but its error tells about the table
+	var api smithy.APIError
+	switch {
+	case err == nil, errors.Is(err, fault.ErrNotFound):
+		return nil
+	case errors.As(err, &api) && api.ErrorCode() == "ResourceNotFoundException":
+		return fmt.Errorf("no table %s in %s: deploy the stack, which makes it, or name another with --table", s.TableName, s.region)
+	}
+	return fmt.Errorf("table %s in %s does not answer: check AWS's credentials and region: %w", s.TableName, s.region, err)
+}
+
+// Close ends the engine if this process started it. Closing twice is safe.
+func (s *Session) Close() error {
+	if s.Engine == nil {
+		return nil
+	}
+	return s.Engine.Close()
+}
+
+// EngineName names the engine for people.
+func (s *Session) EngineName() string {
+	switch {
+	case s.Engine == nil:
+		return "DynamoDB in " + s.region
+	case s.Engine.Shared && s.Data != "":
+		return s.Engine.Name + ", shared with another process"
+	}
+	return s.Engine.Name
+}
+
+// Keys returns the store of keys.
+func (s *Session) Keys() *keys.Store { return keys.NewStore(s.Table, s.Table.Clock()) }
+
+// Company returns a company. Returns an error that names the id when there is none.
+func (s *Session) Company(ctx context.Context, companyID string) (company.Company, error) {
+	c, err := company.Company{}, error(fault.ErrNotFound)
+	if id.Valid(id.Company, companyID) { // anything else must not become a key of the table
+		c, err = company.NewStore(s.Table).Get(ctx, companyID)
+	}
+	if errors.Is(err, fault.ErrNotFound) {
+		return c, fmt.Errorf("no company %q in %s: `workspace company list` shows those there are", companyID, s.Target)
+	}
+	return c, err
+}
+
+// DemoKeyFile returns the file for the demo company's key: in the data folder, or, for a table elsewhere, in the user's
+// data folder under a name made from the table's.
+func (s *Session) DemoKeyFile() (string, error) {
+	if s.Data != "" {
+		return filepath.Join(s.Data, DemoKeyName), nil
+	}
+	dir, err := defaultData()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(s.Endpoint + "\n" + s.region + "\n" + s.TableName))
+	return filepath.Join(dir, "demo-key-"+hex.EncodeToString(sum[:6])+".json"), nil
+}

@@ -1,0 +1,180 @@
+// Package terminal is how every command talks to its caller: results for people or as JSON, notes, progress, errors with
+// their exit codes, and what it says about wrong usage.
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Terminal is one call of the command line.
+type Terminal struct {
+	In   io.Reader
+	Out  io.Writer // the result; with JSON one object and nothing else
+	Err  io.Writer // notes, progress, logs and errors
+	JSON bool      // the flag --json
+	Now  func() time.Time
+}
+
+// Print writes the result of a command, as JSON or as text for people.
+func (t *Terminal) Print(result any, format string, args ...any) error {
+	if t.JSON {
+		return PrintJSON(t.Out, result)
+	}
+	return t.Write(strings.TrimSuffix(fmt.Sprintf(format, args...), "\n") + "\n")
+}
+
+// Write writes a result that is text already.
+func (t *Terminal) Write(text string) error {
+	if _, err := io.WriteString(t.Out, text); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	return nil
+}
+
+// PrintJSON writes one JSON object and a line end.
+func PrintJSON(w io.Writer, result any) error {
+	text, err := Marshal(result)
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	return nil
+}
+
+// Marshal is json.Marshal, with the characters of HTML as they are.
+func Marshal(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+// Items is the JSON of a list.
+type Items[T any] struct {
+	Items []T `json:"items"`
+}
+
+// PrintList writes a list: as JSON the result, for people a table with a row for each item. The header has tabs between
+// its columns. Without items it notes what none says.
+func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
+	if t.JSON {
+		return PrintJSON(t.Out, result)
+	}
+	if len(items) == 0 {
+		t.Note("%s", none)
+		return nil
+	}
+	lines := []string{header}
+	for _, item := range items {
+		lines = append(lines, strings.Join(row(item), "\t"))
+	}
+	return t.Write(Columns(lines))
+}
+
+// Columns aligns lines whose cells have tabs between them.
+func Columns(lines []string) string {
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	_ = w.Flush() // a strings.Builder never fails
+	return out.String()
+}
+
+// Note tells a person what is going on. With JSON it does nothing.
+func (t *Terminal) Note(format string, args ...any) {
+	if !t.JSON {
+		fmt.Fprintf(t.Err, format+"\n", args...)
+	}
+}
+
+// quietWait is the longest wait that needs no explanation.
+const quietWait = 2 * time.Second
+
+// Wait waits before a request is retried, and notes it when that takes a while. Returns the context's error when it ends
+// first.
+func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
+	if d > quietWait {
+		t.Note("waiting %d s before the call is made again", int(d/time.Second))
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Escape replaces characters that could move the cursor or break a row by their escapes: much of what is printed was
+// written by strangers.
+func Escape(text string) string {
+	quoted := strconv.QuoteToGraphic(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// Text is a value for people: escaped, and a dash for null.
+func Text[S ~string](s *S) string {
+	if s == nil {
+		return "-"
+	}
+	return Escape(string(*s))
+}
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+// Exit codes. Any other error is 1.
+const (
+	codeUsage    = 2
+	codeConflict = 3
+)
+
+// Usage returns an error for a wrong command line: exit code 2.
+func Usage(format string, args ...any) error {
+	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
+}
+
+// Conflict returns an error for a record whose state does not allow the change: exit code 3. Nothing was changed, so a
+// script can tell a lost race from a failure.
+func Conflict(format string, args ...any) error {
+	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
+}
+
+// Fail prints an error and returns the exit code.
+func (t *Terminal) Fail(err error) int {
+	if t.JSON {
+		var result any = map[string]string{"error": err.Error()}
+		var known interface{ Detail() any } // what an error knows beside its text
+		if errors.As(err, &known) {
+			result = known.Detail()
+		}
+		_ = PrintJSON(t.Err, result) // where errors cannot be printed, nothing can
+	} else {
+		fmt.Fprintf(t.Err, "workspace: %s\n", err)
+	}
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return exit.code
+	}
+	return 1
+}

@@ -1,0 +1,90 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// widthDefault is the width of a terminal that does not tell its own.
+const widthDefault = 120
+
+// Width returns the width of the terminal that w is, 0 when it is none.
+func Width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return widthDefault
+	}
+	return width
+}
+
+// secretBytesMax is more than a key has.
+const secretBytesMax = 1000
+
+// ReadSecret reads a key from standard input, from a terminal without showing it. Arguments are no place for one: they are
+// in the shell's history and in lists of processes.
+func (t *Terminal) ReadSecret() (string, error) {
+	var text []byte
+	var err error
+	if f, ok := t.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(t.Err, "Key: ")
+		text, err = term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(t.Err)
+	} else {
+		text, err = io.ReadAll(io.LimitReader(t.In, secretBytesMax))
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the key from standard input: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// Work shorter than this shows no progress.
+const (
+	largeBytes   = 4 << 20
+	largeRecords = 2000
+)
+
+// Progress is a bar on a terminal. Elsewhere, and for short work, it is invisible.
+type Progress struct{ bar *progressbar.ProgressBar }
+
+// ByteProgress returns a bar for size bytes; -1: nobody knows how many.
+func (t *Terminal) ByteProgress(what string, size int64) Progress {
+	return t.progress(what, size, largeBytes, progressbar.OptionShowBytes(true))
+}
+
+// RecordProgress returns a bar for a number of records.
+func (t *Terminal) RecordProgress(what string, count int) Progress {
+	return t.progress(what, int64(count), largeRecords)
+}
+
+func (t *Terminal) progress(what string, size, large int64, options ...progressbar.Option) Progress {
+	return Progress{progressbar.NewOptions64(size, append(options,
+		progressbar.OptionSetVisibility(Width(t.Err) > 0 && (size < 0 || size >= large)),
+		progressbar.OptionSetWriter(t.Err), progressbar.OptionSetDescription(what), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())...)}
+}
+
+// Add counts n more. A bar that cannot be drawn does not fail the command.
+func (p Progress) Add(n int) { _ = p.bar.Add(n) }
+
+// Write counts the bytes that are written to it.
+func (p Progress) Write(b []byte) (int, error) {
+	p.Add(len(b))
+	return len(b), nil
+}
+
+// End removes the bar.
+func (p Progress) End() {
+	_ = p.bar.Finish()
+	_ = p.bar.Exit()
+}

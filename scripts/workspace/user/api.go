@@ -1,0 +1,213 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/schema"
+)
+
+// apiCommand has a subcommand for each declared operation, with a flag for each of its fields.
+func (u *user) apiCommand() *cobra.Command {
+	var where remote
+	cmd := &cobra.Command{
+		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
+		Long: `Call an operation of the API, of the local server or of any other. Without an
+operation it lists them all.
+
+The key is that of WORKSPACE_KEY, else the one of "workspace login", else, of a server
+on this machine, that of the demo company. It is never an argument. Where the server
+is: --base-url, WORKSPACE_URL, the login's, or ` + defaultBaseURL + `.
+
+A field is a flag: itemId is --item-id. Ids of a path may also be arguments, in the
+path's order. A list is a flag that is repeated, or a JSON array. --input FILE sends a
+JSON body from a file, or from standard input with "-".
+
+The response is a table or a list of fields for people; with --json it is the JSON of
+the service. --all follows the pages of a list.
+
+  workspace completion bash | zsh | fish     completes operations, fields, values`,
+		Example: `  workspace api list_feedback --reply-status needs_review
+  workspace api get_plan_item itm_... --json
+  workspace api create_broadcast_post --platform x --body "It is out." --hashtags launch --hashtags ios
+  workspace api list_metric_points --metric-key growth.signups --from 2026-08-01 --all --json
+  workspace api push_metric_points --input points.json`,
+	}
+	where.flags(cmd.PersistentFlags())
+	for _, area := range functions.All() {
+		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
+		for _, op := range area.Operations(nil) {
+			cmd.AddCommand(u.operationCommand(&where, area.Name, op))
+		}
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), "; `workspace api` lists them")
+		return terminal.Misuse(cmd, "no operation %q%s", args[0], near)
+	}
+	// Report the unknown operation, not the flags that would have been its own.
+	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
+	cmd.RunE = func(*cobra.Command, []string) error { return u.listOperations() }
+	return cmd
+}
+
+type listedOperation struct {
+	ID      string `json:"id"`
+	Area    string `json:"area"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Scope   string `json:"scope"` // empty: any key
+	Summary string `json:"summary"`
+}
+
+func (u *user) listOperations() error {
+	var all []listedOperation
+	for _, area := range functions.All() {
+		for _, op := range area.Operations(nil) {
+			all = append(all, listedOperation{op.ID, area.Name, op.Method, op.Path, string(op.Scope), op.Summary})
+		}
+	}
+	var lines []string
+	for i, op := range all {
+		if i == 0 || op.Area != all[i-1].Area {
+			lines = append(lines, "", op.Area)
+		}
+		lines = append(lines, "  "+op.ID+"\t"+op.Summary)
+	}
+	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`workspace api OPERATION --help` tells what an operation takes.",
+		terminal.Columns(lines[1:]))
+}
+
+func (u *user) operationCommand(where *remote, area string, op api.Operation) *cobra.Command {
+	c := &operationCall{Operation: op, fields: map[string]*fieldFlag{}}
+	cmd := &cobra.Command{
+		Use: strings.Join(append([]string{op.ID}, c.positions()...), " "), Short: op.Summary, GroupID: area,
+		Aliases: []string{strings.ReplaceAll(op.ID, "_", "-")},
+		Long:    helpOf(op), Example: exampleOf(op),
+		Args:              cobra.ArbitraryArgs, // take counts them
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(kebab(name))
+	})
+	c.flags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := c.take(cmd, args); err != nil {
+			return err
+		}
+		if err := c.readInput(u.In); err != nil {
+			return err
+		}
+		remote, err := u.connect(*where)
+		if err != nil {
+			return err
+		}
+		return c.explain(u.callOperation(cmd.Context(), remote, c), remote)
+	}
+	return cmd
+}
+
+// helpOf returns the help of an operation.
+func helpOf(op api.Operation) string {
+	text := op.Summary + "."
+	if op.Description != "" {
+		text += "\n\n" + wrap(strings.ReplaceAll(op.Description, "`", ""), 84)
+	}
+	scope := "any valid key"
+	if op.Scope != "" {
+		scope = "scope " + string(op.Scope)
+	}
+	return text + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+}
+
+// position spells boardId as BOARD_ID.
+func position(f schema.Field) string {
+	return strings.ToUpper(strings.ReplaceAll(kebab(f.Name), "-", "_"))
+}
+
+func (c *operationCall) positions() (out []string) {
+	for _, f := range c.Input {
+		if f.In == schema.InPath {
+			out = append(out, position(f))
+		}
+	}
+	return out
+}
+
+// exampleOf returns a call with the required fields.
+func exampleOf(op api.Operation) string {
+	line := "  workspace api " + op.ID
+	for _, f := range op.Input {
+		switch {
+		case f.In == schema.InPath:
+			line += " " + position(f)
+		case f.Required:
+			line += " --" + kebab(f.Name) + " " + sampleOf(f)
+		}
+	}
+	return line
+}
+
+func sampleOf(f schema.Field) string {
+	switch {
+	case f.Fields != nil:
+		return "'{...}'"
+	case f.Enum != nil:
+		return f.Enum[0]
+	case f.Kind == schema.Boolean:
+		return "true"
+	}
+	return "..."
+}
+
+// wrap breaks a text into lines.
+func wrap(text string, width int) string {
+	var out strings.Builder
+	n := 0
+	for word := range strings.FieldsSeq(text) {
+		if n > 0 && n+1+len(word) > width {
+			out.WriteByte('\n')
+			n = 0
+		} else if n > 0 {
+			out.WriteByte(' ')
+			n++
+		}
+		out.WriteString(word)
+		n += len(word)
+	}
+	return out.String()
+}
+
+// callOperation calls the operation and prints the response.
+func (u *user) callOperation(ctx context.Context, r connection, c *operationCall) error {
+	if c.all {
+		return u.printPages(ctx, r, c)
+	}
+	response, err := r.client.Do(ctx, c.request(), c.options()...)
+	if err != nil {
+		return err
+	}
+	next := ""
+	if c.IsList() {
+		if next, err = response.Next(); err != nil {
+			return err
+		}
+	}
+	if err := u.printResponse(c, response.Body, next); err != nil {
+		return err
+	}
+	if tag := response.ETag(); tag != "" {
+		u.Note("\nETag %s, for --if-match", tag)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/client"
+)
+
+// user is one call of these commands.
+type user struct {
+	*terminal.Terminal
+
+	table *session.Flags // its data folder may have the demo company's key
+}
+
+// Environment variables with the key and the address of the service.
+const (
+	keyVariable = "WORKSPACE_KEY"
+	urlVariable = "WORKSPACE_URL"
+)
+
+// defaultBaseURL is where `workspace serve` listens.
+const defaultBaseURL = "http://127.0.0.1:8080"
+
+// remote is the flags that name the service.
+type remote struct{ baseURL, company string }
+
+func (r *remote) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
+	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: it is asked for)")
+}
+
+// credential is a key and its service.
+type credential struct {
+	BaseURL string `json:"baseUrl"`
+	Key     string `json:"key"`
+
+	source string // for people
+}
+
+// connection is a client, and its credential for error messages.
+type connection struct {
+	client *client.Client
+	credential
+}
+
+// credential finds the service and a key for it. The key of a login is only for its own service: another --base-url must
+// not carry it to a stranger.
+func (u *user) credential(r remote) (credential, error) {
+	kept, err := readLogin()
+	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), kept.BaseURL, defaultBaseURL), "/")
+	c := credential{BaseURL: base}
+	if key := os.Getenv(keyVariable); key != "" {
+		c.Key, c.source = strings.TrimSpace(key), "the key of "+keyVariable
+		return c, nil // an error of readLogin does not matter then
+	}
+	if err != nil {
+		return c, err
+	}
+	if kept.Key != "" && kept.BaseURL == base {
+		c.Key, c.source = kept.Key, "the key of `workspace login`"
+		return c, nil
+	}
+	if loopback(base) {
+		target, err := u.table.Resolve()
+		if demo, found := target.DemoKey(); err == nil && found {
+			c.Key, c.source = demo.Key, "the demo company's key of `workspace serve`"
+		}
+	}
+	return c, nil
+}
+
+// ErrNoKey returns an error that tells how to name a key.
+func ErrNoKey(base string) error {
+	return fmt.Errorf("no key for %s: set %s, or run `workspace login --base-url %s` with the key on standard input", base, keyVariable, base)
+}
+
+// loopback reports whether an address is one of this machine.
+func loopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// overheard reports whether a key is sent to an address in clear over a network.
+func overheard(base string) bool { return !strings.HasPrefix(base, "https:") && !loopback(base) }
+
+// connect returns a client.
+func (u *user) connect(r remote, options ...client.Option) (connection, error) {
+	c, err := u.credential(r)
+	if err != nil {
+		return connection{}, err
+	}
+	if c.Key == "" {
+		return connection{}, ErrNoKey(c.BaseURL)
+	}
+	return u.connectWith(c, r.company, options...)
+}
+
+func (u *user) connectWith(c credential, company string, options ...client.Option) (connection, error) {
+	if overheard(c.BaseURL) {
+		u.Note("%s is not encrypted: everybody on the way can read the key", c.BaseURL)
+	}
+	if token, err := auth.Parse(c.Key); company == "" && err == nil {
+		company = token.CompanyID // saves a call, and needs no scope company:read
+	}
+	options = append([]client.Option{
+		client.WithCompany(company), client.WithUserAgent("workspace"), client.WithSleep(u.Wait),
+	}, options...)
+	made, err := client.New(c.BaseURL, c.Key, options...)
+	if err != nil {
+		return connection{}, errors.New(strings.TrimPrefix(err.Error(), "client: "))
+	}
+	return connection{made, c}, nil
+}
+
+// loginFile returns the file of login, in the user's settings folder.
+func loginFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("your settings folder is not known: set %s: %w", keyVariable, err)
+	}
+	return filepath.Join(dir, "growth-workspace", "login.json"), nil
+}
+
+// readLogin returns the key of login. It is empty when there is none.
+func readLogin() (c credential, err error) {
+	file, err := loginFile()
+	if err != nil {
+		return c, nil // so there is no login
+	}
+	_, err = private.Read(file, &c)
+	return c, err
+}
+
+// holder asks the service which key this is. Returns nil when the key works but the service cannot tell.
+func (c connection) holder(ctx context.Context) (*client.Key, error) {
+	key, err := c.client.GetCurrentKey(ctx)
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+		_, err := c.client.ListCompanies(ctx)
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &key, nil
+}
+
+// Key returns the key for the service at a base URL, empty when there is none.
+func Key(t *terminal.Terminal, table *session.Flags, baseURL string) (string, error) {
+	c, err := (&user{t, table}).credential(remote{baseURL: baseURL})
+	return c.Key, err
+}

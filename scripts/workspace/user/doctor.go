@@ -1,0 +1,77 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+type diagnosis struct {
+	BaseURL string    `json:"baseUrl"`
+	OK      bool      `json:"ok"` // nothing failed
+	Checks  []finding `json:"checks"`
+}
+
+func (u *user) doctorCommand() *cobra.Command {
+	var where remote
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.Takes(),
+		Long: `Check everything that a call needs: whether the service responds, its encryption, the
+clocks, the version, the form of the key, whether it works, its scopes, and what is left
+of its quota. It uses the service and the key that "workspace api" would use, changes
+nothing, and takes two requests of the read quota.
+
+The exit code is 1 when a check fails; a warning is not a failure.`,
+		Example: "  workspace doctor\n  workspace doctor --base-url https://api.example.com --json",
+	}
+	where.flags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		d := doctor{user: u, remote: where}
+		report := d.examine(cmd.Context())
+		if err := u.printDiagnosis(report); err != nil {
+			return err
+		}
+		if !report.OK {
+			return errors.New("something is wrong: see the lines that begin with fail")
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (u *user) printDiagnosis(d diagnosis) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n\n", d.BaseURL)
+	for _, f := range d.Checks {
+		fmt.Fprintf(&text, "%-4s  %-12s  %s\n", f.Result, f.Name, terminal.Escape(f.Detail))
+		if f.Advice != "" {
+			fmt.Fprintf(&text, "      %-12s  %s\n", "", f.Advice)
+		}
+	}
+	return u.Print(d, "%s", text.String())
+}
+
+// examine checks from the connection to the quota. A check that needs one that failed is skipped.
+func (d *doctor) examine(ctx context.Context) diagnosis {
+	var keyErr error
+	d.key, keyErr = d.credential(d.remote)
+	reached := d.examineService(ctx)
+	switch formed := d.examineKey(keyErr); {
+	case !formed:
+		d.skip("the key has to be whole first", "key", "scopes", "quota")
+	case !reached:
+		d.skip("the service has to answer first", "key", "scopes", "quota")
+	default:
+		d.examineUse(ctx)
+	}
+	out := diagnosis{BaseURL: d.key.BaseURL, OK: true, Checks: d.findings}
+	for _, f := range d.findings {
+		out.OK = out.OK && f.Result != verdictFail
+	}
+	return out
+}

@@ -1,0 +1,263 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/version"
+)
+
+// Thresholds of the checks.
+const (
+	clockWarn       = 30 * time.Second
+	clockFail       = 5 * time.Minute
+	certificateWarn = 14 * 24 * time.Hour
+	keyEndWarn      = 14 * 24 * time.Hour
+	quotaWarnShare  = 10 // one part in ten
+	probeTimeout    = 15 * time.Second
+	probeBytesMax   = 4 << 20
+)
+
+// verdict is the result of a check.
+type verdict string
+
+const (
+	verdictOK   verdict = "ok"
+	verdictWarn verdict = "warn" // works, but not well, or not for long
+	verdictFail verdict = "fail"
+	verdictSkip verdict = "skip" // needs an earlier check that failed
+)
+
+// finding is a check of the report.
+type finding struct {
+	Name   string  `json:"name"`
+	Result verdict `json:"result"`
+	Detail string  `json:"detail"`
+	Advice string  `json:"advice"` // what to do; empty when nothing is to be done
+}
+
+// doctor collects findings.
+type doctor struct {
+	*user
+
+	remote   remote
+	key      credential
+	findings []finding
+}
+
+// find adds a finding. A check that is well needs no advice.
+func (d *doctor) find(name string, result verdict, advice, format string, args ...any) {
+	if result == verdictOK {
+		advice = ""
+	}
+	d.findings = append(d.findings, finding{name, result, fmt.Sprintf(format, args...), advice})
+}
+
+func (d *doctor) skip(why string, names ...string) {
+	for _, name := range names {
+		d.find(name, verdictSkip, "", "%s", why)
+	}
+}
+
+// warnIf is a warning when something is bad.
+func warnIf(bad bool) verdict {
+	if bad {
+		return verdictWarn
+	}
+	return verdictOK
+}
+
+// examineService checks /openapi.json, which every implementation serves without a key.
+func (d *doctor) examineService(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)
+	begin, response := time.Now(), (*http.Response)(nil)
+	if err == nil {
+		h := &http.Client{Timeout: probeTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		response, err = h.Do(request)
+	}
+	if err != nil {
+		d.find("service", verdictFail, "check the address and the network; locally, start it with `workspace serve`", "does not answer: %v", err)
+		d.skip("the service has to answer first", "encryption", "clock", "version")
+		return false
+	}
+	defer response.Body.Close()
+	// An error only keeps the connection from being reused.
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, probeBytesMax))
+	took := time.Since(begin).Round(time.Millisecond)
+	served := response.Header.Get("Service-Version")
+	switch {
+	case served == "":
+		d.find("service", verdictFail, "check the address: whoever answers there is not the API", "answers %d without Service-Version", response.StatusCode)
+	case response.StatusCode != http.StatusOK:
+		d.find("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "answers /openapi.json with %d", response.StatusCode)
+	default:
+		d.find("service", verdictOK, "", "answers in %v", took)
+	}
+	d.examineTLS(response)
+	d.examineClock(response)
+	d.examineVersion(served)
+	return served != ""
+}
+
+func (d *doctor) examineTLS(response *http.Response) {
+	switch {
+	case response.TLS == nil && loopback(d.key.BaseURL):
+		d.find("encryption", verdictOK, "", "none, and none is needed on this machine")
+	case response.TLS == nil:
+		d.find("encryption", verdictWarn, "use https: everybody on the way can read the key", "none")
+	default:
+		end := response.TLS.PeerCertificates[0].NotAfter
+		d.find("encryption", warnIf(end.Sub(d.Now()) < certificateWarn), "tell its operator to renew the certificate",
+			"the certificate works until %s", timestamp.Format(end))
+	}
+}
+
+func (d *doctor) examineClock(response *http.Response) {
+	theirs, err := http.ParseTime(response.Header.Get("Date"))
+	if err != nil {
+		d.find("clock", verdictSkip, "", "the answer has no Date")
+		return
+	}
+	skew := d.Now().Sub(theirs).Round(time.Second)
+	text := "agrees with the service's"
+	if skew.Abs() > time.Second {
+		text = fmt.Sprintf("differs from the service's by %v", skew)
+	}
+	result := warnIf(skew.Abs() > clockWarn)
+	if skew.Abs() > clockFail {
+		result = verdictFail
+	}
+	d.find("clock", result, "set this machine's clock: times that you send, and ends of keys, are off by that much", "%s", text)
+}
+
+func (d *doctor) examineVersion(served string) {
+	switch {
+	case served == version.Current:
+		d.find("version", verdictOK, "", "%s, which this program knows", served)
+	case served == "":
+		d.find("version", verdictFail, "check the address: whoever answers there is not the API", "the answer names none")
+	case served > version.Current:
+		d.find("version", verdictWarn, "update this program; until then it asks for "+version.Current, "%s, newer than %s of this program", served, version.Current)
+	default:
+		d.find("version", verdictWarn, "some of what this program knows may not be there", "%s, older than %s of this program", served, version.Current)
+	}
+}
+
+// examineKey checks the form of the key, without sending it, and reports whether it can be sent.
+func (d *doctor) examineKey(failed error) bool {
+	const name = "key's form"
+	_, err := auth.Parse(d.key.Key)
+	switch {
+	case failed != nil:
+		d.find(name, verdictFail, "`workspace logout`, then `workspace login` with a key that nobody else has read", "%v", failed)
+		return false
+	case d.key.Key == "":
+		d.find(name, verdictFail, "set "+keyVariable+", or run `workspace login`", "there is no key for this service")
+		return false
+	case errors.Is(err, auth.ErrPublishable):
+		d.find(name, verdictFail, "use a secret key, which begins with "+auth.SecretPrefix, "%s is publishable and opens nothing here", d.key.source)
+		return false
+	case err != nil:
+		d.find(name, verdictWarn, "copy it again, whole", "%s does not have the form of this service's keys: a typo, or another implementation's", d.key.source)
+		return true
+	}
+	d.find(name, verdictOK, "", "%s is whole", d.key.source)
+	return true
+}
+
+// examineUse calls the service with the key.
+func (d *doctor) examineUse(ctx context.Context) {
+	r, err := d.connectWith(d.key, d.remote.company, client.WithAttempts(1))
+	if err != nil {
+		d.find("key", verdictFail, "copy it again, whole", "%v", err)
+		d.skip("the key has to work first", "scopes", "quota")
+		return
+	}
+	var response client.Response
+	key, err := r.client.GetCurrentKey(ctx, client.Into(&response))
+	var refused *client.Error
+	switch {
+	case err == nil:
+		d.examineEnd(key)
+		d.examineScopes(key)
+	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+		if _, err = r.client.ListCompanies(ctx, client.Into(&response)); err != nil {
+			d.find("key", verdictFail, "check --company, or the scope company:read", "%v", err)
+			d.skip("the key has to work first", "scopes", "quota")
+			return
+		}
+		d.find("key", verdictOK, "", "works")
+		d.skip("the service does not say which the key holds", "scopes")
+	default:
+		d.find("key", verdictFail, d.keyAdvice(refused), "%v", err)
+		d.skip("the key has to work first", "scopes")
+		if refused == nil || refused.Status != http.StatusTooManyRequests {
+			d.skip("the key has to work first", "quota")
+			return
+		}
+	}
+	d.examineQuota(response)
+}
+
+func (d *doctor) keyAdvice(refused *client.Error) string {
+	switch {
+	case refused == nil:
+		return "the service answered before: try again"
+	case refused.Status == http.StatusUnauthorized:
+		return "it is unknown here, revoked or expired: issue another, or look whether it is another service's"
+	case refused.Status == http.StatusForbidden:
+		return "the operator has suspended the company: ask why"
+	case refused.Status == http.StatusTooManyRequests:
+		return fmt.Sprintf("wait %d s, or ask the operator for another quota", int(refused.RetryAfter.Seconds()))
+	}
+	return "tell the operator the request id " + refused.RequestID
+}
+
+func (d *doctor) examineEnd(key client.Key) {
+	until, soon := "without an end", false
+	if key.ExpiresAt != nil {
+		end, ok := timestamp.Parse(*key.ExpiresAt)
+		until, soon = "until "+*key.ExpiresAt, ok && end.Sub(d.Now()) < keyEndWarn
+	}
+	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) opens %s %s", terminal.Text(key.Name), key.ID, key.CompanyID, until)
+}
+
+func (d *doctor) examineScopes(key client.Key) {
+	var lacking []string
+	for _, s := range auth.Scopes() {
+		if !slices.Contains(key.Scopes, string(s)) {
+			lacking = append(lacking, string(s))
+		}
+	}
+	switch {
+	case len(key.Scopes) == 0:
+		d.find("scopes", verdictFail, "issue a key with scopes", "none")
+	case len(lacking) == 0:
+		d.find("scopes", verdictOK, "", "all %d", len(key.Scopes))
+	default:
+		d.find("scopes", verdictOK, "", "%s; not %s", strings.Join(key.Scopes, ", "), strings.Join(lacking, ", "))
+	}
+}
+
+func (d *doctor) examineQuota(r client.Response) {
+	limit, err1 := strconv.Atoi(r.Header.Get("RateLimit-Limit"))
+	left, err2 := strconv.Atoi(r.Header.Get("RateLimit-Remaining"))
+	if err := cmp.Or(err1, err2); err != nil {
+		d.find("quota", verdictSkip, "", "the service does not say")
+		return
+	}
+	d.find("quota", warnIf(left*quotaWarnShare < limit), "call less often, or ask the operator for another quota",
+		"%d of %d reads are left, whole again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
+}

@@ -1,0 +1,125 @@
+package user
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+)
+
+// loggedIn is the result of login.
+type loggedIn struct {
+	BaseURL   string  `json:"baseUrl"`
+	CompanyID string  `json:"companyId"`
+	KeyID     *string `json:"keyId"` // null where the service does not say
+	File      string  `json:"file"`
+}
+
+func (u *user) loginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "login [--base-url URL]", Short: "Keep a key for `workspace api`", Args: terminal.Takes(),
+		Long: `Read a secret key from standard input, try it, and keep it in a file of your settings
+folder that you alone can read. It is then used for this base URL, and for no other.
+WORKSPACE_KEY comes before it.`,
+		Example: `  printf %s "$KEY" | workspace login --base-url https://api.example.com
+  workspace login`,
+	}
+	base := cmd.Flags().String("base-url", "", "the service's `URL` (default: WORKSPACE_URL, or "+defaultBaseURL+")")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		where := strings.TrimRight(cmp.Or(*base, os.Getenv(urlVariable), defaultBaseURL), "/")
+		if u, err := url.Parse(where); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return terminal.Misuse(cmd, "--base-url: must be a URL such as https://api.example.com")
+		}
+		return u.login(cmd, where)
+	}
+	return cmd
+}
+
+func (u *user) login(cmd *cobra.Command, base string) error {
+	key, err := u.readKey()
+	if err != nil {
+		return err
+	}
+	file, err := loginFile()
+	if err != nil {
+		return err
+	}
+	if overheard(base) {
+		return fmt.Errorf("%s is not encrypted, so everybody on the way could read the key: use https", base)
+	}
+	c := credential{BaseURL: base, Key: key, source: "the key on standard input"}
+	remote, err := u.connectWith(c, "")
+	if err != nil {
+		return err
+	}
+	holder, err := remote.holder(cmd.Context())
+	if err != nil {
+		return explainCall(err, remote)
+	}
+	company, err := remote.client.CompanyID(cmd.Context())
+	if err != nil {
+		return explainCall(err, remote)
+	}
+	if err := private.Write(file, c); err != nil {
+		return err
+	}
+	result := loggedIn{BaseURL: base, CompanyID: company, File: file}
+	if holder != nil {
+		result.KeyID = &holder.ID
+	}
+	return u.Print(result, "company  %s\nkey      %s\nkept in  %s", company, terminal.Text(result.KeyID), file)
+}
+
+// readKey reads a key from standard input. Returns an error for what is certainly no secret key.
+func (u *user) readKey() (string, error) {
+	key, err := u.ReadSecret()
+	if err != nil {
+		return "", err
+	}
+	switch _, err := auth.Parse(key); {
+	case key == "":
+		return "", errors.New("no key on standard input: printf %s \"$KEY\" | workspace login")
+	case errors.Is(err, auth.ErrPublishable):
+		return "", errors.New("what is on standard input is a publishable key: it opens nothing here")
+	}
+	return key, nil // keys of another implementation may have another form
+}
+
+// loggedOut is the result of logout.
+type loggedOut struct {
+	Removed bool   `json:"removed"`
+	File    string `json:"file"`
+}
+
+func (u *user) logoutCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "logout", Short: "Forget the key of `workspace login`", Args: terminal.Takes(),
+		Long: `Remove the file in which "workspace login" keeps its key. The key itself works on:
+"workspace key revoke" ends it.`,
+		Example: "  workspace logout",
+	}
+	cmd.RunE = func(*cobra.Command, []string) error {
+		file, err := loginFile()
+		if err != nil {
+			return err
+		}
+		err = os.Remove(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return u.Print(loggedOut{false, file}, "no key is kept")
+		}
+		if err != nil {
+			return fmt.Errorf("forget the key: %w", err)
+		}
+		return u.Print(loggedOut{true, file}, "removed %s", file)
+	}
+	return cmd
+}

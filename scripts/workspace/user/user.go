@@ -1,0 +1,16 @@
+// Package user has the commands for users of the API: calling its operations, keeping a key, and finding out why a call
+// fails. They reach the service over HTTP, and open no table.
+package user
+
+import (
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+)
+
+// Commands returns the commands.
+func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
+	u := &user{t, table}
+	return []*cobra.Command{u.apiCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand()}
+}

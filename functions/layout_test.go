@@ -86,7 +86,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":         {"scripts/workspace", "scripts/deploy"},
-		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/auth/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/bench", "scripts/fault", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/auth/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/prove/speed", "scripts/prove/faults", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                {"shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":  {"shared/gateway"},
 		"github.com/aws/smithy-go":                    {"shared/table", "scripts/workspace"},
@@ -103,7 +103,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/cdklabs/cdk-nag-go/cdknag/v2":     {"infra/cdk"},
 		"github.com/aws/constructs-go":                {"infra/cdk"},
 		"github.com/cdklabs/cdk-nag-go":               {"infra/cdk"},
-		"github.com/anishathalye/porcupine":           {"scripts/fault"},
+		"github.com/anishathalye/porcupine":           {"scripts/prove/faults"},
 	}
 	files(t, func(name string, imports []string, _ string) {
 		if strings.HasSuffix(name, "_test.go") {

@@ -86,13 +86,13 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":         {"scripts/workspace", "scripts/deploy"},
-		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/auth/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/prove/speed", "scripts/prove/faults", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/auth/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/prove", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                {"shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":  {"shared/gateway"},
 		"github.com/aws/smithy-go":                    {"shared/table", "scripts/workspace"},
 		"github.com/google/jsonschema-go":             {"shared/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":      {"shared/mcpserver"},
-		"github.com/spf13/cobra":                      {"scripts/workspace"},
+		"github.com/spf13/cobra":                      {"scripts/workspace", "scripts/prove"},
 		"github.com/spf13/pflag":                      {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":           {"scripts/workspace"},
 		"golang.org/x/term":                           {"scripts/workspace"},

@@ -1,0 +1,88 @@
+// Command prove proves what the service promises:
+//
+//	go run ./scripts/prove contract BASE_URL   the rules of the API, held against any service that implements it
+//	go run ./scripts/prove faults              what holds when processes die, responses are lost and tables refuse
+//	go run ./scripts/prove roundtrip           a large company comes out of lists and exports as it went in
+//	go run ./scripts/prove speed               sizes, CPU, starts, reads, imports and prices, beside other programs
+//
+// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for a wrong call or when it cannot tell.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/prove/faults"
+)
+
+// errRefuted is the result of a proof whose claim does not hold; the proof has printed why.
+var errRefuted = errors.New("a claim does not hold")
+
+func main() {
+	faults.BeServer() // the fault gates start this program as a server
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	switch {
+	case errors.Is(err, errRefuted):
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "prove:", err)
+		os.Exit(2)
+	}
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use: "prove", Short: "Prove what the service promises", SilenceUsage: true, SilenceErrors: true,
+		Long: `Prove what the service promises. The exit code is 0 when everything holds, 1 when a
+claim does not hold, and 2 for a wrong call or when it cannot tell.`,
+		Args: cobra.NoArgs,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(faultsCommand())
+	return root
+}
+
+// refuted is errRefuted unless the claims hold or the proof could not be made.
+func refuted(held bool, err error) error {
+	if err == nil && !held {
+		return errRefuted
+	}
+	return err
+}
+
+func faultsCommand() *cobra.Command {
+	var o faults.Options
+	cmd := &cobra.Command{
+		Use: "faults [GATE...]", Short: "What holds when processes die, responses are lost and the table refuses",
+		Long: `Break things and require what the service promises. Each gate is one claim, runs over an
+engine of its own with a data file, and prints one line of figures. Its own test plants a
+fault in the service that it must find.
+
+  kill-engine, kill-server      the process is killed in the middle of publishes
+  crash-publish, crash-create   the process dies after its k-th call to the table, for all k
+  loss-key, loss                the table does the write, and its response is lost
+  throttle, throttle-all        the table refuses a fifth of the calls, or all
+  quota                         64 clients of 4 processes send 50 times as many requests
+                                as their key may
+  linear                        16 clients change one record while responses are lost and
+                                calls refused
+
+Without a name, all gates run, with numbers that CI can afford.`,
+		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Gates = args
+			return refuted(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+		},
+	}
+	cmd.Flags().BoolVar(&o.Long, "long", false, "the full numbers instead of those of CI")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the random decisions")
+	return cmd
+}

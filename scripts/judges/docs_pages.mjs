@@ -14,7 +14,7 @@ const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // nothing that a pa
 
 // Blocks of the README that are run elsewhere, or not at all, and why. Any other is run, so a new one cannot be forgotten.
 const elsewhere = [
-  [/scripts\/(test|judges|fault|bench|roundtrip)\b/, 'CI runs it by itself'],
+  [/scripts\/(test|judges|prove)\b/, 'CI runs it by itself'],
   [/-fuzztime|-rapid\.checks/, 'takes as long as one likes'],
   [/openapi-generator-cli/, 'scripts/judges/openapi runs it'],
   [/scripts\/(deploy|sam|build)\b|\bcdk |\bsam |\baws /, 'scripts/judges/deploy runs what needs no account'],

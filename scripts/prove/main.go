@@ -12,12 +12,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"growthworkspace/scripts/prove/contract"
 	"growthworkspace/scripts/prove/faults"
 )
 
@@ -46,7 +51,7 @@ claim does not hold, and 2 for a wrong call or when it cannot tell.`,
 		Args: cobra.NoArgs,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(faultsCommand())
+	root.AddCommand(contractCommand(), faultsCommand())
 	return root
 }
 
@@ -85,4 +90,59 @@ Without a name, all gates run, with numbers that CI can afford.`,
 	cmd.Flags().BoolVar(&o.Long, "long", false, "the full numbers instead of those of CI")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the random decisions")
 	return cmd
+}
+
+// keyVariable holds the key of contract.
+const keyVariable = "WORKSPACE_KEY"
+
+func contractCommand() *cobra.Command {
+	o := contract.Options{Strict: true}
+	var connect string
+	var only []string
+	cmd := &cobra.Command{
+		Use: "contract BASE_URL", Short: "The rules of the API, held against a service that was deployed", Args: cobra.ExactArgs(1),
+		Long: `Hold a deployed service to the rules of the API. It needs a company with a record of every
+kind, such as those of functions/testdata/company.jsonl, which "workspace import" writes,
+and a key of it with every scope in WORKSPACE_KEY. What cannot be looked at fails, too.
+
+With --write it also creates, changes and removes records, publishes a board, and leaves
+changes behind: give it a company of its own. "workspace check" holds any service to the
+same rules, with whatever records and scopes there are, and publishes nothing.`,
+		Example: "  WORKSPACE_KEY=sk_live_… go run ./scripts/prove contract https://api.example.com --write",
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Key = os.Getenv(keyVariable); o.Key == "" {
+				return errors.New("give the key in " + keyVariable)
+			}
+			if o.Rules, err = contract.Choose(contract.Names(true), only, false); err != nil {
+				return err
+			}
+			o.BaseURL, o.Publish, o.Wait = strings.TrimRight(args[0], "/"), o.Write, wait
+			if connect != "" {
+				transport := http.DefaultTransport.(*http.Transport).Clone()
+				transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+					return (&net.Dialer{}).DialContext(ctx, network, connect)
+				}
+				o.HTTP = &http.Client{Transport: transport}
+			}
+			report, err := contract.Run(cmd.Context(), o)
+			if err == nil {
+				_, err = fmt.Fprint(cmd.OutOrStdout(), report)
+			}
+			return refuted(report.Failed == 0, err)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
+	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
+	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` whatever the URL's host, for an emulator's host names")
+	return cmd
+}
+
+// wait waits for a quota.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

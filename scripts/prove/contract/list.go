@@ -1,7 +1,8 @@
-package main
+package contract
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,30 +19,30 @@ import (
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-func limitHonoured(k *kit, r *ruleReport) {
+func limitHonoured(k *kit) {
 	k.pagedLists(func(p primed, _ schema.Field) {
-		var body list[any]
+		var body listOf[any]
 		got := k.get(p.address("limit", "1"))
 		if k.ok(got, &body) && (len(body.Items) > 1 || len(body.Items) == 0 && len(p.records()) > 0) {
-			r.fail("%s: %d records", got.what, len(body.Items))
+			k.fail("%s: %d records", got.what, len(body.Items))
 		}
 	})
 }
 
-func limitDefault(k *kit, r *ruleReport) {
+func limitDefault(k *kit) {
 	k.pagedLists(func(p primed, f schema.Field) {
-		r.look()
+		k.look()
 		most, err := strconv.Atoi(f.Default)
 		if n := len(p.records()); err == nil && n > most {
-			r.fail("%s: %d records, and the default is %d", p.answer.what, n, most)
+			k.fail("%s: %d records, and the default is %d", p.answer.what, n, most)
 		}
 	})
 }
 
 func notSpecified(op api.Operation) bool { return !specified(op) }
 
-func limitBounds(which func(api.Operation) bool) func(*kit, *ruleReport) {
-	return func(k *kit, r *ruleReport) {
+func limitBounds(which func(api.Operation) bool) func(*kit) {
+	return func(k *kit) {
 		k.pagedLists(func(p primed, f schema.Field) {
 			if !which(p.Operation) {
 				return
@@ -55,7 +56,7 @@ func limitBounds(which func(api.Operation) bool) func(*kit, *ruleReport) {
 	}
 }
 
-func closedFilters(k *kit, r *ruleReport) {
+func closedFilters(k *kit) {
 	k.lists(func(p primed) {
 		for _, f := range p.Input {
 			if f.In == schema.InQuery && f.Enum != nil {
@@ -69,7 +70,7 @@ func closedFilters(k *kit, r *ruleReport) {
 	})
 }
 
-func requiredParameter(k *kit, r *ruleReport) {
+func requiredParameter(k *kit) {
 	k.lists(func(p primed) {
 		for _, f := range p.Input {
 			if f.In == schema.InQuery && f.Required {
@@ -79,7 +80,7 @@ func requiredParameter(k *kit, r *ruleReport) {
 	})
 }
 
-func days(k *kit, r *ruleReport) {
+func days(k *kit) {
 	k.lists(func(p primed) {
 		if p.field("from") == nil {
 			return
@@ -90,7 +91,7 @@ func days(k *kit, r *ruleReport) {
 	})
 }
 
-func unknownParameter(k *kit, r *ruleReport) {
+func unknownParameter(k *kit) {
 	k.each(func(p primed) { k.is(k.get(p.address("nope", "1")), fault.BadRequest, "nope") })
 	k.pagedLists(func(p primed, _ schema.Field) {
 		address := p.address("limit", "1")
@@ -104,51 +105,71 @@ const (
 	pageSize  = 2
 )
 
-// paging compares pages of two with one page of six. A list whose next page holds what is before, as that of metric
-// points, is the same but for the order of the pages.
-func paging(k *kit, r *ruleReport) {
+// paging compares pages of two with one page of six. A list whose next page is what is before, as that of metric points,
+// is the same but for the order of the pages.
+func paging(k *kit) {
 	k.pagedLists(func(p primed, _ schema.Field) {
 		if p.answer.header.Get("Service-Has-More") == "" {
-			r.skip("the lists have no Service-Has-More: paging is not offered")
+			k.skip("the lists have no Service-Has-More: paging is not offered")
 			return
 		}
-		var whole list[json.RawMessage]
+		var whole listOf[json.RawMessage]
 		if !k.ok(k.get(p.address("limit", strconv.Itoa(pagesRead*pageSize))), &whole) {
 			return
 		}
 		var parts []any
-		cursor := ""
-		for n := range pagesRead {
-			more := []string{"limit", strconv.Itoa(pageSize)}
-			if cursor != "" {
-				more = append(more, "cursor", cursor)
-			}
-			got := k.get(p.address(more...))
-			var page list[any]
+		next := p.address("limit", strconv.Itoa(pageSize))
+		for n := 0; n < pagesRead && next != ""; n++ {
+			got := k.get(next)
+			var page listOf[any]
 			if !k.ok(got, &page) {
 				return
 			}
 			parts = append(parts, page.Items...)
-			next, err := client.Response{Status: got.status, Header: got.header}.Next()
+			var err error
+			next, err = k.next(got)
 			hasMore := got.header.Get("Service-Has-More")
 			switch {
 			case err != nil:
-				r.fail("%s: %v", got.what, err)
+				k.fail("%s: %v", got.what, err)
 				return
 			case hasMore != strconv.FormatBool(next != ""):
-				r.fail("%s: Service-Has-More is %q, Link %q", got.what, hasMore, got.header.Get("Link"))
+				k.fail("%s: Service-Has-More is %q, Link %q", got.what, hasMore, got.header.Get("Link"))
 				return
 			case next != "" && len(page.Items) != pageSize:
-				r.fail("%s: a page before the last has %d records", got.what, len(page.Items))
-			}
-			if cursor = next; cursor == "" || n+1 == pagesRead {
-				break
+				k.fail("%s: a page before the last has %d records", got.what, len(page.Items))
 			}
 		}
 		if p.ID != "list_keys" && !sameRecords(parts, whole.Items) { // a key's last use moves
-			r.fail("%s: %d records in pages are not the %d of one page", p.answer.what, len(parts), len(whole.Items))
+			k.fail("%s: %d records in pages are not the %d of one page", p.answer.what, len(parts), len(whole.Items))
 		}
 	})
+}
+
+// next returns the path of the next page, empty on the last. The link must lead below the base URL, stage included. An
+// emulated gateway writes https links although it is called by http.
+func (k *kit) next(r response) (string, error) {
+	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
+	if err != nil || cursor == "" {
+		return "", err
+	}
+	link, _, _ := strings.Cut(strings.TrimPrefix(r.header.Get("Link"), "<"), ">")
+	base, err := url.Parse(k.BaseURL)
+	if err != nil {
+		return "", err
+	}
+	target, err := base.Parse(link)
+	if err != nil {
+		return "", err
+	}
+	if base.Scheme == "http" {
+		target.Scheme = "http"
+	}
+	path, below := strings.CutPrefix(target.String(), k.BaseURL)
+	if !below {
+		return "", fmt.Errorf("the next page is %s, which is not below %s", link, k.BaseURL)
+	}
+	return path, nil
 }
 
 func sameRecords(parts []any, whole []json.RawMessage) bool {
@@ -170,12 +191,12 @@ func sameRecords(parts []any, whole []json.RawMessage) bool {
 	return len(left) == 0
 }
 
-func forgedCursor(k *kit, r *ruleReport) {
+func forgedCursor(k *kit) {
 	var other string
 	var from string
 	k.pagedLists(func(p primed, _ schema.Field) {
 		if p.answer.header.Get("Service-Has-More") == "" {
-			r.skip("the lists have no Service-Has-More: paging is not offered")
+			k.skip("the lists have no Service-Has-More: paging is not offered")
 			return
 		}
 		k.is(k.get(p.address("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
@@ -189,72 +210,72 @@ func forgedCursor(k *kit, r *ruleReport) {
 	})
 }
 
-func pinnedVersion(k *kit, r *ruleReport) {
+func pinnedVersion(k *kit) {
 	date := k.get("/v1/companies").header.Get("Service-Version")
-	got := k.send(ask{method: http.MethodGet, path: "/v1/companies", header: map[string]string{"Service-Version": date}})
+	got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 	var body any
 	if k.ok(got, &body) && got.header.Get("Service-Version") != date {
-		r.fail("%s: Service-Version is %q after %q", got.what, got.header.Get("Service-Version"), date)
+		k.fail("%s: Service-Version is %q after %q", got.what, got.header.Get("Service-Version"), date)
 	}
 }
 
-func unknownVersion(k *kit, r *ruleReport) {
+func unknownVersion(k *kit) {
 	for _, date := range []string{"1999-01-01", "newest"} {
-		got := k.send(ask{method: http.MethodGet, path: "/v1/companies", header: map[string]string{"Service-Version": date}})
+		got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 		k.is(got, fault.BadRequest, got.header.Get("Service-Version"))
 	}
 }
 
-func head(k *kit, r *ruleReport) {
+func head(k *kit) {
 	k.each(func(p primed) {
 		if p.answer.status != http.StatusOK {
 			return
 		}
-		r.look()
-		got := k.send(ask{method: http.MethodHead, path: p.address()})
+		k.look()
+		got := k.do(http.MethodHead, p.address(), "")
 		if got.status != p.answer.status || len(got.body) > 0 {
-			r.fail("%s: %d, with %d bytes", got.what, got.status, len(got.body))
+			k.fail("%s: %d, with %d bytes", got.what, got.status, len(got.body))
 		}
 	})
 }
 
-func entityTags(k *kit, r *ruleReport) {
+func entityTags(k *kit) {
 	k.each(func(p primed) {
 		if p.IsList() || optional(p.Operation) || p.answer.status != http.StatusOK {
 			return
 		}
 		tag := k.get(p.address()).header.Get("ETag")
 		if tag == "" {
-			r.skip("records have no ETag: it is not offered")
+			k.skip("records have no ETag: it is not offered")
 			return
 		}
-		r.look()
-		same := k.send(ask{method: http.MethodGet, path: p.address(), header: map[string]string{"If-None-Match": tag}})
+		k.look()
+		same := k.do(http.MethodGet, p.address(), "", "If-None-Match", tag)
 		if same.status != http.StatusNotModified || len(same.body) > 0 {
-			r.fail("%s with its ETag: %d, with %d bytes", same.what, same.status, len(same.body))
+			k.fail("%s with its ETag: %d, with %d bytes", same.what, same.status, len(same.body))
 		}
-		other := k.send(ask{method: http.MethodGet, path: p.address(), header: map[string]string{"If-None-Match": `"nope"`}})
+		other := k.do(http.MethodGet, p.address(), "", "If-None-Match", `"nope"`)
 		if other.status != http.StatusOK {
-			r.fail("%s with another ETag: %d", other.what, other.status)
+			k.fail("%s with another ETag: %d", other.what, other.status)
 		}
 	})
 }
 
-func quotaHeaders(k *kit, r *ruleReport) {
+func quotaHeaders(k *kit) {
 	k.each(func(p primed) {
 		if p.answer.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
-			r.skip("answers have no RateLimit-Limit: it is not offered")
+			k.skip("answers have no RateLimit-Limit: it is not offered")
 			return
 		}
-		r.look()
+		k.look()
 		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 			if n, err := strconv.Atoi(p.answer.header.Get(name)); err != nil || n < 0 {
-				r.fail("%s: %s is %q", p.answer.what, name, p.answer.header.Get(name))
+				k.fail("%s: %s is %q", p.answer.what, name, p.answer.header.Get(name))
 			}
 		}
 		limit := p.answer.header.Get("RateLimit-Limit")
 		if policy := p.answer.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, url.PathEscape(limit)+";w=") {
-			r.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.answer.what, policy, limit)
+			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.answer.what, policy, limit)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"net/http"
@@ -12,8 +12,8 @@ import (
 
 // withKey sends every read with another Authorization header. It asks even where the company has no record: what is
 // refused comes before what is looked for (decisions.md §11).
-func withKey(authorization, what string) func(*kit, *ruleReport) {
-	return func(k *kit, r *ruleReport) {
+func withKey(authorization, what string) func(*kit) {
+	return func(k *kit) {
 		for _, p := range k.primed {
 			path := p.path
 			if path == "" {
@@ -22,7 +22,7 @@ func withKey(authorization, what string) func(*kit, *ruleReport) {
 			if optional(p.Operation) && p.reason != "" {
 				continue
 			}
-			got := k.send(ask{method: http.MethodGet, path: path, header: map[string]string{"Authorization": authorization}})
+			got := k.do(http.MethodGet, path, "", "Authorization", authorization)
 			got.what += " with " + what
 			k.is(got, fault.Unauthorised, "")
 		}
@@ -59,7 +59,7 @@ func (k *kit) otherID() string {
 	return prefix + "_" + strings.Repeat("0", 26)
 }
 
-func otherCompany(k *kit, r *ruleReport) {
+func otherCompany(k *kit) {
 	k.each(func(p primed) {
 		if !p.Company() {
 			return
@@ -71,7 +71,7 @@ func otherCompany(k *kit, r *ruleReport) {
 }
 
 // unknownRecord also compares the two answers, which must not be told apart (spec.md, Errors).
-func unknownRecord(k *kit, r *ruleReport) {
+func unknownRecord(k *kit) {
 	k.each(func(p primed) {
 		if k.invented(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
 			return // no id in it but the company's
@@ -83,19 +83,19 @@ func unknownRecord(k *kit, r *ruleReport) {
 		k.is(here, fault.NotFound, "")
 		there := k.get(strings.Replace(p.path, k.company, k.otherID(), 1))
 		if here.status == there.status && string(here.body) != string(there.body) {
-			r.fail("%s: an unknown record reads %s, one of another company %s", here.what, here.body, there.body)
+			k.fail("%s: an unknown record reads %s, one of another company %s", here.what, here.body, there.body)
 		}
 	})
 }
 
-func unknownPath(k *kit, r *ruleReport) {
+func unknownPath(k *kit) {
 	for _, path := range []string{"/v1/nope", "/v1/companies/" + k.company + "/nope", "/v1/companies/" + k.company + "/plan/nope/nope", "/v2/companies"} {
 		k.is(k.get(path), fault.NotFound, "")
 	}
 }
 
 // wrongVerb uses PUT, which no operation has, on records that do not exist.
-func wrongVerb(k *kit, r *ruleReport) {
+func wrongVerb(k *kit) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {
 		if optional(op) {
@@ -107,7 +107,7 @@ func wrongVerb(k *kit, r *ruleReport) {
 		verbs[op.Path] = append(verbs[op.Path], op.Method)
 	}
 	for _, path := range order {
-		got := k.send(ask{method: http.MethodPut, path: k.invented(path)})
+		got := k.do(http.MethodPut, k.invented(path), "")
 		k.is(got, fault.MethodNotAllowed, "")
 		var allowed []string
 		for verb := range strings.SplitSeq(got.header.Get("Allow"), ",") {
@@ -115,7 +115,7 @@ func wrongVerb(k *kit, r *ruleReport) {
 		}
 		for _, verb := range verbs[path] {
 			if got.status == http.StatusMethodNotAllowed && !slices.Contains(allowed, verb) {
-				r.fail("PUT %s: Allow is %q, without %s", path, got.header.Get("Allow"), verb)
+				k.fail("PUT %s: Allow is %q, without %s", path, got.header.Get("Allow"), verb)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package contract
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type primed struct {
 
 	path   string // with its ids, without a query
 	query  url.Values
-	answer reply
+	answer response
 	reason string // why it cannot be called; empty: it was, and answered
 }
 
@@ -57,15 +57,15 @@ func optional(op api.Operation) bool {
 // prime asks for the company, and calls every operation that reads in its plainest form. What it learns, ids of records
 // first of all, is what the rules work with.
 func (k *kit) prime() error {
-	r, err := k.once(ask{method: http.MethodGet, path: "/v1/companies"})
+	r, err := k.once(request{method: http.MethodGet, path: "/v1/companies"})
 	if err != nil {
-		return fmt.Errorf("%s does not answer: %w", k.base, err)
+		return fmt.Errorf("%s does not answer: %w", k.BaseURL, err)
 	}
-	var companies list[struct {
+	var companies listOf[struct {
 		ID string `json:"id"`
 	}]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &companies) != nil || len(companies.Items) == 0 || companies.Items[0].ID == "" {
-		return fmt.Errorf("%s does not list the key's company (GET /v1/companies: %d): check the address, and that the key works and holds company:read", k.base, r.status)
+		return fmt.Errorf("%s does not list the key's company (GET /v1/companies: %d): check the address, and that the key works and holds company:read", k.BaseURL, r.status)
 	}
 	k.company = companies.Items[0].ID
 	k.observe(r)
@@ -154,8 +154,8 @@ func (k *kit) known(collection, field string) (string, bool) {
 // records returns what a list answered.
 func (p primed) records() []map[string]any { return p.answer.records() }
 
-func (r reply) records() []map[string]any {
-	var body list[map[string]any]
+func (r response) records() []map[string]any {
+	var body listOf[map[string]any]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &body) != nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (r reply) records() []map[string]any {
 func (k *kit) each(visit func(primed)) {
 	for _, p := range k.primed {
 		if p.reason != "" {
-			k.report.skip("%s", p.reason)
+			k.skip("%s", p.reason)
 			continue
 		}
 		visit(p)
@@ -195,6 +195,11 @@ func (k *kit) pagedLists(visit func(primed, schema.Field)) {
 // specified are the lists whose bounds the specification has itself (spec.md, Limits).
 func specified(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
+}
+
+// listOf is the body of a list.
+type listOf[T any] struct {
+	Items []T `json:"items"`
 }
 
 // companyPath begins with the company's path.

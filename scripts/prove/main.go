@@ -24,6 +24,7 @@ import (
 
 	"growthworkspace/scripts/prove/contract"
 	"growthworkspace/scripts/prove/faults"
+	"growthworkspace/scripts/prove/roundtrip"
 )
 
 // errRefuted is the result of a proof whose claim does not hold; the proof has printed why.
@@ -51,7 +52,7 @@ claim does not hold, and 2 for a wrong call or when it cannot tell.`,
 		Args: cobra.NoArgs,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(contractCommand(), faultsCommand())
+	root.AddCommand(contractCommand(), faultsCommand(), roundtripCommand())
 	return root
 }
 
@@ -145,4 +146,20 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
+}
+
+func roundtripCommand() *cobra.Command {
+	var scale float64
+	cmd := &cobra.Command{
+		Use: "roundtrip", Short: "A large company comes out of lists and exports as it went in", Args: cobra.NoArgs,
+		Long: `Import a large company, export it, and read every list with every combination of its
+filters, page by page. Each record must be in each list that it belongs to exactly once,
+in order and unchanged, and the export must be what was imported.`,
+		Example: "  go run ./scripts/prove roundtrip\n  go run ./scripts/prove roundtrip --scale 0.05",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return refuted(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
+		},
+	}
+	cmd.Flags().Float64Var(&scale, "scale", 1, "the size of the company, as a share of 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics")
+	return cmd
 }

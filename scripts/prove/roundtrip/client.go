@@ -1,9 +1,8 @@
-package main
+package roundtrip
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"growthworkspace/shared/table"
 )
 
 // client reads the API with the company's key.
@@ -41,32 +42,25 @@ func (c *client) check(ctx context.Context, l listing) (total tally, err error) 
 	combinations := l.combinations()
 	found := make([][]string, len(combinations)) // identities, by combination; of the first window, which is none
 	var mu sync.Mutex
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, readers)
-	for n, chosen := range combinations {
-		for _, w := range l.windows {
-			slots <- struct{}{}
-			wait.Go(func() {
-				defer func() { <-slots }()
-				got, pages, failed := c.read(ctx, l, chosen, w)
-				if failed == nil {
-					failed = l.compare(got, l.expected(chosen, w), len(chosen) == 0 && w == window{})
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if failed != nil && err == nil {
-					err = fmt.Errorf("%s %v %v: %w", l.name, chosen, w, failed)
-				}
-				if w == (window{}) {
-					for _, r := range got {
-						found[n] = append(found[n], r.identity(l.kind))
-					}
-				}
-				total.lists, total.pages, total.records = total.lists+1, total.pages+pages, total.records+len(got)
-			})
+	err = table.Parallel(len(combinations)*len(l.windows), readers, func(n int) error {
+		chosen, w := combinations[n/len(l.windows)], l.windows[n%len(l.windows)]
+		got, pages, err := c.read(ctx, l, chosen, w)
+		if err == nil {
+			err = l.compare(got, l.expected(chosen, w), len(chosen) == 0 && w == window{})
 		}
-	}
-	wait.Wait()
+		if err != nil {
+			return fmt.Errorf("%s %v %v: %w", l.path, chosen, w, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if w == (window{}) {
+			for _, r := range got {
+				found[n/len(l.windows)] = append(found[n/len(l.windows)], r.identity(l.kind))
+			}
+		}
+		total.lists, total.pages, total.records = total.lists+1, total.pages+pages, total.records+len(got)
+		return nil
+	})
 	if err == nil {
 		err = l.partitions(combinations, found)
 	}
@@ -104,7 +98,7 @@ func (c *client) read(ctx context.Context, l listing, chosen map[string]string, 
 			return nil, pages, err
 		}
 		if (more == "true") != (next != "") || (next != "" && len(page.Items) != l.limit) || (l.limit > 0 && len(page.Items) > l.limit) {
-			return nil, pages, fmt.Errorf("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
+			return nil, pages, differs("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
 		}
 		if l.newest {
 			all = append(page.Items, all...)
@@ -156,20 +150,20 @@ func (l listing) compare(got, want []record, whole bool) error {
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
 		}) {
-			return errors.New("the points are not in order")
+			return differs("the points are not in order")
 		}
 		got, want = byIdentity(got, l.kind), byIdentity(want, l.kind)
 	}
 	for n := range max(len(got), len(want)) {
 		switch {
 		case n >= len(got):
-			return fmt.Errorf("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
+			return differs("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
 		case n >= len(want):
-			return fmt.Errorf("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
+			return differs("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
 		case got[n].identity(l.kind) != want[n].identity(l.kind):
-			return fmt.Errorf("record %d is %s instead of %s", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
+			return differs("record %d is %s instead of %s", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
 		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.leave...):
-			return fmt.Errorf("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.leave...))
+			return differs("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.leave...))
 		}
 	}
 	return nil
@@ -189,7 +183,7 @@ func (l listing) partitions(combinations []map[string]string, found [][]string) 
 		null[f.name] = map[string]bool{}
 		known := map[string]bool{}
 		for _, v := range f.values {
-			known[v] = true
+			known[fmt.Sprint(v)] = true
 		}
 		for _, r := range l.records {
 			if r[f.field] == nil || !known[fmt.Sprint(r[f.field])] {
@@ -213,7 +207,7 @@ func (l listing) partitions(combinations []map[string]string, found [][]string) 
 				}
 			}
 			for _, value := range f.values {
-				with := map[string]string{f.name: value}
+				with := map[string]string{f.name: fmt.Sprint(value)}
 				for k, v := range chosen {
 					with[k] = v
 				}
@@ -223,11 +217,11 @@ func (l listing) partitions(combinations []map[string]string, found [][]string) 
 			}
 			for _, identity := range found[n] {
 				if seen[identity] != 1 {
-					return fmt.Errorf("%s %v: %s is in %d of the lists by %s", l.name, chosen, identity, seen[identity], f.name)
+					return differs("%s %v: %s is in %d of the lists by %s", l.operation, chosen, identity, seen[identity], f.name)
 				}
 			}
 			if len(seen) != len(found[n]) {
-				return fmt.Errorf("%s %v: the lists by %s have %d records, the list without it %d", l.name, chosen, f.name, len(seen), len(found[n]))
+				return differs("%s %v: the lists by %s have %d records, the list without it %d", l.operation, chosen, f.name, len(seen), len(found[n]))
 			}
 		}
 	}
@@ -243,7 +237,7 @@ func (c *client) checkSingles(ctx context.Context, of *company) (n int, err erro
 		return n, err
 	}
 	if len(companies.Items) != 1 || companies.Items[0].text("id") != c.companyID {
-		return n, fmt.Errorf("the list of companies is %v instead of %s", companies.Items, c.companyID)
+		return n, differs("the list of companies is %v instead of %s", companies.Items, c.companyID)
 	}
 	same := func(kind, path string, want record) error {
 		var got record
@@ -251,7 +245,7 @@ func (c *client) checkSingles(ctx context.Context, of *company) (n int, err erro
 			return err
 		}
 		if got.canonical(kind) != want.canonical(kind) {
-			return fmt.Errorf("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
+			return differs("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
 		}
 		n++
 		return nil

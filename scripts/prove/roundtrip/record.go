@@ -1,4 +1,4 @@
-package main
+package roundtrip
 
 import (
 	"bufio"
@@ -15,12 +15,26 @@ import (
 // record is a record as JSON has it. Absent and null are the same.
 type record map[string]any
 
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// plain is the record after a trip through JSON: a number is a float64.
+func (r record) plain() (plain record) {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
+	if err != nil {
+		panic(err) // the generator made something that is not JSON
+	}
+	return plain
+}
+
 // canonical spells what a record says: without nulls, without the company, which is another one after each import, and
 // without what the service derives from the rest.
-func (r record) canonical(typeName string, leave ...string) string {
+func (r record) canonical(kind string, leave ...string) string {
 	c := maps.Clone(r)
 	leave = append(leave, "companyId")
-	switch typeName {
+	switch kind {
 	case "company":
 		leave = append(leave, "id")
 	case "metric-point":
@@ -35,10 +49,10 @@ func (r record) canonical(typeName string, leave ...string) string {
 }
 
 // identity is what a record is known by.
-func (r record) identity(typeName string) string {
-	switch typeName {
+func (r record) identity(kind string) string {
+	switch kind {
 	case "company", "brand-kit":
-		return typeName
+		return kind
 	case "metric-point":
 		dims, _ := json.Marshal(r["dims"]) // it came from JSON
 		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")
@@ -52,39 +66,8 @@ func (r record) text(name string) string {
 	return s
 }
 
-// company is all of its records, by type. The order of the types is that of the first record of each.
-type company struct {
-	types   []string
-	records map[string][]record
-
-	ideasWithPosts int // the first ideas have posts; each is read with all combinations of the other filters
-}
-
-func (c *company) total() (n int) {
-	for _, records := range c.records {
-		n += len(records)
-	}
-	return n
-}
-
-// add adds a record, as it reads after a trip through JSON: a number is a float64.
-func (c *company) add(typeName string, r record) {
-	text, err := json.Marshal(r)
-	var plain record
-	if err == nil {
-		err = json.Unmarshal(text, &plain)
-	}
-	if err != nil {
-		panic(err) // the generator made something that is no JSON
-	}
-	if c.records[typeName] == nil {
-		c.types = append(c.types, typeName)
-	}
-	c.records[typeName] = append(c.records[typeName], plain)
-}
-
-// write writes an import file. Types are mixed, and some come before those that they refer to: the order of a file
-// means nothing.
+// write writes an import file. Types are mixed, and some come before those that they refer to, because the order of a
+// file means nothing.
 func (c *company) write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -92,26 +75,27 @@ func (c *company) write(file string) error {
 	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	e := json.NewEncoder(w)
-	types := slices.Clone(c.types)
-	slices.Reverse(types)
 	for n, left := 0, true; left; n++ {
 		left = false
-		for _, t := range types {
-			if n < len(c.records[t]) {
+		for _, kind := range slices.Backward(sortedKeys(c.records)) {
+			if n < len(c.records[kind]) {
 				left = true
-				err = errors.Join(err, e.Encode(map[string]any{"record": c.records[t][n], "type": t}))
+				err = errors.Join(err, e.Encode(map[string]any{"record": c.records[kind][n], "type": kind}))
 			}
 		}
 	}
 	return errors.Join(err, w.Flush(), f.Close())
 }
 
-// compare compares an export with what was generated.
+// differencesMax bounds how many differences are reported.
+const differencesMax = 10
+
+// compare compares an export with what was imported.
 func (c *company) compare(file string) error {
 	want := map[string]string{}
-	for typeName, records := range c.records {
+	for kind, records := range c.records {
 		for _, r := range records {
-			want[typeName+" "+r.identity(typeName)] = r.canonical(typeName)
+			want[kind+" "+r.identity(kind)] = r.canonical(kind)
 		}
 	}
 	f, err := os.Open(file)
@@ -120,7 +104,7 @@ func (c *company) compare(file string) error {
 	}
 	defer f.Close()
 	var differences []string
-	for d := json.NewDecoder(bufio.NewReaderSize(f, 1<<20)); len(differences) < 10; {
+	for d := json.NewDecoder(bufio.NewReaderSize(f, 1<<20)); len(differences) < differencesMax; {
 		var line struct {
 			Type   string
 			Record record
@@ -142,14 +126,13 @@ func (c *company) compare(file string) error {
 			differences = append(differences, fmt.Sprintf("%s:\n  imported %s\n  exported %s", key, expected, got))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		if len(differences) >= 10 {
-			break
+	for _, key := range sortedKeys(want) {
+		if len(differences) < differencesMax {
+			differences = append(differences, "not exported: "+key)
 		}
-		differences = append(differences, "not exported: "+key)
 	}
 	if len(differences) > 0 {
-		return fmt.Errorf("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
+		return differs("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ claim does not hold, and 2 for a wrong call or when it cannot tell.`,
 		Args: cobra.NoArgs,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(contractCommand(), faultsCommand(), roundtripCommand())
+	root.AddCommand(contractCommand(), faultsCommand(), roundtripCommand(), speedCommand())
 	return root
 }
 

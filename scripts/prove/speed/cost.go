@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package speed
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const (
 	priceLambda     = 0.20 // a request; 10 ms of an arm64 function with 256 MB are 0.0333 more
 )
 
-// bodies are what the operations that take a body are sent, for the costs.
+// bodies are the bodies of the requests whose costs are measured.
 var bodies = map[string]string{
 	"update_company": `{"summary":"A notes app for people who walk."}`, "create_plan_item": `{"title":"Costs of an item"}`, "update_plan_item": `{"title":"Costs of an update"}`,
 	"update_feedback_reply": `{"replyBody":"Thank you.","replyStatus":"draft"}`, "push_metric_points": `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
@@ -33,7 +33,7 @@ var bodies = map[string]string{
 	"create_key": `{"name":"costs","scopes":["plan:read"]}`, "rotate_key": `{"overlapSeconds":60}`,
 }
 
-// spent is what the log says of a request.
+// spent is what the log line of a request has.
 type spent struct{ calls, reads, writes float64 }
 
 // spending is a log that keeps what the last request has spent.
@@ -67,18 +67,18 @@ func (s *spending) WithAttrs([]slog.Attr) slog.Handler { return s }
 // WithGroup is slog.Handler.
 func (s *spending) WithGroup(string) slog.Handler { return s }
 
-// cost asks each operation of the demo company once, with its defaults, and prices what it spent.
+// cost sends one request to each operation of the demo company, with its defaults, and prices what it spent.
 func (b *bench) cost(ctx context.Context) ([]goal, error) {
-	s, err := newStage(ctx, nil, false, b.log)
+	s, err := newBed(ctx, nil, b.log)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
+	defer s.close()
 	log := &spending{}
 	handler := functions.Handler(s.Table, slog.New(log))
 	ids := map[string]string{
-		"companyId": demo.CompanyID, "boardId": items("board")[0], "itemId": items("item")[0], "feedbackId": items("feedback")[0], "siteId": items("site")[0],
-		"auditId": items("audit")[0], "postId": "", "contentTypeId": items("content-type")[0], "keyId": "",
+		"companyId": demo.CompanyID, "boardId": firstID("board"), "itemId": firstID("item"), "feedbackId": firstID("feedback"), "siteId": firstID("site"),
+		"auditId": firstID("audit"), "postId": "", "contentTypeId": firstID("content-type"), "keyId": "",
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "| Operation | Calls | Read units | Write units | DynamoDB, $ per million | with gateway and Lambda's requests |\n|---|---|---|---|---|---|\n")
@@ -86,7 +86,7 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 		if err := s.own(handler, op, ids); err != nil {
 			return nil, err
 		}
-		if s.Secret, err = s.issue(ctx); err != nil { // a full bucket each time: the usual one call
+		if s.secret, err = s.issue(ctx); err != nil { // a full quota each time, which takes the usual one call
 			return nil, err
 		}
 		w := s.send(handler, op, ids)
@@ -101,7 +101,7 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 }
 
 // own gives an operation a record of its own where it changes one that the demo company must keep.
-func (s *stage) own(h http.Handler, op api.Operation, ids map[string]string) error {
+func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) error {
 	create := map[string]string{"keyId": "create_key", "postId": "create_broadcast_post"}
 	if strings.HasPrefix(op.ID, "delete_plan") {
 		create["itemId"] = "create_plan_item"
@@ -122,7 +122,7 @@ func (s *stage) own(h http.Handler, op api.Operation, ids map[string]string) err
 	return nil
 }
 
-func (s *stage) send(h http.Handler, op api.Operation, ids map[string]string) *httptest.ResponseRecorder {
+func (s *bed) send(h http.Handler, op api.Operation, ids map[string]string) *httptest.ResponseRecorder {
 	path := op.Path
 	for name, value := range ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)
@@ -131,7 +131,7 @@ func (s *stage) send(h http.Handler, op api.Operation, ids map[string]string) *h
 		path += "?metricKey=growth.signups"
 	}
 	r := httptest.NewRequest(op.Method, path, strings.NewReader(bodies[op.ID]))
-	r.Header.Set("Authorization", "Bearer "+s.Secret)
+	r.Header.Set("Authorization", "Bearer "+s.secret)
 	if bodies[op.ID] != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -1,23 +1,24 @@
 //go:build linux
 
-package main
+package speed
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 )
 
-// binaryMost is the largest that a function of an area may be, stripped (issue: starts cost by the byte).
+// binaryMost is the largest that a function of an area may be, stripped, because a start costs time by the byte.
 const binaryMost = 10 << 20
 
 // count measures what is the same on every machine, for CI: it fails when a goal is missed. Round trips, read units and
 // allocations are counted by the ordinary tests in functions/.
 func (b *bench) count(ctx context.Context) ([]goal, error) {
-	dir, err := os.MkdirTemp("", "growth-bench-*")
+	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
-		return nil, fmt.Errorf("a folder for the binaries: %w", err)
+		return nil, fmt.Errorf("create a folder for the binaries: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	mains, err := filepath.Glob("functions/*/lambda")
@@ -42,4 +43,18 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 		goals = append(goals, goal{"size of " + name + ", to 10 MiB", float64(info.Size()) / binaryMost, 1})
 	}
 	return goals, nil
+}
+
+// goBuild builds as scripts/build builds a function, for this machine.
+func goBuild(ctx context.Context, dir, into, overlay string, packages ...string) error {
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", into}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %v: %w\n%s", packages, err, out)
+	}
+	return nil
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package speed
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 // BenchmarkList is the lists that cpu compares, over a table in memory.
 func BenchmarkList(b *testing.B) {
 	ctx := context.Background()
-	s, err := listStage(ctx, io.Discard)
+	s, err := listBed(ctx, io.Discard)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer s.Close()
+	defer s.close()
 	for _, l := range lists {
 		b.Run(l.name, func(b *testing.B) {
 			b.ReportAllocs()

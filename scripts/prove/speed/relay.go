@@ -1,14 +1,19 @@
 //go:build linux
 
-package main
+package speed
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/tls"
-	"errors"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
 	"maps"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -18,20 +23,21 @@ import (
 	"time"
 )
 
-// relay stands between a program and the engine: it speaks TLS as DynamoDB does, makes the way as long as it is in a
-// region, and counts the calls.
+// relay stands between a program and the engine: it speaks TLS as DynamoDB does, is as far away as a region, and counts
+// the calls.
 type relay struct {
-	Address string
+	address string
 
 	server *http.Server
 	rtt    time.Duration
-	mu     sync.Mutex
-	calls  map[string]int
-	dials  int
+	tls    *tls.Config
+	net.Listener
+	mu    sync.Mutex
+	calls map[string]int
+	dials int
 }
 
-// newRelay listens at the address. A nil certificate means plain HTTP.
-func newRelay(address, engine string, certificate *tls.Certificate, rtt time.Duration) (*relay, error) {
+func newRelay(address, engine string, certificate tls.Certificate, rtt time.Duration) (*relay, error) {
 	target, err := url.Parse(engine)
 	if err != nil {
 		return nil, fmt.Errorf("the engine's address: %w", err)
@@ -40,12 +46,10 @@ func newRelay(address, engine string, certificate *tls.Certificate, rtt time.Dur
 	if err != nil {
 		return nil, fmt.Errorf("listen as the table: %w", err)
 	}
-	r := &relay{Address: listener.Addr().String(), rtt: rtt, calls: map[string]int{}}
+	r := &relay{address: listener.Addr().String(), rtt: rtt, tls: &tls.Config{Certificates: []tls.Certificate{certificate}}, Listener: listener, calls: map[string]int{}}
 	proxy := &httputil.ReverseProxy{
-		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) },
-		Transport: &http.Transport{
-			MaxIdleConnsPerHost: 64, DisableCompression: true, // the engine's answer goes on as it is
-		},
+		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(target) },
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, // the engine's response goes on as it is
 	}
 	r.server = &http.Server{
 		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), // programs are killed in the middle of calls
@@ -57,16 +61,11 @@ func newRelay(address, engine string, certificate *tls.Certificate, rtt time.Dur
 			proxy.ServeHTTP(w, request)
 		}),
 	}
-	go func() {
-		err := r.server.Serve(&farListener{Listener: listener, relay: r, certificate: certificate})
-		if !errors.Is(err, http.ErrServerClosed) {
-			panic(fmt.Sprintf("bench: the relay ended: %v", err)) // nothing measured after this would mean anything
-		}
-	}()
+	go func() { _ = r.server.Serve(r) }() // without it no program gets a response, which is an error there
 	return r, nil
 }
 
-func (r *relay) Close() { _ = r.server.Close() }
+func (r *relay) close() { _ = r.server.Close() }
 
 // counted returns the calls by name and the connections so far.
 func (r *relay) counted() (calls map[string]int, dials int) {
@@ -75,32 +74,21 @@ func (r *relay) counted() (calls map[string]int, dials int) {
 	return maps.Clone(r.calls), r.dials
 }
 
-type farListener struct {
-	net.Listener
-	relay       *relay
-	certificate *tls.Certificate
-}
-
-func (l *farListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
+// Accept is net.Listener.
+func (r *relay) Accept() (net.Conn, error) {
+	conn, err := r.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	l.relay.mu.Lock()
-	l.relay.dials++
-	l.relay.mu.Unlock()
-	if l.relay.rtt > 0 {
-		conn = far(conn, l.relay.rtt)
-	}
-	if l.certificate != nil {
-		conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*l.certificate}})
-	}
-	return conn, nil
+	r.mu.Lock()
+	r.dials++
+	r.mu.Unlock()
+	return tls.Server(far(conn, r.rtt), r.tls), nil
 }
 
 // far returns a connection that is as far away as rtt says: its bytes take half of it in either direction, in order,
 // however many are on their way. The first ones take a whole one more, for the TCP handshake, which the kernel has done
-// before anybody sees it.
+// before.
 func far(conn net.Conn, rtt time.Duration) net.Conn {
 	near, end := net.Pipe()
 	go carry(end, conn, rtt/2, rtt)
@@ -139,6 +127,39 @@ func carry(to io.WriteCloser, from io.ReadCloser, delay, first time.Duration) {
 		}
 	}
 	_, _ = to.Close(), from.Close()
-	for range way { // what nobody takes any more, so that the reader ends
+	for range way { // what nobody reads any more, so that the reader ends
 	}
+}
+
+// newAuthority creates a chain for a host as DynamoDB has one: a root, an intermediate and a leaf, all RSA with 2,048
+// bits. It returns the root as PEM.
+func newAuthority(host string) (root []byte, leaf tls.Certificate, err error) {
+	var above *x509.Certificate
+	var aboveKey *rsa.PrivateKey
+	for n, name := range []string{"prove root", "prove intermediate", host} {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		if err != nil {
+			return nil, leaf, fmt.Errorf("create a key: %w", err)
+		}
+		c := &x509.Certificate{
+			SerialNumber: big.NewInt(int64(n + 1)), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, 2),
+			IsCA: name != host, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		}
+		if name == host {
+			c.KeyUsage, c.DNSNames, c.ExtKeyUsage = x509.KeyUsageDigitalSignature, []string{host}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		}
+		if above == nil {
+			above, aboveKey = c, key
+		}
+		der, err := x509.CreateCertificate(rand.Reader, c, above, &key.PublicKey, aboveKey)
+		if err != nil {
+			return nil, leaf, fmt.Errorf("sign %s: %w", name, err)
+		}
+		if above, aboveKey = c, key; n == 0 {
+			root = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+			continue
+		}
+		leaf.Certificate, leaf.PrivateKey = append([][]byte{der}, leaf.Certificate...), key
+	}
+	return root, leaf, nil
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package speed
 
 import (
 	"bufio"
@@ -9,11 +9,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/engine"
 	"growthworkspace/shared/table"
 )
 
@@ -23,145 +28,211 @@ const (
 	importPoints   = 1_000_000
 )
 
-// lanes is how many batches the bare loop has in flight, as many as an import.
-const lanes = 8
-
 // transfer compares `workspace import` and `export` with bare loops over BatchWriteItem and Query, on an engine each of
 // the same kind.
 func (b *bench) transfer(ctx context.Context) ([]goal, error) {
-	dir, err := os.MkdirTemp("", "growth-bench-*")
+	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
-		return nil, fmt.Errorf("a folder for the imports: %w", err)
+		return nil, fmt.Errorf("create a folder for the imports: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	w := workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
-	if err := goBuild(ctx, ".", w.binary, "", "./scripts/workspace"); err != nil {
+	w, err := testbed.BuildWorkspace(ctx, dir)
+	if err != nil {
 		return nil, err
 	}
+	m := &mover{Workspace: w, dir: dir, records: testbed.NewRecords()}
 	var goals []goal
 	for _, k := range []struct {
-		name string
-		n    int
-		line func(int) line
-		pack func(line) table.Item // what the bare loop writes for a line; nil: what the import wrote
-	}{{"feedback", int(importFeedback * b.scale), feedbackLine, nil}, {"metrics", int(importPoints * b.scale), pointLine, bareItem}} {
-		found, err := b.transferKind(ctx, w, dir, k.name, k.n, k.line, k.pack)
+		area, kind string
+		n          int
+		pack       func(n int) table.Item // what the bare loop writes for a record; nil: what the import wrote
+	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.barePoint}} {
+		small, _, err := m.importOf(ctx, k.kind, k.n/10)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", k.name, err)
+			return nil, err
 		}
-		goals = append(goals, found...)
+		large, company, err := m.importOf(ctx, k.kind, k.n)
+		if err != nil {
+			return nil, err
+		}
+		exported, err := m.run(ctx, "export", "--company", company, filepath.Join(dir, "out.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		partition := table.Partition(company, k.area)
+		if k.pack == nil {
+			if k.pack, err = m.imported(ctx, k.n, partition); err != nil {
+				return nil, err
+			}
+		} else {
+			partition = barePartition
+		}
+		wrote, read, err := b.bare(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", k.n, k.area,
+			large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.resident, small.resident)
+		goals = append(goals,
+			goal{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
+			goal{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
+			goal{"memory of an import of " + k.area + ", to that of a tenth", large.resident / small.resident, 1.5})
 	}
 	return goals, nil
 }
 
-func (b *bench) transferKind(ctx context.Context, w workspace, dir, name string, n int, make func(int) line, pack func(line) table.Item) ([]goal, error) {
-	small, _, err := w.importOf(ctx, dir, n/10, make)
+// mover imports and exports with the workspace command.
+type mover struct {
+	testbed.Workspace
+	dir     string
+	records testbed.Records
+}
+
+// ran is what a run of the command took.
+type ran struct {
+	took     time.Duration
+	resident float64 // MiB
+}
+
+// run runs the command, and watches its memory. The memory that the system reports at its end would not do: that counts
+// the moment before the program began, when it was a copy of this one.
+func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
+	begin := time.Now()
+	var out bytes.Buffer
+	cmd, err := m.Start(ctx, &out, args...)
+	if err != nil {
+		return r, fmt.Errorf("start the workspace command: %w", err)
+	}
+	ended, watched := make(chan struct{}), make(chan float64)
+	go func() {
+		most := 0.0
+		for {
+			if now, err := residentMiB(cmd.Process.Pid); err == nil { // else it is about to begin or has just ended
+				most = now
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ended:
+				watched <- most
+				return
+			}
+		}
+	}()
+	err = testbed.Wait(cmd, &out, nil)
+	r.took = time.Since(begin)
+	close(ended)
+	r.resident = <-watched
+	return r, err
+}
+
+// importOf imports n records of a type into a new company.
+func (m *mover) importOf(ctx context.Context, kind string, n int) (r ran, companyID string, err error) {
+	if companyID, err = m.CreateCompany(ctx); err != nil {
+		return r, "", err
+	}
+	name := filepath.Join(m.dir, "in.jsonl")
+	f, err := os.Create(name)
+	if err != nil {
+		return r, "", err
+	}
+	out := bufio.NewWriter(f)
+	encoder := json.NewEncoder(out)
+	for i := 0; i < n && err == nil; i++ {
+		err = encoder.Encode(map[string]any{"type": kind, "record": m.records.Nth(kind, i)})
+	}
+	if err := errors.Join(err, out.Flush(), f.Close()); err != nil {
+		return r, "", err
+	}
+	r, err = m.run(ctx, "import", "--company", companyID, name)
+	return r, companyID, err
+}
+
+// barePartition is that of the points that the bare loop writes.
+const barePartition = "bare#metrics"
+
+// barePoint is the n-th point as an item of its own, the way a program without packing stores one.
+func (m *mover) barePoint(n int) table.Item {
+	item := table.Item{"pk": table.String(barePartition)}
+	point := m.records.Nth("metric-point", n)
+	key := "pt"
+	for _, name := range []string{"metricKey", "grain", "ts", "source"} {
+		text, _ := point[name].(string)
+		item[name] = table.String(text)
+		key += "#" + text
+	}
+	value, _ := point["value"].(float64)
+	item["sk"], item["value"] = table.String(fmt.Sprintf("%s#%v", key, point["dims"])), table.Float(value)
+	return item
+}
+
+// imported returns the items of a partition that an import wrote, keys of the indexes included.
+func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
+	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
 		return nil, err
 	}
-	large, company, err := w.importOf(ctx, dir, n, make)
-	if err != nil {
-		return nil, err
+	var items []table.Item
+	err = readPartition(ctx, dynamo(e.Endpoint), workspaceTable, partition, func(page []table.Item) error {
+		items = append(items, page...)
+		return nil
+	})
+	if err == nil && len(items) != n {
+		err = fmt.Errorf("%d records are in the table, want %d", len(items), n)
 	}
-	out := filepath.Join(dir, "out.jsonl")
-	exported, err := w.run(ctx, nil, "export", "--company", company, out)
-	if err != nil {
-		return nil, err
-	}
-	items, err := w.bareItems(ctx, n, make, pack, table.Partition(company, name))
-	if err != nil {
-		return nil, err
-	}
-	wrote, read, err := b.bare(ctx, items)
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", n, name,
-		large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.resident, small.resident)
-	return []goal{
-		{"time of an import of " + name + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
-		{"time of an export of " + name + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
-		{"memory of an import of " + name + ", to that of a tenth", large.resident / small.resident, 1.5},
-	}, nil
+	return func(n int) table.Item { return items[n] }, errors.Join(err, e.Close())
 }
 
 // workspaceTable is the command's table in an engine of its own.
 const workspaceTable = "workspace"
 
-// workspace is the built command with a data folder.
-type workspace struct{ binary, data string }
-
-type ran struct {
-	took     time.Duration
-	resident float64 // MiB, of the command
-}
-
-func (w workspace) run(ctx context.Context, into any, args ...string) (ran, error) {
-	cmd := exec.CommandContext(ctx, w.binary, append(args, "--json", "--data", w.data)...)
-	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+// bare writes n items in batches and reads them again, over an engine of its own.
+func (b *bench) bare(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
+	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, bed.Close()) }()
+	const batchMost, lanes = 25, 8 // batches in flight, as many as an import has
+	db := dynamo(bed.Engine.Endpoint)
 	begin := time.Now()
-	if err := cmd.Start(); err != nil {
-		return ran{}, fmt.Errorf("workspace %v: %w", args, err)
-	}
-	ended, watched := make(chan struct{}), make(chan float64)
-	go func() { watched <- watchMemory(cmd.Process.Pid, ended) }()
-	err := cmd.Wait()
-	r := ran{took: time.Since(begin)}
-	close(ended)
-	r.resident = <-watched
-	if err != nil {
-		return ran{}, fmt.Errorf("workspace %v: %w\n%s", args, err, errOut.Bytes())
-	}
-	if into != nil {
-		if err := json.Unmarshal(out.Bytes(), into); err != nil {
-			return r, fmt.Errorf("workspace %v: %w: %s", args, err, out.Bytes())
+	err = table.Parallel((n+batchMost-1)/batchMost, lanes, func(batch int) error {
+		var writes []types.WriteRequest
+		for i := batch * batchMost; i < min(n, (batch+1)*batchMost); i++ {
+			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: item(i)}})
 		}
+		for len(writes) > 0 {
+			out, err := db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{testbed.TableName: writes}})
+			if err != nil {
+				return fmt.Errorf("write a batch: %w", err)
+			}
+			writes = out.UnprocessedItems[testbed.TableName]
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
 	}
-	return r, nil
+	wrote, begin = time.Since(begin), time.Now()
+	encoder := json.NewEncoder(io.Discard)
+	err = readPartition(ctx, db, testbed.TableName, partition, func(page []table.Item) error { return encoder.Encode(page) })
+	return wrote, time.Since(begin), err
 }
 
-// watchMemory returns the most memory that a process has had, in MiB, as of a moment before it ended. What the system tells
-// at its end would not do: that counts the moment before the program began, when it was a copy of this one.
-func watchMemory(pid int, ended <-chan struct{}) (most float64) {
+// readPartition reads a partition from its begin to its end.
+func readPartition(ctx context.Context, db *dynamodb.Client, name, partition string, visit func([]table.Item) error) error {
+	condition := "pk = :pk"
+	in := &dynamodb.QueryInput{TableName: &name, KeyConditionExpression: &condition, ExpressionAttributeValues: table.Item{":pk": table.String(partition)}}
 	for {
-		if now, err := residentMiB(pid); err == nil { // else it is about to begin or has just ended
-			most = now
+		out, err := db.Query(ctx, in)
+		if err != nil {
+			return fmt.Errorf("read a page: %w", err)
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ended:
-			return most
-		}
-	}
-}
-
-// importOf imports n lines into a new company.
-func (w workspace) importOf(ctx context.Context, dir string, n int, make func(int) line) (r ran, companyID string, err error) {
-	var created struct{ CompanyID string }
-	if _, err := w.run(ctx, &created, "company", "create", "--name", "Bench"); err != nil {
-		return r, "", err
-	}
-	name := filepath.Join(dir, "in.jsonl")
-	if err := writeLines(name, n, make); err != nil {
-		return r, "", err
-	}
-	r, err = w.run(ctx, nil, "import", "--company", created.CompanyID, name)
-	return r, created.CompanyID, err
-}
-
-func writeLines(name string, n int, make func(int) line) (err error) {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	out := bufio.NewWriter(f)
-	encoder := json.NewEncoder(out)
-	for i := range n {
-		if err := encoder.Encode(make(i)); err != nil {
+		if err := visit(out.Items); err != nil {
 			return err
 		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
-	return out.Flush()
 }

@@ -1,13 +1,11 @@
 //go:build linux
 
-package main
+package speed
 
 import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
-	"flag"
 	"io"
 	"math"
 	"net"
@@ -30,21 +28,21 @@ func TestRelay(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Amz-Target")+" "+string(body))
 	}))
 	defer engine.Close()
-	ca, err := newAuthority("localhost")
+	root, leaf, err := newAuthority("localhost")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRelay("127.0.0.1:0", engine.URL, &ca.Leaf, time.Millisecond)
+	r, err := newRelay("127.0.0.1:0", engine.URL, leaf, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	_, port, err := net.SplitHostPort(r.Address)
+	defer r.close()
+	_, port, err := net.SplitHostPort(r.address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca.Root)
+	pool.AppendCertsFromPEM(root)
 	ask := func(trusted *x509.CertPool) (string, error) {
 		request, err := http.NewRequest(http.MethodPost, "https://localhost:"+port, strings.NewReader("a body"))
 		if err != nil {
@@ -74,14 +72,12 @@ func TestRelay(t *testing.T) {
 
 // Ensure the Runtime API hands out an event, takes its answer, and tells what a program reports.
 func TestRuntimeAPI(t *testing.T) {
-	api, err := newRuntimeAPI()
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newRuntimeAPI()
 	var program sync.WaitGroup
 	defer program.Wait() // once it is cut off
 	defer api.Close()
-	base := "http://" + api.Address + runtimePrefix
+	defer api.CloseClientConnections()
+	base := api.URL + runtimePrefix
 	program.Go(func() {
 		for _, path := range []string{"invocation/1/response", "invocation/2/error"} {
 			next, err := http.Get(base + "invocation/next")
@@ -104,15 +100,14 @@ func TestRuntimeAPI(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	events, err := api.ready(ctx)
-	if err != nil {
+	if err := api.ready(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, body, events, err := api.invoke(ctx, events, []byte("event"))
+	_, body, err := api.invoke(ctx, []byte("event"))
 	if err != nil || string(body) != "answer to event" {
 		t.Fatalf("%q, %v", body, err)
 	}
-	if _, _, _, err := api.invoke(ctx, events, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "answer to trouble") {
+	if _, _, err := api.invoke(ctx, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "answer to trouble") {
 		t.Errorf("%v, want what the program reported", err)
 	}
 	program.Wait() // an error is known before the program has its answer
@@ -131,26 +126,37 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure a wrong command line is named, and help tells every mode.
-func TestParse(t *testing.T) {
-	for args, want := range map[string]string{
-		"cold hot": `unknown mode "hot"`, "--rounds 0": "--rounds", "--scale 0": "--scale", "--scale NaN": "--scale", "--nothing": "-nothing",
+// Ensure wrong options are named, and that the description tells every mode.
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]Options{
+		`unknown mode "hot"`: {Modes: []string{"cold", "hot"}, Rounds: 1, Scale: 1}, "--rounds": {Scale: 1}, "--scale": {Rounds: 1},
+		"--scale must": {Rounds: 1, Scale: math.NaN()},
 	} {
-		if _, _, err := parse(strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", args, err, want)
+		if _, err := Run(t.Context(), o, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", o, err, want)
 		}
 	}
-	b, chosen, err := parse([]string{"--rounds", "3", "cold", "warm"}, io.Discard)
-	if err != nil || b.rounds != 3 || len(chosen) != 2 || chosen[0].name != "cold" || chosen[1].name != "warm" {
-		t.Errorf("%+v, %v, %v", b, chosen, err)
-	}
-	var help strings.Builder
-	if _, _, err := parse([]string{"--help"}, &help); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("--help: %v", err)
+	chosen, err := Options{Modes: []string{"cold", "warm"}, Rounds: 3, Scale: 1}.choose()
+	if err != nil || len(chosen) != 2 || chosen[0].name != "cold" || chosen[1].name != "warm" {
+		t.Errorf("%v, %v", chosen, err)
 	}
 	for _, m := range modes {
-		if !strings.Contains(help.String(), m.what) {
-			t.Errorf("help does not tell %s:\n%s", m.name, help.String())
+		if !strings.Contains(Modes(), m.what) {
+			t.Errorf("no %s in\n%s", m.what, Modes())
+		}
+	}
+}
+
+// Ensure a benchmark without its engine, or another tool, ends with an error that names it.
+func TestMissingTool(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	for _, name := range []string{"cpu", "cold", "cost"} {
+		var log strings.Builder
+		_, err := Run(t.Context(), Options{Modes: []string{name}, Rounds: 1, Scale: 1}, io.Discard, &log)
+		if err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "engine") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

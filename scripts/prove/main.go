@@ -49,7 +49,6 @@ func command() *cobra.Command {
 		Use: "prove", Short: "Prove what the service promises", SilenceUsage: true, SilenceErrors: true,
 		Long: `Prove what the service promises. The exit code is 0 when everything holds, 1 when a
 claim does not hold, and 2 for a wrong call or when it cannot tell.`,
-		Args: cobra.NoArgs,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(contractCommand(), faultsCommand(), roundtripCommand(), speedCommand())

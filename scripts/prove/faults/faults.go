@@ -1,13 +1,6 @@
 // Package faults proves what the service promises when things break. Each gate is one claim. It runs over an engine of
 // its own whose data is a file, prints one line of figures, and can fail: its test plants a fault that it must find.
 //
-//	kill-engine, kill-server      the process is killed in the middle of publishes
-//	crash-publish, crash-create   the process dies after its k-th call to the table, for all k
-//	loss-key, loss                the table does the write, and its response is lost
-//	throttle, throttle-all        the table refuses a fifth of the calls, or all
-//	quota                         64 clients of 4 processes send 50 times as many requests as their key may
-//	linear                        16 clients change one record while responses are lost and calls refused
-//
 // Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant), then the gates.
 package faults
 

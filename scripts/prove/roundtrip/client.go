@@ -34,13 +34,13 @@ const readers = 4
 // tally is what a check has read.
 type tally struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters and windows.
+// check reads a list with every combination of its filters and windows. As each is compared with what it must hold, the
+// lists of a filter's values, with the records that have none, part the list without it.
 func (c *client) check(ctx context.Context, l listing) (total tally, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
 	}
 	combinations := l.combinations()
-	found := make([][]string, len(combinations)) // identities, by combination; of the first window, which is none
 	var mu sync.Mutex
 	err = table.Parallel(len(combinations)*len(l.windows), readers, func(n int) error {
 		chosen, w := combinations[n/len(l.windows)], l.windows[n%len(l.windows)]
@@ -53,17 +53,9 @@ func (c *client) check(ctx context.Context, l listing) (total tally, err error) 
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if w == (window{}) {
-			for _, r := range got {
-				found[n/len(l.windows)] = append(found[n/len(l.windows)], r.identity(l.kind))
-			}
-		}
 		total.lists, total.pages, total.records = total.lists+1, total.pages+pages, total.records+len(got)
 		return nil
 	})
-	if err == nil {
-		err = l.partitions(combinations, found)
-	}
 	return total, err
 }
 
@@ -173,59 +165,6 @@ func byIdentity(records []record, kind string) []record {
 	out := slices.Clone(records)
 	slices.SortStableFunc(out, func(a, b record) int { return strings.Compare(a.identity(kind), b.identity(kind)) })
 	return out
-}
-
-// partitions wants that the values of each filter, with those that are null, part what is there without it. It says so
-// from the answers alone, beside the comparison with what was expected.
-func (l listing) partitions(combinations []map[string]string, found [][]string) error {
-	null := map[string]map[string]bool{}
-	for _, f := range l.filters {
-		null[f.name] = map[string]bool{}
-		known := map[string]bool{}
-		for _, v := range f.values {
-			known[fmt.Sprint(v)] = true
-		}
-		for _, r := range l.records {
-			if r[f.field] == nil || !known[fmt.Sprint(r[f.field])] {
-				null[f.name][r.identity(l.kind)] = true
-			}
-		}
-	}
-	index := map[string]int{}
-	for n, chosen := range combinations {
-		index[fmt.Sprint(chosen)] = n // fmt prints maps in the order of their keys
-	}
-	for n, chosen := range combinations {
-		for _, f := range l.filters {
-			if _, set := chosen[f.name]; set {
-				continue
-			}
-			seen := map[string]int{}
-			for _, identity := range found[n] {
-				if null[f.name][identity] {
-					seen[identity]++
-				}
-			}
-			for _, value := range f.values {
-				with := map[string]string{f.name: fmt.Sprint(value)}
-				for k, v := range chosen {
-					with[k] = v
-				}
-				for _, identity := range found[index[fmt.Sprint(with)]] {
-					seen[identity]++
-				}
-			}
-			for _, identity := range found[n] {
-				if seen[identity] != 1 {
-					return differs("%s %v: %s is in %d of the lists by %s", l.operation, chosen, identity, seen[identity], f.name)
-				}
-			}
-			if len(seen) != len(found[n]) {
-				return differs("%s %v: the lists by %s have %d records, the list without it %d", l.operation, chosen, f.name, len(seen), len(found[n]))
-			}
-		}
-	}
-	return nil
 }
 
 // checkSingles reads what no list has whole: the company, its brand kit, and the audits, which lists show without their

@@ -182,49 +182,6 @@ func (l *lambdas) getFeedbackTool(ctx context.Context) (target, error) {
 	return l.function(ctx, "get_feedback, mcp", "./functions/mcp/lambda", event)
 }
 
-// trial is a target at a memory size, and what its processes did.
-type trial struct {
-	target
-	memory   int
-	measures []measure
-}
-
-// interleave runs every trial once in each round, so that a busy neighbour hits all of them alike.
-func (b *bench) interleave(ctx context.Context, r *relay, warm int, trials []*trial) error {
-	for round := range b.Rounds {
-		for _, t := range trials {
-			m, err := t.run(ctx, r, t.memory, warm)
-			if err != nil {
-				return err
-			}
-			t.measures = append(t.measures, m)
-		}
-		fmt.Fprintf(b.log, "round %d of %d\n", round+1, b.Rounds)
-	}
-	return nil
-}
-
-// ratio is the median over the rounds of what a did divided by what b did in the same round.
-func ratio(a, b *trial, of func(measure) float64) float64 {
-	var ratios []float64
-	for n := range a.measures {
-		ratios = append(ratios, of(a.measures[n])/of(b.measures[n]))
-	}
-	return median(ratios)
-}
-
-func (t *trial) median(of func(measure) float64) float64 {
-	var values []float64
-	for _, m := range t.measures {
-		values = append(values, of(m))
-	}
-	return median(values)
-}
-
-func warmTime(m measure) float64 { return m.warm }
-func warmCPU(m measure) float64  { return m.warmCPU }
-func resident(m measure) float64 { return m.resident }
-
 // cold compares starts: process start to the first real response, throttled after the init, with TLS to a table 1 ms away.
 func (b *bench) cold(ctx context.Context) ([]goal, error) {
 	l, err := b.newLambdas(ctx, time.Millisecond)
@@ -254,18 +211,17 @@ func (b *bench) cold(ctx context.Context) ([]goal, error) {
 		return nil, err
 	}
 	for _, t := range trials {
-		fmt.Fprintf(b.log, "%-24s %5d MB  init %7.1f  first %7.1f  cold %7.1f ms  CPU %6.1f ms  %d connections  %.1f MiB\n", t.name, t.memory,
-			t.median(func(m measure) float64 { return m.init }), t.median(func(m measure) float64 { return m.first }), t.median(measure.cold),
-			t.median(func(m measure) float64 { return m.coldCPU }), t.measures[0].dials, t.median(resident))
+		fmt.Fprintf(b.log, "%-24s %5d MB  init %7.1f  first %7.1f  cold %7.1f ms  CPU %6.1f ms  %.0f connections  %.1f MiB\n", t.name, t.memory,
+			t.median("init"), t.median("first"), t.median("cold"), t.median("coldCPU"), t.median("connections"), t.median("resident"))
 	}
 	goals := []goal{
-		{"cold start at 128 MB, to the same at 1,769 MB", ratio(small, large, measure.cold), 1.2},
-		{fmt.Sprintf("cold start at %d MB, as deployed, to the same at 1,769 MB", infra.MemoryMB), ratio(deployed, large, measure.cold), 1.2},
-		{"cold start of /mcp, to an area's", ratio(tools, small, measure.cold), 2.5},
+		{"cold start at 128 MB, to the same at 1,769 MB", ratio(small, large, "cold"), 1.2},
+		{fmt.Sprintf("cold start at %d MB, as deployed, to the same at 1,769 MB", infra.MemoryMB), ratio(deployed, large, "cold"), 1.2},
+		{"cold start of /mcp, to an area's", ratio(tools, small, "cold"), 2.5},
 	}
 	for _, t := range trials[4:] {
 		n := slices.IndexFunc(peers, func(p peer) bool { return p.name == t.name })
-		goals = append(goals, goal{"cold start at 128 MB, to " + t.name, ratio(small, t, measure.cold), peers[n].most})
+		goals = append(goals, goal{"cold start at 128 MB, to " + t.name, ratio(small, t, "cold"), peers[n].most})
 	}
 	return goals, nil
 }
@@ -300,12 +256,12 @@ func (b *bench) warm(ctx context.Context) ([]goal, error) {
 	if err := b.interleave(ctx, l.relay, warmInvocations, trials); err != nil {
 		return nil, err
 	}
-	goals := []goal{{"warm read with key, quota and data, to one without a key (4 ms)", ratio(guarded, unguarded, warmTime), 1.15}}
+	goals := []goal{{"warm read with key, quota and data, to one without a key (4 ms)", ratio(guarded, unguarded, "warm"), 1.15}}
 	for _, t := range trials {
-		fmt.Fprintf(b.log, "%-24s median %6.2f ms  CPU %6.3f ms  %.1f MiB  %v\n", t.name, t.median(warmTime), t.median(warmCPU), t.median(resident), t.measures[0].calls)
+		fmt.Fprintf(b.log, "%-24s median %6.2f ms  CPU %6.3f ms  %.1f MiB\n", t.name, t.median("warm"), t.median("warmCPU"), t.median("resident"))
 		if t.name == peers[0].name {
-			goals = append(goals, goal{"CPU of a warm read, to " + t.name, ratio(guarded, t, warmCPU), 0.8})
+			goals = append(goals, goal{"CPU of a warm read, to " + t.name, ratio(guarded, t, "warmCPU"), 0.8})
 		}
 	}
-	return append(goals, goal{"resident memory, to 20 MiB", guarded.median(resident) / 20, 1}), nil
+	return append(goals, goal{"resident memory, to 20 MiB", guarded.median("resident") / 20, 1}), nil
 }

@@ -88,7 +88,7 @@ func listBed(ctx context.Context, log io.Writer) (*bed, error) {
 // A turn measures so many invocations, after some that are not counted.
 const (
 	listsMeasured = 100
-	warmUp        = 20
+	uncounted     = 20
 )
 
 // cpu compares what the CPU spends on a list, from the query to the body: ours, and the SDK with attributevalue and
@@ -142,8 +142,8 @@ func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 func cpuOf(do func() error) (float64, error) {
 	var begin, end syscall.Rusage
 	var err error
-	for n := range warmUp + listsMeasured {
-		if n == warmUp {
+	for n := range uncounted + listsMeasured {
+		if n == uncounted {
 			err = errors.Join(err, syscall.Getrusage(syscall.RUSAGE_SELF, &begin))
 		}
 		err = errors.Join(err, do())

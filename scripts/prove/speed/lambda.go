@@ -112,18 +112,9 @@ type target struct {
 	event  []byte // of each invocation, which must get the status 200
 }
 
-// measure is what one process did.
-type measure struct {
-	init, first float64 // ms; together they are a cold start
-	coldCPU     float64 // ms of all threads, to the first response
-	warm        float64 // ms of the median invocation
-	warmCPU     float64 // ms for one invocation
-	resident    float64 // MiB
-	calls       map[string]int
-	dials       int // to the first response
-}
-
-func (m measure) cold() float64 { return m.init + m.first }
+// measure is what one process did: init, first and cold (their sum) in ms, coldCPU of all threads to the first response,
+// warm of the median invocation and warmCPU of one, resident in MiB, and the connections to the first response.
+type measure map[string]float64
 
 // processTimeout bounds the life of one process.
 const processTimeout = 5 * time.Minute
@@ -134,6 +125,7 @@ const think = 25 * time.Millisecond
 
 // run starts the program, invokes it at once, as on a cold start, and then warm times.
 func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure, err error) {
+	m = measure{}
 	ctx, cancel := context.WithTimeout(ctx, processTimeout)
 	defer cancel()
 	api := newRuntimeAPI()
@@ -143,7 +135,7 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 	if err != nil {
 		return m, err
 	}
-	_, dials := r.counted()
+	dials := r.dials.Load()
 	var output bytes.Buffer
 	cmd := exec.Command(t.binary)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(t.binary), &output, &output
@@ -167,7 +159,7 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 	if err := api.ready(ctx); err != nil {
 		return m, err
 	}
-	m.init = milliseconds(time.Since(begin))
+	m["init"] = milliseconds(time.Since(begin))
 	if err := cpu.hold(pid); err != nil { // Lambda, too, throttles after the init
 		return m, err
 	}
@@ -179,52 +171,44 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 		}
 		return milliseconds(took), err
 	}
-	if m.first, err = invoke(); err != nil {
+	if m["first"], err = invoke(); err != nil {
 		return m, err
 	}
-	if m.coldCPU, err = cpuTime(pid); err != nil {
+	m["cold"] = m["init"] + m["first"]
+	if m["coldCPU"], err = cpuTime(pid); err != nil {
 		return m, err
 	}
-	calls, now := r.counted()
-	if m.dials = now - dials; warm > 0 {
-		if err := m.warmUp(pid, warm, r, calls, invoke); err != nil {
+	if m["connections"] = float64(r.dials.Load() - dials); warm > 0 {
+		if m["warm"], m["warmCPU"], err = warmUp(pid, warm, invoke); err != nil {
 			return m, err
 		}
 	}
-	m.resident, err = residentMiB(pid)
+	m["resident"], err = residentMiB(pid)
 	return m, err
 }
 
-// warmUp invokes a program some times that do not count and then some that do.
-func (m *measure) warmUp(pid, warm int, r *relay, calls map[string]int, invoke func() (float64, error)) error {
+// warmUp invokes a program some times that do not count and then some that do. It returns the median of their times, and
+// the CPU time of one.
+func warmUp(pid, warm int, invoke func() (float64, error)) (took, cpu float64, err error) {
 	var times []float64
-	var before float64
-	for n := range warmUp + warm {
-		if n == warmUp {
-			var err error
+	before := 0.0
+	for n := range uncounted + warm {
+		if n == uncounted {
 			if before, err = cpuTime(pid); err != nil {
-				return err
+				return 0, 0, err
 			}
-			calls, _ = r.counted()
 		}
 		time.Sleep(think)
 		took, err := invoke()
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		if n >= warmUp {
+		if n >= uncounted {
 			times = append(times, took)
 		}
 	}
 	after, err := cpuTime(pid)
-	m.warm, m.warmCPU = median(times), (after-before)/float64(warm)
-	m.calls, _ = r.counted()
-	for name, n := range calls {
-		if m.calls[name] -= n; m.calls[name] == 0 {
-			delete(m.calls, name)
-		}
-	}
-	return err
+	return median(times), (after - before) / float64(warm), err
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -12,29 +12,23 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // relay stands between a program and the engine: it speaks TLS as DynamoDB does, is as far away as a region, and counts
-// the calls.
+// the connections.
 type relay struct {
-	address string
-
+	net.Listener
 	server *http.Server
 	rtt    time.Duration
 	tls    *tls.Config
-	net.Listener
-	mu    sync.Mutex
-	calls map[string]int
-	dials int
+	dials  atomic.Int64
 }
 
 func newRelay(address, engine string, certificate tls.Certificate, rtt time.Duration) (*relay, error) {
@@ -46,20 +40,13 @@ func newRelay(address, engine string, certificate tls.Certificate, rtt time.Dura
 	if err != nil {
 		return nil, fmt.Errorf("listen as the table: %w", err)
 	}
-	r := &relay{address: listener.Addr().String(), rtt: rtt, tls: &tls.Config{Certificates: []tls.Certificate{certificate}}, Listener: listener, calls: map[string]int{}}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(target) },
-		Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, // the engine's response goes on as it is
-	}
+	r := &relay{Listener: listener, rtt: rtt, tls: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	r.server = &http.Server{
 		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), // programs are killed in the middle of calls
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-			_, call, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
-			r.mu.Lock()
-			r.calls[call]++
-			r.mu.Unlock()
-			proxy.ServeHTTP(w, request)
-		}),
+		Handler: &httputil.ReverseProxy{
+			Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(target) },
+			Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, // the engine's response goes on as it is
+		},
 	}
 	go func() { _ = r.server.Serve(r) }() // without it no program gets a response, which is an error there
 	return r, nil
@@ -67,22 +54,13 @@ func newRelay(address, engine string, certificate tls.Certificate, rtt time.Dura
 
 func (r *relay) close() { _ = r.server.Close() }
 
-// counted returns the calls by name and the connections so far.
-func (r *relay) counted() (calls map[string]int, dials int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.calls), r.dials
-}
-
 // Accept is net.Listener.
 func (r *relay) Accept() (net.Conn, error) {
 	conn, err := r.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	r.dials++
-	r.mu.Unlock()
+	r.dials.Add(1)
 	return tls.Server(far(conn, r.rtt), r.tls), nil
 }
 

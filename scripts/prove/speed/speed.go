@@ -183,9 +183,3 @@ func report(goals []goal) string {
 	}
 	return out.String()
 }
-
-func median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/route"
 )
 
-// withKey sends every read with another Authorization header. It asks even where the company has no record: what is
-// refused comes before what is looked for (decisions.md §11).
+// withKey sends every read with another Authorization header, also where the company has no record, because the key is
+// checked before the record is looked for.
 func withKey(authorization, what string) func(*kit) {
 	return func(k *kit) {
 		for _, p := range k.primed {
@@ -70,14 +70,14 @@ func otherCompany(k *kit) {
 	})
 }
 
-// unknownRecord also compares the two answers, which must not be told apart (spec.md, Errors).
+// unknownRecord also compares the two responses: the one for a record of another company must not say that it exists.
 func unknownRecord(k *kit) {
 	k.each(func(p primed) {
 		if k.invented(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
 			return // no id in it but the company's
 		}
 		if p.IsList() {
-			return // of an unknown parent: an empty list is an answer, too
+			return // of an unknown parent: an empty list is right, too
 		}
 		here := k.get(k.invented(p.Path))
 		k.is(here, fault.NotFound, "")

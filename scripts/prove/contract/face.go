@@ -119,7 +119,7 @@ func mcpTools(k *kit) {
 		}
 	}
 	k.each(func(p primed) {
-		if optional(p.Operation) || p.answer.status != http.StatusOK {
+		if optional(p.Operation) || p.status != http.StatusOK {
 			return
 		}
 		k.look()

@@ -34,7 +34,7 @@ func limitDefault(k *kit) {
 		k.look()
 		most, err := strconv.Atoi(f.Default)
 		if n := len(p.records()); err == nil && n > most {
-			k.fail("%s: %d records, and the default is %d", p.answer.what, n, most)
+			k.fail("%s: %d records, and the default is %d", p.what, n, most)
 		}
 	})
 }
@@ -109,7 +109,7 @@ const (
 // is the same but for the order of the pages.
 func paging(k *kit) {
 	k.pagedLists(func(p primed, _ schema.Field) {
-		if p.answer.header.Get("Service-Has-More") == "" {
+		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: paging is not offered")
 			return
 		}
@@ -141,7 +141,7 @@ func paging(k *kit) {
 			}
 		}
 		if p.ID != "list_keys" && !sameRecords(parts, whole.Items) { // a key's last use moves
-			k.fail("%s: %d records in pages are not the %d of one page", p.answer.what, len(parts), len(whole.Items))
+			k.fail("%s: %d records in pages are not the %d of one page", p.what, len(parts), len(whole.Items))
 		}
 	})
 }
@@ -195,7 +195,7 @@ func forgedCursor(k *kit) {
 	var other string
 	var from string
 	k.pagedLists(func(p primed, _ schema.Field) {
-		if p.answer.header.Get("Service-Has-More") == "" {
+		if p.header.Get("Service-Has-More") == "" {
 			k.skip("the lists have no Service-Has-More: paging is not offered")
 			return
 		}
@@ -228,12 +228,12 @@ func unknownVersion(k *kit) {
 
 func head(k *kit) {
 	k.each(func(p primed) {
-		if p.answer.status != http.StatusOK {
+		if p.status != http.StatusOK {
 			return
 		}
 		k.look()
 		got := k.do(http.MethodHead, p.address(), "")
-		if got.status != p.answer.status || len(got.body) > 0 {
+		if got.status != p.status || len(got.body) > 0 {
 			k.fail("%s: %d, with %d bytes", got.what, got.status, len(got.body))
 		}
 	})
@@ -241,7 +241,7 @@ func head(k *kit) {
 
 func entityTags(k *kit) {
 	k.each(func(p primed) {
-		if p.IsList() || optional(p.Operation) || p.answer.status != http.StatusOK {
+		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK {
 			return
 		}
 		tag := k.get(p.address()).header.Get("ETag")
@@ -263,19 +263,19 @@ func entityTags(k *kit) {
 
 func quotaHeaders(k *kit) {
 	k.each(func(p primed) {
-		if p.answer.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
-			k.skip("answers have no RateLimit-Limit: it is not offered")
+		if p.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
+			k.skip("responses have no RateLimit-Limit: it is not offered")
 			return
 		}
 		k.look()
 		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
-			if n, err := strconv.Atoi(p.answer.header.Get(name)); err != nil || n < 0 {
-				k.fail("%s: %s is %q", p.answer.what, name, p.answer.header.Get(name))
+			if n, err := strconv.Atoi(p.header.Get(name)); err != nil || n < 0 {
+				k.fail("%s: %s is %q", p.what, name, p.header.Get(name))
 			}
 		}
-		limit := p.answer.header.Get("RateLimit-Limit")
-		if policy := p.answer.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, url.PathEscape(limit)+";w=") {
-			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.answer.what, policy, limit)
+		limit := p.header.Get("RateLimit-Limit")
+		if policy := p.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, url.PathEscape(limit)+";w=") {
+			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.what, policy, limit)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// The rules about every answer.
+// The rules about every response.
 const (
 	ruleEnvelope  = "envelope"
 	ruleVersion   = "version"
@@ -24,7 +24,7 @@ const (
 	ruleChallenge = "challenge"
 )
 
-// observe looks at an answer of the API itself for what all of them have.
+// observe looks at a response of the API itself for what all of them have.
 func (k *kit) observe(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
 		k.relevant[rule]++
@@ -76,7 +76,7 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// observedRule reports what was seen of a rule in all answers so far. A rule about an answer that never came is skipped.
+// observedRule reports what was seen of a rule in all responses so far. A rule about a response that never came is skipped.
 func observedRule(name string) func(*kit) {
 	return func(k *kit) {
 		for _, problem := range k.observed[name] {

@@ -15,14 +15,14 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// primed is an operation that reads, and the answer to its plainest call.
+// primed is an operation that reads, and the response to its plainest request.
 type primed struct {
 	api.Operation
+	response
 
 	path   string // with its ids, without a query
 	query  url.Values
-	answer response
-	reason string // why it cannot be called; empty: it was, and answered
+	reason string // why it cannot be called; empty: it was called
 }
 
 // address is where the operation is, with more parameters than it needs: name and value in turn.
@@ -49,12 +49,12 @@ func (p primed) field(name string) *schema.Field {
 	return nil
 }
 
-// optional tells whether an operation is one that decisions.md adds to the specification.
+// optional reports whether an implementation may lack an operation: those for keys and for pushing metrics.
 func optional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
 
-// prime asks for the company, and calls every operation that reads in its plainest form. What it learns, ids of records
+// prime reads the company, and calls every operation that reads in its plainest form. What it learns, ids of records
 // first of all, is what the rules work with.
 func (k *kit) prime() error {
 	r, err := k.once(request{method: http.MethodGet, path: "/v1/companies"})
@@ -99,21 +99,21 @@ func (k *kit) primeOne(op api.Operation) primed {
 		}
 		p.query.Set(f.Name, key)
 	}
-	p.answer = k.get(p.address())
+	p.response = k.get(p.address())
 	switch {
-	case p.answer.status == http.StatusUnauthorized && !k.holds(op.Scope):
+	case p.status == http.StatusUnauthorized && !k.holds(op.Scope):
 		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
-	case p.answer.status == http.StatusNotFound && (optional(op) || op.ID == "get_context_brand_kit"):
+	case p.status == http.StatusNotFound && (optional(op) || op.ID == "get_context_brand_kit"):
 		p.reason = op.ID + ": not offered, or there is none"
 	}
 	return p
 }
 
-// holds tells whether the service itself says that the key has a scope, so that a 401 is no matter of scopes.
+// holds reports whether the service itself says that the key has a scope, so that a 401 is no matter of scopes.
 func (k *kit) holds(scope auth.Scope) bool {
 	for _, p := range k.primed {
 		var key struct{ Scopes []auth.Scope }
-		if p.ID == "get_current_key" && p.answer.status == http.StatusOK && json.Unmarshal(p.answer.body, &key) == nil {
+		if p.ID == "get_current_key" && p.status == http.StatusOK && json.Unmarshal(p.body, &key) == nil {
 			return slices.Contains(key.Scopes, scope)
 		}
 	}
@@ -139,7 +139,7 @@ func (k *kit) fill(path string) (string, bool) {
 // known returns a field of the first record of the list whose path ends so.
 func (k *kit) known(collection, field string) (string, bool) {
 	for _, p := range k.primed {
-		if !p.IsList() || !strings.HasSuffix(p.Path, "/"+collection) || p.answer.status != http.StatusOK {
+		if !p.IsList() || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {
 			continue
 		}
 		for _, record := range p.records() {
@@ -151,9 +151,7 @@ func (k *kit) known(collection, field string) (string, bool) {
 	return "", false
 }
 
-// records returns what a list answered.
-func (p primed) records() []map[string]any { return p.answer.records() }
-
+// records returns the records of a list.
 func (r response) records() []map[string]any {
 	var body listOf[map[string]any]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &body) != nil {
@@ -162,7 +160,7 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// each calls a rule's part with the operations that answered, and notes why the others did not. An operation that was
+// each calls a part of a rule with the operations that could be called, and notes why the others could not. An operation that was
 // refused without a reason breaks the rule.
 func (k *kit) each(visit func(primed)) {
 	for _, p := range k.primed {
@@ -177,7 +175,7 @@ func (k *kit) each(visit func(primed)) {
 // lists is each, for lists.
 func (k *kit) lists(visit func(primed)) {
 	k.each(func(p primed) {
-		if p.IsList() && p.answer.status == http.StatusOK {
+		if p.IsList() && p.status == http.StatusOK {
 			visit(p)
 		}
 	})
@@ -192,7 +190,7 @@ func (k *kit) pagedLists(visit func(primed, schema.Field)) {
 	})
 }
 
-// specified are the lists whose bounds the specification has itself (spec.md, Limits).
+// specified reports whether a list is one whose bounds the specification has itself.
 func specified(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
 }

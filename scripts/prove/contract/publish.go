@@ -110,7 +110,7 @@ func everyRead(k *kit) {
 		if p.reason != "" {
 			k.fail("%s", p.reason)
 		} else if p.IsList() && len(p.records()) == 0 {
-			k.fail("%s: the list is empty", p.answer.what)
+			k.fail("%s: the list is empty", p.what)
 		}
 		if p.ID != "list_optimise_audits" {
 			continue

@@ -21,18 +21,18 @@ func oneCompany(k *kit) {
 	}
 	var one map[string]any
 	if k.ok(k.get(k.companyPath("")), &one) && !reflect.DeepEqual(one, companies.Items[0]) {
-		k.fail("GET /v1/companies/{companyId} answers another record than the list")
+		k.fail("GET /v1/companies/{companyId} returns another record than the list")
 	}
 }
 
 func listShape(k *kit) {
 	k.each(func(p primed) {
 		var body map[string]any
-		if !p.IsList() || !k.ok(p.answer, &body) {
+		if !p.IsList() || !k.ok(p.response, &body) {
 			return
 		}
 		if _, ok := body["items"].([]any); !ok || len(body) != 1 {
-			k.fail("%s: its properties are %s", p.answer.what, strings.Join(sortedKeys(body), ", "))
+			k.fail("%s: its properties are %s", p.what, strings.Join(sortedKeys(body), ", "))
 		}
 	})
 }
@@ -58,13 +58,13 @@ func (k *kit) valid(operation string, got response) {
 }
 
 func recordFieldsRule(k *kit) {
-	k.each(func(p primed) { k.valid(p.ID, p.answer) })
+	k.each(func(p primed) { k.valid(p.ID, p.response) })
 }
 
 // recordByID compares what is listed with what is read. Keys are left out: each use changes one.
 func recordByID(k *kit) {
 	k.each(func(p primed) {
-		if p.IsList() || optional(p.Operation) || p.answer.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
+		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
 			return
 		}
 		var got map[string]any
@@ -74,11 +74,11 @@ func recordByID(k *kit) {
 		segments := strings.Split(p.Path, "/")
 		listed := k.listed(segments[len(segments)-2], got["id"])
 		if listed == nil {
-			k.fail("%s: its id is %v, not the one that was asked for", p.answer.what, got["id"])
+			k.fail("%s: its id is %v, not the one that was asked for", p.what, got["id"])
 		}
 		for name, value := range listed {
 			if !reflect.DeepEqual(got[name], value) {
-				k.fail("%s: %s is %v in the list and %v by the id", p.answer.what, name, value, got[name])
+				k.fail("%s: %s is %v in the list and %v by the id", p.what, name, value, got[name])
 			}
 		}
 	})
@@ -87,7 +87,7 @@ func recordByID(k *kit) {
 // listed returns the record of a collection with an id, as a list has it now.
 func (k *kit) listed(collection string, id any) map[string]any {
 	for _, p := range k.primed {
-		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.answer.status == http.StatusOK {
+		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {
 			for _, record := range k.get(p.address()).records() {
 				if record["id"] == id {
 					return record
@@ -111,7 +111,7 @@ func findingsApart(k *kit) {
 			}
 		case "get_optimise_audit":
 			var audit map[string]any
-			if k.ok(p.answer, &audit) {
+			if k.ok(p.response, &audit) {
 				if _, has := audit["findings"]; !has {
 					k.fail("a single audit has no findings, not even null")
 				}

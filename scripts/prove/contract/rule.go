@@ -53,11 +53,11 @@ var rules = []Rule{
 	{"unknown-version", "decisions.md §10", "an unknown version is 400", reads, unknownVersion},
 	{"head", "decisions.md §1", "HEAD is GET without a body", reads, head},
 	{"entity-tags", "decisions.md §12", "If-None-Match of an unchanged record is 304", reads, entityTags},
-	{"quota-headers", "decisions.md §9", "answers say what is left of the quota", reads, quotaHeaders},
+	{"quota-headers", "decisions.md §9", "responses say what is left of the quota", reads, quotaHeaders},
 	{"openapi", "spec.md, the introduction", "/openapi.json describes every operation", reads, openapiDocument},
 	{"mcp-tools", "spec.md, MCP 1 and 3", "every operation is a tool", reads, mcpTools},
 	{"mcp-key", "spec.md, MCP 2", "tools need the key", reads, mcpKey},
-	{"mcp-call", "spec.md, MCP 1", "a tool answers what the operation does", reads, mcpCall},
+	{"mcp-call", "spec.md, MCP 1", "a tool returns what the operation does", reads, mcpCall},
 
 	{"item-life", "spec.md, Endpoints: Plan", "an item is created as a draft, updated and deleted", writes, itemLife},
 	{"item-body", "spec.md, Errors 2", "a body that breaks the rules is 400 and names the field", writes, itemBody},
@@ -76,11 +76,11 @@ var rules = []Rule{
 	{"updates", "spec.md, Endpoints", "updates, by requests and by a tool, are stored", publishes, updates},
 
 	{ruleEnvelope, "spec.md, Errors", "every refusal is the envelope, with the code of its status", reads, observedRule(ruleEnvelope)},
-	{ruleVersion, "spec.md, Versioning 2", "every answer names the current version", reads, observedRule(ruleVersion)},
+	{ruleVersion, "spec.md, Versioning 2", "every response names the current version", reads, observedRule(ruleVersion)},
 	{ruleJSON, "spec.md, Endpoints 1", "every body is JSON and says so", reads, observedRule(ruleJSON)},
 	{ruleRetry, "spec.md, Errors", "a 429 says when to come again", reads, observedRule(ruleRetry)},
-	{ruleRequestID, "decisions.md §1", "every answer has a request id of its own", reads, observedRule(ruleRequestID)},
-	{ruleCache, "decisions.md §1", "no answer is kept by a cache", reads, observedRule(ruleCache)},
+	{ruleRequestID, "decisions.md §1", "every response has a request id of its own", reads, observedRule(ruleRequestID)},
+	{ruleCache, "decisions.md §1", "no response is kept by a cache", reads, observedRule(ruleCache)},
 	{ruleChallenge, "decisions.md §6", "a 401 names the scheme", reads, observedRule(ruleChallenge)},
 }
 

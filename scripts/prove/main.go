@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -98,7 +99,7 @@ const keyVariable = "WORKSPACE_KEY"
 func contractCommand() *cobra.Command {
 	o := contract.Options{Strict: true}
 	var connect string
-	var only []string
+	var only, skip []string
 	cmd := &cobra.Command{
 		Use: "contract BASE_URL", Short: "The rules of the API, held against a service that was deployed", Args: cobra.ExactArgs(1),
 		Long: `Hold a deployed service to the rules of the API. It needs a company with a record of every
@@ -112,6 +113,13 @@ same rules, with whatever records and scopes there are, and publishes nothing.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Key = os.Getenv(keyVariable); o.Key == "" {
 				return errors.New("give the key in " + keyVariable)
+			}
+			if len(only) == 0 {
+				only = contract.Names(true)
+			}
+			only = slices.DeleteFunc(only, func(name string) bool { return slices.Contains(skip, name) })
+			if len(only) == 0 {
+				return errors.New("--skip leaves no rule")
 			}
 			if o.Rules, err = contract.Choose(contract.Names(true), only, false); err != nil {
 				return err
@@ -133,6 +141,7 @@ same rules, with whatever records and scopes there are, and publishes nothing.`,
 	}
 	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
+	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks by itself; may be repeated")
 	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` whatever the URL's host, for an emulator's host names")
 	return cmd
 }

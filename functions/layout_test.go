@@ -86,13 +86,13 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":         {"scripts/workspace", "scripts/deploy"},
-		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/bench", "scripts/fault", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/prove", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                {"shared/gateway"},
 		"github.com/awslabs/aws-lambda-go-api-proxy":  {"shared/gateway"},
 		"github.com/aws/smithy-go":                    {"shared/table", "scripts/workspace"},
 		"github.com/google/jsonschema-go":             {"shared/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":      {"shared/mcpserver"},
-		"github.com/spf13/cobra":                      {"scripts/workspace"},
+		"github.com/spf13/cobra":                      {"scripts/workspace", "scripts/prove"},
 		"github.com/spf13/pflag":                      {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":           {"scripts/workspace"},
 		"golang.org/x/sync":                           {"scripts/workspace"},
@@ -104,7 +104,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/cdklabs/cdk-nag-go/cdknag/v2":     {"infra/cdk"},
 		"github.com/aws/constructs-go":                {"infra/cdk"},
 		"github.com/cdklabs/cdk-nag-go":               {"infra/cdk"},
-		"github.com/anishathalye/porcupine":           {"scripts/fault"},
+		"github.com/anishathalye/porcupine":           {"scripts/prove/faults"},
 		"go.yaml.in/yaml/v3":                          {"infra"},
 	}
 	files(t, func(name string, imports []string, _ string) {

@@ -213,7 +213,7 @@ func TestAPIUsage(t *testing.T) {
 		"doctor now":                          {`too many arguments`},
 		"check":                               {"name the BASE_URL"},
 		"check nowhere":                       {"BASE_URL must be a URL"},
-		"check http://127.0.0.1:1 --rule x":   {`no rule "x"`, "one-company", ruleChallenge},
+		"check http://127.0.0.1:1 --rule x":   {`no rule "x"`, "one-company", "challenge"},
 		"check http://x --spec --rule paging": {"--spec leaves none"},
 	} {
 		r := call(t, "", strings.Fields(args)...)

@@ -1,0 +1,417 @@
+package contract_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/version"
+)
+
+// The rules about every response, by name.
+const (
+	ruleEnvelope, ruleVersion, ruleJSON, ruleRetry = "envelope", "version", "json", "retry-after"
+	ruleRequestID, ruleCache, ruleChallenge        = "request-id", "no-store", "challenge"
+)
+
+// key returns a key with every scope whose quotas no test uses up.
+func key(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scope) string {
+	t.Helper()
+	issued, secret, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "contract", Scopes: scopes, APIVersion: version.Current}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range auth.Classes() {
+		if _, err := s.Keys.SetQuota(t.Context(), companyID, issued.ID, class, 1_000_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return secret
+}
+
+func serve(t *testing.T, s *apitest.Service) string {
+	t.Helper()
+	server := httptest.NewServer(functions.Handler(s.Serving, slog.New(slog.DiscardHandler)))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// check runs rules, all of them for no names.
+func check(t *testing.T, o contract.Options, names ...string) contract.Report {
+	t.Helper()
+	var err error
+	if o.Rules, err = contract.Choose(contract.Names(true), names, false); err != nil {
+		t.Fatal(err)
+	}
+	o.Wait = func(context.Context, time.Duration) error { return nil }
+	report, err := contract.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// Ensure the service keeps every rule with the records that a deployment is proved with, again and again, and that a
+// strict run visits every area.
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, functions.Operations)
+	file, err := os.Open("../../../functions/testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			Type   string
+			Record json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range functions.Transfers(s.Table) {
+			if kind.Name != line.Type {
+				continue
+			}
+			record, problems := kind.Check(line.Record)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if err := kind.Write(t.Context(), s.CompanyID, []any{record}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var mu sync.Mutex
+	visited, requests := map[string]int{}, 0
+	base := proxy(t, serve(t, s), planted{request: func(r *http.Request) {
+		parts := strings.Split(r.URL.Path, "/")
+		mu.Lock()
+		defer mu.Unlock()
+		requests++
+		switch {
+		case len(parts) > 4:
+			visited[parts[4]]++
+		case len(parts) > 2:
+			visited["company"]++
+		}
+	}})
+	secret := key(t, s, s.CompanyID, auth.Scopes()...)
+	for range 2 {
+		report := check(t, contract.Options{BaseURL: base, Key: secret, Write: true, Publish: true, Strict: true})
+		if report.Failed > 0 || report.Skipped > 1 || report.Company != s.CompanyID {
+			t.Error(report)
+		}
+	}
+	for _, area := range functions.All() {
+		if visited[area.Name] < 4 {
+			t.Errorf("%d requests to %s", visited[area.Name], area.Name)
+		}
+	}
+	t.Logf("%d requests for two runs", requests)
+	// The same company is not complete for a key that may not read everything.
+	report := check(t, contract.Options{BaseURL: base, Key: key(t, s, s.CompanyID, auth.CompanyRead), Strict: true}, "complete", "closed-filters")
+	if report.Failed != 2 || !strings.Contains(report.String(), "lacks") {
+		t.Error(report)
+	}
+}
+
+// planted is a fault: what it does to a request on its way in, and to an answer on its way out.
+type planted struct {
+	request  func(r *http.Request)
+	response func(r *http.Response, body string) string
+}
+
+// The wrong ways of a service, each of which breaks a rule.
+func plants(companyID, key string) map[string]planted {
+	letIn := planted{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
+	var previews, ids atomic.Int64
+	on := func(method, part, from, to string) planted {
+		return planted{response: func(r *http.Response, body string) string {
+			if r.Request.Method == method && strings.HasSuffix(r.Request.URL.Path, part) && r.StatusCode == 200 {
+				return strings.Replace(body, from, to, 1)
+			}
+			return body
+		}}
+	}
+	drop := func(names ...string) planted {
+		return planted{request: func(r *http.Request) {
+			for _, name := range names {
+				r.Header.Del(name)
+			}
+		}}
+	}
+	without := func(name string, when func(string) bool) planted {
+		return planted{request: func(r *http.Request) {
+			query := r.URL.Query()
+			if query.Has(name) && when(query.Get(name)) {
+				query.Del(name)
+				r.URL.RawQuery = query.Encode()
+			}
+		}}
+	}
+	sent := func(from, to string) planted {
+		return planted{request: func(r *http.Request) {
+			if r.Body == nil {
+				return
+			}
+			body, _ := io.ReadAll(r.Body) // of a test
+			text := strings.Replace(string(body), from, to, 1)
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+		}}
+	}
+	header := func(name, value string, statuses ...int) planted {
+		return planted{response: func(r *http.Response, body string) string {
+			for _, status := range statuses {
+				if r.StatusCode == status {
+					r.Header.Set(name, value)
+				}
+			}
+			return body
+		}}
+	}
+	clamp := without("limit", func(v string) bool { n, err := strconv.Atoi(v); return err != nil || n < 1 || n > 50 })
+	crash := func(part string, status int) planted {
+		return planted{response: func(r *http.Response, body string) string {
+			if !strings.Contains(r.Request.URL.Path, part) {
+				return body
+			}
+			r.StatusCode, r.Header = status, http.Header{}
+			return `{"message": "Internal server error"}`
+		}}
+	}
+	// After a slash: another fault that the rule must find.
+	return map[string]planted{
+		"complete": {response: func(r *http.Response, body string) string {
+			if strings.HasSuffix(r.Request.URL.Path, "/broadcast/channels") {
+				return `{"items":[]}`
+			}
+			return body
+		}},
+		"list-shape/a function that crashes":           crash("/optimise/", http.StatusBadGateway),
+		"unknown-path/a gateway that lacks a route":    crash("/v1/nope", http.StatusForbidden),
+		"openapi/an empty document":                    crash("/openapi.json", http.StatusOK),
+		"paging/links without the stage":               {request: func(r *http.Request) { r.Host = "elsewhere.example" }},
+		"version/an answer of another version":         header("Service-Version", "2026-08-12", 404),
+		"publish":                                      drop("If-Match"),
+		"updates":                                      sent(`["synergy"]`, `[]`),
+		"updates/a tool that does not store its input": sent(`"Written by a tool"`, `"Something else"`),
+		"one-company": {response: func(r *http.Response, body string) string {
+			if r.Request.URL.Path == "/v1/companies" && r.StatusCode == 200 {
+				return `{"items":[` + body[len(`{"items":[`):len(body)-2] + `,{"id":"co_2"}]}`
+			}
+			return body
+		}},
+		"list-shape":    on("GET", "/plan/boards", `{"items"`, `{"total":2,"items"`),
+		"record-fields": on("GET", "/optimise/sites", `"siteKey"`, `"secretKey"`),
+		"record-by-id": {response: func(r *http.Response, body string) string {
+			if strings.Contains(r.Request.URL.Path, "/plan/items/") {
+				return strings.Replace(body, `"title":"`, `"title":"My `, 1)
+			}
+			return body
+		}},
+		"findings-apart": on("GET", "/optimise/audits", `"summary"`, `"findings":[],"summary"`),
+		"preview-is-dry": {response: func(r *http.Response, body string) string {
+			if strings.HasSuffix(r.Request.URL.Path, "/publish/preview") {
+				previews.Add(1)
+			}
+			if previews.Load() > 0 && strings.Contains(r.Request.URL.Path, "/plan/boards/") {
+				return strings.Replace(body, `"publishedVersion":`, `"publishedVersion":9`, 1)
+			}
+			return body
+		}},
+		"missing-key": letIn, "unknown-key": letIn, "publishable-key": letIn, "other-scheme": letIn, "mcp-key": letIn, "write-access": letIn,
+		"other-company": {request: func(r *http.Request) {
+			parts := strings.Split(r.URL.Path, "/")
+			if len(parts) > 3 {
+				parts[3] = companyID
+				r.URL.Path = strings.Join(parts, "/")
+			}
+		}},
+		"unknown-record": {response: func(r *http.Response, body string) string {
+			if r.StatusCode == 404 && strings.Contains(r.Request.URL.Path, companyID) {
+				return strings.Replace(body, "no such record", "not yours", 1)
+			}
+			return body
+		}},
+		"unknown-path":     {request: func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/v2/", "/v1/", 1) }},
+		"wrong-verb":       header("Allow", "GET", 405),
+		"limit-honoured":   without("limit", func(v string) bool { return v == "1" }),
+		"limit-default":    {request: func(r *http.Request) { more(r) }},
+		"limit-bounds":     clamp,
+		"limit-bounds-all": clamp,
+		"closed-filters":   without("status", func(v string) bool { return v == "nope" }),
+		"required-parameter": {request: func(r *http.Request) {
+			if query := r.URL.Query(); strings.HasSuffix(r.URL.Path, "/metrics/points") && !query.Has("metricKey") {
+				query.Set("metricKey", "growth.signups")
+				r.URL.RawQuery = query.Encode()
+			}
+		}},
+		"days":              without("to", func(v string) bool { return v == "2026-02-30" }),
+		"unknown-parameter": without("nope", func(string) bool { return true }),
+		"paging":            {response: func(r *http.Response, body string) string { r.Header.Del("Link"); return body }},
+		"forged-cursor":     without("cursor", func(string) bool { return true }),
+		"pinned-version": {request: func(r *http.Request) {
+			if r.Header.Get("Service-Version") != "" {
+				r.Header.Set("Service-Version", "1999-01-01")
+			}
+		}},
+		"unknown-version": drop("Service-Version"),
+		"head": {response: func(r *http.Response, body string) string {
+			if r.Request.Method == http.MethodHead {
+				r.StatusCode = http.StatusMethodNotAllowed
+			}
+			return body
+		}},
+		"entity-tags":   drop("If-None-Match"),
+		"quota-headers": header("RateLimit-Remaining", "many", 200),
+		"openapi":       on("GET", "/openapi.json", `"/v1/companies/{companyId}/plan/items/{itemId}"`, `"/x"`),
+		"mcp-tools":     on("POST", "/mcp", `"service_list_feedback"`, `"feedback"`),
+		"mcp-call":      on("POST", "/mcp", `"industry":`, `"industry2":`),
+		"item-life":     on("POST", "/items", `"status":"draft"`, `"status":"published"`),
+		"item-body":     sent(`"status":"live"`, `"status":"draft"`),
+		"strict-body":   sent(`,"nope":1`, ``),
+		"item-slug":     sent(`{"slug":"another"}`, `{}`),
+		"empty-update": {response: func(r *http.Response, body string) string {
+			if r.Request.Method == http.MethodPatch {
+				return strings.Replace(body, `"updatedAt":"2`, `"updatedAt":"3`, 1)
+			}
+			return body
+		}},
+		"if-match": drop("If-Match"), "idempotency": drop("Idempotency-Key"),
+		"post-life":    on("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
+		"post-body":    sent(`,"status":"published"`, ``),
+		"company-body": sent(`{"stage":"unicorn"}`, `{}`),
+		"large-body":   sent(strings.Repeat("x", 1000), ``),
+		ruleEnvelope: {response: func(r *http.Response, body string) string {
+			if r.StatusCode >= 400 {
+				return strings.Replace(body, `"code"`, `"hint":"","code"`, 1)
+			}
+			return body
+		}},
+		ruleVersion:   header("Service-Version", "", 404),
+		ruleJSON:      header("Content-Type", "text/html", 400),
+		ruleRequestID: header("Service-Request-Id", "req_1", 200),
+		ruleCache:     header("Cache-Control", "max-age=60", 200),
+		ruleChallenge: {response: func(r *http.Response, body string) string { r.Header.Del("WWW-Authenticate"); return body }},
+		ruleRetry: {response: func(r *http.Response, body string) string {
+			if ids.Add(1) == 2 {
+				r.StatusCode = http.StatusTooManyRequests
+				r.Header.Set("Retry-After", "soon")
+			}
+			return body
+		}},
+	}
+}
+
+// more asks for a whole list where nobody said how much of it.
+func more(r *http.Request) {
+	query := r.URL.Query()
+	if strings.HasSuffix(r.URL.Path, "/optimise/audits") || strings.HasSuffix(r.URL.Path, "/feedback") && !query.Has("limit") {
+		query.Set("limit", "200")
+		r.URL.RawQuery = query.Encode()
+	}
+}
+
+// proxy puts a fault before the service.
+func proxy(t *testing.T, to string, f planted) string {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			if r.Out.Host = r.In.Host; f.request != nil {
+				f.request(r.Out)
+			}
+		},
+		ModifyResponse: func(r *http.Response) error {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return err
+			}
+			text := string(body)
+			if f.response != nil {
+				text = f.response(r, text)
+			}
+			if r.Request.Method != http.MethodHead {
+				r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+			}
+			r.Body = io.NopCloser(bytes.NewBufferString(text))
+			return nil
+		},
+	}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// neighbours are rules that must have got a response before these can look at one.
+var neighbours = map[string]string{
+	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
+}
+
+// Ensure every rule finds a service that breaks it: a rule that cannot fail is none.
+func TestCatches(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, functions.Operations)
+	if err := demo.Seed(t.Context(), s.Table, apitest.Epoch.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	base, secret := serve(t, s), key(t, s, demo.CompanyID, auth.Scopes()...)
+	all := plants(demo.CompanyID, secret)
+	for name, plant := range all {
+		rule, _, _ := strings.Cut(name, "/")
+		names := []string{rule}
+		if neighbours[rule] != "" {
+			names = append(names, neighbours[rule])
+		}
+		o := contract.Options{BaseURL: proxy(t, base, plant), Key: secret, Write: true, Publish: true, Strict: rule == "complete"}
+		report, found := check(t, o, names...), false
+		for _, r := range report.Rules {
+			found = found || r.Rule == rule && r.Result == contract.Failed && len(r.Problems) > 0
+		}
+		if !found {
+			t.Errorf("%s is not found: %s", name, report)
+		}
+	}
+	for _, rule := range contract.Names(true) {
+		if _, planted := all[rule]; !planted {
+			t.Errorf("no fault is planted for %s", rule)
+		}
+	}
+	// A key that holds the scope gets no 401: the rule must not look away.
+	refusing := planted{response: func(r *http.Response, body string) string {
+		if strings.HasSuffix(r.Request.URL.Path, "/optimise/sites") {
+			r.StatusCode = http.StatusUnauthorized
+		}
+		return body
+	}}
+	if report := check(t, contract.Options{BaseURL: proxy(t, base, refusing), Key: secret}, "list-shape"); report.Failed != 1 {
+		t.Error(report)
+	}
+}

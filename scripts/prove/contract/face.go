@@ -1,0 +1,155 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/fault"
+)
+
+func openapiDocument(k *kit) {
+	got, err := k.once(request{method: http.MethodGet, path: "/openapi.json", header: map[string]string{"Authorization": ""}})
+	if err != nil {
+		k.fail("%s: no response: %v", got.what, err)
+		return
+	}
+	var document struct {
+		OpenAPI string                    `json:"openapi"`
+		Paths   map[string]map[string]any `json:"paths"`
+	}
+	if !k.ok(got, &document) {
+		return
+	}
+	if !strings.HasPrefix(document.OpenAPI, "3.") {
+		k.fail("%s: openapi is %q", got.what, document.OpenAPI)
+	}
+	for _, op := range functions.Operations(nil) {
+		if optional(op) {
+			continue
+		}
+		k.look()
+		if document.Paths[op.Path][strings.ToLower(op.Method)] == nil {
+			k.fail("%s: %s %s is not in it", got.what, op.Method, op.Path)
+		}
+	}
+}
+
+// mcpRevision is one that servers of many ages speak.
+const mcpRevision = "2025-06-18"
+
+// rpc sends a message to the tools' endpoint and returns its result. The response may be JSON or one event of a stream.
+func (k *kit) rpc(method string, params any, session map[string]string) (result map[string]any, header http.Header, err error) {
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return nil, nil, err
+	}
+	q := request{method: http.MethodPost, path: "/mcp", body: string(body), header: map[string]string{"Accept": "application/json, text/event-stream"}}
+	maps.Copy(q.header, session)
+	// It serves every operation, so what is required of the responses of one does not hold for it.
+	got, err := k.patiently(q, func(response) {})
+	if err != nil {
+		return nil, nil, err
+	}
+	text := got.body
+	if strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
+		for line := range bytes.Lines(got.body) {
+			if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+				text = data
+			}
+		}
+	}
+	var message struct {
+		Result map[string]any `json:"result"`
+		Error  any            `json:"error"`
+	}
+	if err := json.Unmarshal(text, &message); got.status != http.StatusOK || err != nil || message.Result == nil {
+		return nil, nil, fmt.Errorf("POST /mcp %s: %d, error %v", method, got.status, message.Error)
+	}
+	return message.Result, got.header, nil
+}
+
+// ask initialises a session with the tools' endpoint and sends one message in it.
+func (k *kit) ask(method string, params any) (map[string]any, error) {
+	hello, header, err := k.rpc("initialize", map[string]any{
+		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	session := map[string]string{"Mcp-Protocol-Version": fmt.Sprint(hello["protocolVersion"])}
+	if id := header.Get("Mcp-Session-Id"); id != "" {
+		session["Mcp-Session-Id"] = id
+	}
+	result, _, err := k.rpc(method, params, session)
+	return result, err
+}
+
+// toolWait is in which a quota admits a few calls again.
+const toolWait = 2 * time.Second
+
+// tool calls a tool. One whose quota is used up says so in its result, and is called again.
+func (k *kit) tool(name string, arguments map[string]any) (result map[string]any, err error) {
+	for range quotaTriesMax {
+		result, err = k.ask("tools/call", map[string]any{"name": name, "arguments": arguments})
+		if err != nil || result["isError"] != true || !strings.Contains(fmt.Sprint(result["content"]), string(fault.RateLimited)) || k.Wait(k.ctx, toolWait) != nil {
+			break
+		}
+	}
+	return result, err
+}
+
+func mcpTools(k *kit) {
+	result, err := k.ask("tools/list", map[string]any{})
+	if err != nil {
+		k.fail("%v", err)
+		return
+	}
+	tools, _ := result["tools"].([]any) // of anything else no tool is found
+	names := map[string]bool{}
+	for _, tool := range tools {
+		if t, ok := tool.(map[string]any); ok {
+			names[fmt.Sprint(t["name"])] = true
+		}
+	}
+	k.each(func(p primed) {
+		if optional(p.Operation) || p.status != http.StatusOK {
+			return
+		}
+		k.look()
+		if !names["service_"+p.ID] {
+			k.fail("tools/list has no service_%s", p.ID)
+		}
+	})
+}
+
+func mcpKey(k *kit) {
+	for _, authorization := range []string{"", "Bearer sk_live_" + nobody} {
+		got, err := k.once(request{
+			method: http.MethodPost, path: "/mcp", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
+			header: map[string]string{"Authorization": authorization, "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": mcpRevision},
+		})
+		if err != nil {
+			k.fail("%s: no response: %v", got.what, err)
+			return
+		}
+		k.is(got, fault.Unauthorised, "")
+	}
+}
+
+func mcpCall(k *kit) {
+	result, err := k.tool("service_get_company", map[string]any{})
+	if err != nil {
+		k.fail("%v", err)
+		return
+	}
+	if want, ok := k.record(k.get(k.companyPath(""))); ok && !reflect.DeepEqual(result["structuredContent"], any(want)) {
+		k.fail("service_get_company: structuredContent is not what GET /v1/companies/{companyId} returns")
+	}
+}

@@ -1,0 +1,281 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+)
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+func limitHonoured(k *kit) {
+	k.pagedLists(func(p primed, _ schema.Field) {
+		var body listOf[any]
+		got := k.get(p.address("limit", "1"))
+		if k.ok(got, &body) && (len(body.Items) > 1 || len(body.Items) == 0 && len(p.records()) > 0) {
+			k.fail("%s: %d records", got.what, len(body.Items))
+		}
+	})
+}
+
+func limitDefault(k *kit) {
+	k.pagedLists(func(p primed, f schema.Field) {
+		k.look()
+		most, err := strconv.Atoi(f.Default)
+		if n := len(p.records()); err == nil && n > most {
+			k.fail("%s: %d records, and the default is %d", p.what, n, most)
+		}
+	})
+}
+
+func notSpecified(op api.Operation) bool { return !specified(op) }
+
+func limitBounds(which func(api.Operation) bool) func(*kit) {
+	return func(k *kit) {
+		k.pagedLists(func(p primed, f schema.Field) {
+			if !which(p.Operation) {
+				return
+			}
+			for _, limit := range []string{strconv.Itoa(int(*f.Min) - 1), strconv.Itoa(int(*f.Max) + 1), "1.5", "many"} {
+				k.is(k.get(p.address("limit", limit)), fault.BadRequest, "limit")
+			}
+			var body any
+			k.ok(k.get(p.address("limit", strconv.Itoa(int(*f.Max)))), &body)
+		})
+	}
+}
+
+func closedFilters(k *kit) {
+	k.lists(func(p primed) {
+		for _, f := range p.Input {
+			if f.In == schema.InQuery && f.Enum != nil {
+				k.is(k.get(p.address(f.Name, "nope")), fault.BadRequest, f.Name)
+				for _, value := range f.Enum {
+					var body any
+					k.ok(k.get(p.address(f.Name, value)), &body)
+				}
+			}
+		}
+	})
+}
+
+func requiredParameter(k *kit) {
+	k.lists(func(p primed) {
+		for _, f := range p.Input {
+			if f.In == schema.InQuery && f.Required {
+				k.is(k.get(p.path), fault.BadRequest, f.Name)
+			}
+		}
+	})
+}
+
+func days(k *kit) {
+	k.lists(func(p primed) {
+		if p.field("from") == nil {
+			return
+		}
+		k.is(k.get(p.address("from", "yesterday")), fault.BadRequest, "from")
+		k.is(k.get(p.address("to", "2026-02-30")), fault.BadRequest, "to")
+		k.is(k.get(p.address("from", "2026-08-11", "to", "2026-08-10")), fault.BadRequest, "from")
+	})
+}
+
+func unknownParameter(k *kit) {
+	k.each(func(p primed) { k.is(k.get(p.address("nope", "1")), fault.BadRequest, "nope") })
+	k.pagedLists(func(p primed, _ schema.Field) {
+		address := p.address("limit", "1")
+		k.is(k.get(address+"&limit=1"), fault.BadRequest, "limit")
+	})
+}
+
+// The pages that are read of a list, and their size.
+const (
+	pagesRead = 3
+	pageSize  = 2
+)
+
+// paging compares pages of two with one page of six. A list whose next page is what is before, as that of metric points,
+// is the same but for the order of the pages.
+func paging(k *kit) {
+	k.pagedLists(func(p primed, _ schema.Field) {
+		if p.header.Get("Service-Has-More") == "" {
+			k.skip("the lists have no Service-Has-More: paging is not offered")
+			return
+		}
+		var whole listOf[json.RawMessage]
+		if !k.ok(k.get(p.address("limit", strconv.Itoa(pagesRead*pageSize))), &whole) {
+			return
+		}
+		var parts []any
+		next := p.address("limit", strconv.Itoa(pageSize))
+		for n := 0; n < pagesRead && next != ""; n++ {
+			got := k.get(next)
+			var page listOf[any]
+			if !k.ok(got, &page) {
+				return
+			}
+			parts = append(parts, page.Items...)
+			var err error
+			next, err = k.next(got)
+			hasMore := got.header.Get("Service-Has-More")
+			switch {
+			case err != nil:
+				k.fail("%s: %v", got.what, err)
+				return
+			case hasMore != strconv.FormatBool(next != ""):
+				k.fail("%s: Service-Has-More is %q, Link %q", got.what, hasMore, got.header.Get("Link"))
+				return
+			case next != "" && len(page.Items) != pageSize:
+				k.fail("%s: a page before the last has %d records", got.what, len(page.Items))
+			}
+		}
+		if p.ID != "list_keys" && !sameRecords(parts, whole.Items) { // a key's last use moves
+			k.fail("%s: %d records in pages are not the %d of one page", p.what, len(parts), len(whole.Items))
+		}
+	})
+}
+
+// next returns the path of the next page, empty on the last. The link must lead below the base URL, stage included. An
+// emulated gateway writes https links although it is called by http.
+func (k *kit) next(r response) (string, error) {
+	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
+	if err != nil || cursor == "" {
+		return "", err
+	}
+	link, _, _ := strings.Cut(strings.TrimPrefix(r.header.Get("Link"), "<"), ">")
+	base, err := url.Parse(k.BaseURL)
+	if err != nil {
+		return "", err
+	}
+	target, err := base.Parse(link)
+	if err != nil {
+		return "", err
+	}
+	if base.Scheme == "http" {
+		target.Scheme = "http"
+	}
+	path, below := strings.CutPrefix(target.String(), k.BaseURL)
+	if !below {
+		return "", fmt.Errorf("the next page is %s, which is not below %s", link, k.BaseURL)
+	}
+	return path, nil
+}
+
+func sameRecords(parts []any, whole []json.RawMessage) bool {
+	left := make([]any, 0, len(whole))
+	for _, text := range whole {
+		var v any
+		if json.Unmarshal(text, &v) != nil {
+			return false
+		}
+		left = append(left, v)
+	}
+	for _, part := range parts {
+		i := slices.IndexFunc(left, func(v any) bool { return reflect.DeepEqual(v, part) })
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return len(left) == 0
+}
+
+func forgedCursor(k *kit) {
+	var other string
+	var from string
+	k.pagedLists(func(p primed, _ schema.Field) {
+		if p.header.Get("Service-Has-More") == "" {
+			k.skip("the lists have no Service-Has-More: paging is not offered")
+			return
+		}
+		k.is(k.get(p.address("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
+		if other != "" && from != p.ID {
+			k.is(k.get(p.address("cursor", other)), fault.BadRequest, "cursor")
+		}
+		got := k.get(p.address("limit", "1"))
+		if next, err := (client.Response{Status: got.status, Header: got.header}).Next(); err == nil && next != "" {
+			other, from = next, p.ID
+		}
+	})
+}
+
+func pinnedVersion(k *kit) {
+	date := k.get("/v1/companies").header.Get("Service-Version")
+	got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
+	var body any
+	if k.ok(got, &body) && got.header.Get("Service-Version") != date {
+		k.fail("%s: Service-Version is %q after %q", got.what, got.header.Get("Service-Version"), date)
+	}
+}
+
+func unknownVersion(k *kit) {
+	for _, date := range []string{"1999-01-01", "newest"} {
+		got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
+		k.is(got, fault.BadRequest, got.header.Get("Service-Version"))
+	}
+}
+
+func head(k *kit) {
+	k.each(func(p primed) {
+		if p.status != http.StatusOK {
+			return
+		}
+		k.look()
+		got := k.do(http.MethodHead, p.address(), "")
+		if got.status != p.status || len(got.body) > 0 {
+			k.fail("%s: %d, with %d bytes", got.what, got.status, len(got.body))
+		}
+	})
+}
+
+func entityTags(k *kit) {
+	k.each(func(p primed) {
+		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK {
+			return
+		}
+		tag := k.get(p.address()).header.Get("ETag")
+		if tag == "" {
+			k.skip("records have no ETag: it is not offered")
+			return
+		}
+		k.look()
+		same := k.do(http.MethodGet, p.address(), "", "If-None-Match", tag)
+		if same.status != http.StatusNotModified || len(same.body) > 0 {
+			k.fail("%s with its ETag: %d, with %d bytes", same.what, same.status, len(same.body))
+		}
+		other := k.do(http.MethodGet, p.address(), "", "If-None-Match", `"nope"`)
+		if other.status != http.StatusOK {
+			k.fail("%s with another ETag: %d", other.what, other.status)
+		}
+	})
+}
+
+func quotaHeaders(k *kit) {
+	k.each(func(p primed) {
+		if p.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
+			k.skip("responses have no RateLimit-Limit: it is not offered")
+			return
+		}
+		k.look()
+		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+			if n, err := strconv.Atoi(p.header.Get(name)); err != nil || n < 0 {
+				k.fail("%s: %s is %q", p.what, name, p.header.Get(name))
+			}
+		}
+		limit := p.header.Get("RateLimit-Limit")
+		if policy := p.header.Get("RateLimit-Policy"); !strings.HasPrefix(policy, url.PathEscape(limit)+";w=") {
+			k.fail("%s: RateLimit-Policy is %q, RateLimit-Limit %q", p.what, policy, limit)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// The rules about every response.
+const (
+	ruleEnvelope  = "envelope"
+	ruleVersion   = "version"
+	ruleJSON      = "json"
+	ruleRetry     = "retry-after"
+	ruleRequestID = "request-id"
+	ruleCache     = "no-store"
+	ruleChallenge = "challenge"
+)
+
+// observe looks at a response of the API itself for what all of them have.
+func (k *kit) observe(r response) {
+	check := func(rule string, good bool, format string, args ...any) {
+		k.relevant[rule]++
+		if !good && len(k.observed[rule]) < problemsMax {
+			k.observed[rule] = append(k.observed[rule], fmt.Sprintf("%s (%d): ", r.what, r.status)+fmt.Sprintf(format, args...))
+		}
+	}
+	date, id, cache := r.header.Get("Service-Version"), r.header.Get("Service-Request-Id"), r.header.Get("Cache-Control")
+	if k.version == "" {
+		k.version = date
+	}
+	check(ruleVersion, isDay(date) && date == k.version, "Service-Version is %q, on the first response %q", date, k.version)
+	check(ruleRequestID, id != "" && !k.seen[id], "Service-Request-Id is %q, which is empty or was there before", id)
+	k.seen[id] = true
+	check(ruleCache, cache == "no-store", "Cache-Control is %q", cache)
+	if len(r.body) > 0 {
+		kind, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
+		check(ruleJSON, err == nil && kind == "application/json" && json.Valid(r.body),
+			"Content-Type is %q, and the body is JSON: %v", r.header.Get("Content-Type"), json.Valid(r.body))
+	}
+	switch r.status {
+	case http.StatusUnauthorized:
+		check(ruleChallenge, r.header.Get("WWW-Authenticate") != "", "WWW-Authenticate is missing")
+	case http.StatusTooManyRequests:
+		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+		check(ruleRetry, err == nil && wait >= 1, "Retry-After is %q", r.header.Get("Retry-After"))
+	}
+	if r.status < http.StatusBadRequest || r.head {
+		return
+	}
+	code, _, err := r.envelope()
+	check(ruleEnvelope, err == nil, "%v", err)
+	if err == nil {
+		check(ruleEnvelope, codeOf(code, r.status), "the code %q is not one of that status", code)
+	}
+}
+
+// codeOf reports whether a code belongs to a status. A status that has no code of ours may have any other.
+func codeOf(code string, status int) bool {
+	own, known := fault.Codes()[fault.Code(code)]
+	if known {
+		return own == status
+	}
+	return !slices.Contains(slices.Collect(maps.Values(fault.Codes())), status)
+}
+
+func isDay(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
+}
+
+// observedRule reports what was seen of a rule in all responses so far. A rule about a response that never came is skipped.
+func observedRule(name string) func(*kit) {
+	return func(k *kit) {
+		for _, problem := range k.observed[name] {
+			k.fail("%s", problem)
+		}
+		k.looked = k.relevant[name]
+		k.skip("no such response came")
+		k.optional = name == ruleRetry // a strict run may stay below its quota
+	}
+}

@@ -1,0 +1,126 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"growthworkspace/shared/fault"
+)
+
+// publish publishes a board with an item of its own, under the condition that nothing has changed since the preview.
+func publish(k *kit) {
+	item, ok := k.item()
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	k.record(k.do(http.MethodPatch, item.path, `{"status":"published"}`))
+	board, _ := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}")
+	preview := k.do(http.MethodPost, board+"/publish/preview", "")
+	k.valid("preview_plan_publish", preview)
+	planned, ok := k.record(preview)
+	if !ok {
+		return
+	}
+	if added := fmt.Sprint(planned["added"]); !strings.Contains(added, fmt.Sprint(item.record["slug"])) {
+		k.fail("%s: it does not add %v, but %s", preview.what, item.record["slug"], added)
+	}
+	var condition []string
+	if tag := preview.header.Get("ETag"); tag != "" {
+		condition = []string{"If-Match", tag}
+		k.is(k.do(http.MethodPost, board+"/publish", "", "If-Match", `"other"`), fault.PreconditionFailed, "")
+	}
+	done := k.do(http.MethodPost, board+"/publish", "", condition...)
+	k.valid("publish_plan_board", done)
+	version := map[string]any{"publishedVersion": planned["nextVersion"]}
+	if result, ok := k.record(done); ok {
+		k.has(done.what, result, version)
+		k.has(done.what, result, map[string]any{"changed": true})
+	}
+	for _, path := range []string{board, item.path} {
+		got := k.get(path)
+		if record, ok := k.record(got); ok {
+			k.has(got.what+" after the publish", record, version)
+		}
+	}
+}
+
+// updates changes a record of every kind that can be updated and is not created by another rule, and reads it again.
+func updates(k *kit) {
+	k.update("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
+	k.update("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
+	for _, p := range k.primed {
+		for _, record := range p.records() {
+			id, _ := record["id"].(string)
+			status, _ := record["replyStatus"].(string)
+			switch {
+			case p.ID == "list_context_content_types":
+				k.update("update_context_content_type", p.path+"/"+id, "", `{"cadence":"weekly"}`)
+			case p.ID == "list_feedback" && strings.Contains(" none draft needs_review approved", " "+status):
+				k.update("update_feedback_reply", p.path+"/"+id+"/reply", p.path+"/"+id, `{"replyBody":"Thank you — 谢谢.","replyStatus":"approved"}`)
+				k.is(k.do(http.MethodPatch, p.path+"/"+id+"/reply", `{"replyStatus":"posted"}`), fault.BadRequest, "replyStatus")
+			default:
+				continue
+			}
+			break // one of a kind
+		}
+	}
+	const summary = "Written by a tool"
+	result, err := k.tool("service_update_company", map[string]any{"summary": summary})
+	if err != nil {
+		k.fail("%v", err)
+		return
+	}
+	stored, _ := result["structuredContent"].(map[string]any)
+	k.has("service_update_company", stored, map[string]any{"summary": summary})
+	if company, ok := k.record(k.get(k.companyPath(""))); ok {
+		k.has("GET after service_update_company", company, map[string]any{"summary": summary})
+	}
+}
+
+// update sends a body, whose values must be in the response, and at the path of the record if that is given.
+func (k *kit) update(operation, path, readPath, body string) {
+	var want map[string]any
+	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {
+		k.fail("%s: %v", operation, err)
+		return
+	}
+	got := k.do(http.MethodPatch, path, body)
+	k.valid(operation, got)
+	if record, ok := k.record(got); ok {
+		k.has(got.what, record, want)
+	}
+	if readPath == "" {
+		return
+	}
+	if record, ok := k.record(k.get(readPath)); ok {
+		k.has(got.what+", read again", record, want)
+	}
+}
+
+// everyRead requires that the company has a record of every kind: an operation that finds nothing says nothing about a
+// deployment.
+func everyRead(k *kit) {
+	findings := false
+	for _, p := range k.primed {
+		k.look()
+		if p.reason != "" {
+			k.fail("%s", p.reason)
+		} else if p.IsList() && len(p.records()) == 0 {
+			k.fail("%s: the list is empty", p.what)
+		}
+		if p.ID != "list_optimise_audits" {
+			continue
+		}
+		for _, audit := range p.records() {
+			one, ok := k.record(k.get(p.path + "/" + fmt.Sprint(audit["id"])))
+			findings = findings || ok && one["findings"] != nil
+		}
+	}
+	if !findings {
+		k.fail("no audit has findings")
+	}
+}

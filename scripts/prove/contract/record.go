@@ -1,0 +1,143 @@
+package contract
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/jsonschema"
+)
+
+func oneCompany(k *kit) {
+	var companies listOf[map[string]any]
+	if !k.ok(k.get("/v1/companies"), &companies) {
+		return
+	}
+	if len(companies.Items) != 1 || companies.Items[0]["id"] != k.company {
+		k.fail("GET /v1/companies lists %d companies", len(companies.Items))
+		return
+	}
+	var one map[string]any
+	if k.ok(k.get(k.companyPath("")), &one) && !reflect.DeepEqual(one, companies.Items[0]) {
+		k.fail("GET /v1/companies/{companyId} returns another record than the list")
+	}
+}
+
+func listShape(k *kit) {
+	k.each(func(p primed) {
+		var body map[string]any
+		if !p.IsList() || !k.ok(p.response, &body) {
+			return
+		}
+		if _, ok := body["items"].([]any); !ok || len(body) != 1 {
+			k.fail("%s: its properties are %s", p.what, strings.Join(sortedKeys(body), ", "))
+		}
+	})
+}
+
+// valid fails the rule unless the response is what the operation's published schema says.
+func (k *kit) valid(operation string, got response) {
+	var body any
+	if !k.ok(got, &body) {
+		return
+	}
+	for _, op := range functions.Operations(nil) {
+		if op.ID != operation {
+			continue
+		}
+		schema, err := jsonschema.Record(op.Output, nil).Resolve(nil)
+		if err == nil {
+			err = schema.Validate(body)
+		}
+		if err != nil {
+			k.fail("%s: %v", got.what, err)
+		}
+	}
+}
+
+func recordFieldsRule(k *kit) {
+	k.each(func(p primed) { k.valid(p.ID, p.response) })
+}
+
+// recordByID compares what is listed with what is read. Keys are left out: each use changes one.
+func recordByID(k *kit) {
+	k.each(func(p primed) {
+		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
+			return
+		}
+		var got map[string]any
+		if !k.ok(k.get(p.path), &got) {
+			return
+		}
+		segments := strings.Split(p.Path, "/")
+		listed := k.listed(segments[len(segments)-2], got["id"])
+		if listed == nil {
+			k.fail("%s: its id is %v, not the one that was asked for", p.what, got["id"])
+		}
+		for name, value := range listed {
+			if !reflect.DeepEqual(got[name], value) {
+				k.fail("%s: %s is %v in the list and %v by the id", p.what, name, value, got[name])
+			}
+		}
+	})
+}
+
+// listed returns the record of a collection with an id, as a list has it now.
+func (k *kit) listed(collection string, id any) map[string]any {
+	for _, p := range k.primed {
+		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {
+			for _, record := range k.get(p.address()).records() {
+				if record["id"] == id {
+					return record
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func findingsApart(k *kit) {
+	k.each(func(p primed) {
+		switch p.ID {
+		case "list_optimise_audits":
+			for _, record := range p.records() {
+				k.look()
+				if _, has := record["findings"]; has {
+					k.fail("the list of audits has findings")
+					return
+				}
+			}
+		case "get_optimise_audit":
+			var audit map[string]any
+			if k.ok(p.response, &audit) {
+				if _, has := audit["findings"]; !has {
+					k.fail("a single audit has no findings, not even null")
+				}
+			}
+		}
+	})
+}
+
+// previewIsDry looks at the board and its items before and after.
+func previewIsDry(k *kit) {
+	board, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}")
+	if !ok {
+		k.skip("the company has no board, or the key lacks plan:read")
+		return
+	}
+	before, items := k.get(board), k.get(board+"/items")
+	k.valid("preview_plan_publish", k.do(http.MethodPost, board+"/publish/preview", ""))
+	if after := k.get(board); !sameJSON(before.body, after.body) {
+		k.fail("the board was %s and is %s", before.body, after.body)
+	}
+	if after := k.get(board + "/items"); !sameJSON(items.body, after.body) {
+		k.fail("the board's items changed")
+	}
+}
+
+func sameJSON(x, y []byte) bool {
+	var a, b any
+	return json.Unmarshal(x, &a) == nil && json.Unmarshal(y, &b) == nil && reflect.DeepEqual(a, b)
+}

@@ -1,0 +1,216 @@
+package contract
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/fault"
+)
+
+// made is a record that a rule has created, to be removed again.
+type made struct {
+	path   string
+	record map[string]any
+	response
+}
+
+// create creates a record for a rule, which skips where the key may not write. The caller removes it.
+func (k *kit) create(collection, body, byID string, header ...string) (made, bool) {
+	got := k.do(http.MethodPost, collection, body, header...)
+	if got.status == http.StatusUnauthorized {
+		k.skip("the key may not write here")
+		return made{}, false
+	}
+	record, ok := k.record(got)
+	if !ok {
+		return made{}, false
+	}
+	id, ok := record["id"].(string)
+	if !ok || id == "" {
+		k.fail("%s: the record has no id", got.what)
+		return made{}, false
+	}
+	return made{k.companyPath(byID + id), record, got}, true
+}
+
+// remove removes what a rule has created, and reports what it had to leave behind.
+func (k *kit) remove(m made) { k.removeAt(m.path) }
+
+func (k *kit) removeAt(path string) {
+	if got := k.do(http.MethodDelete, path, ""); got.status != http.StatusOK && got.status != http.StatusNotFound {
+		k.fail("%s: %d: the record is left behind", got.what, got.status)
+	}
+}
+
+// refusedCreate is a request that must be refused; a record that it creates all the same is removed.
+func (k *kit) refusedCreate(got response, byID string, code fault.Code, names string) {
+	k.is(got, code, names)
+	var record struct{ ID string }
+	if got.status == http.StatusOK && json.Unmarshal(got.body, &record) == nil && record.ID != "" {
+		k.removeAt(k.companyPath(byID + record.ID))
+	}
+}
+
+// items is the path of the items of a board.
+func (k *kit) items() (string, bool) {
+	path, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}/items")
+	if !ok {
+		k.skip("the company has no board, or the key lacks plan:read")
+	}
+	return path, ok
+}
+
+const itemByID, postByID = "/plan/items/", "/broadcast/posts/"
+
+// item creates an item for a rule.
+func (k *kit) item(header ...string) (made, bool) {
+	items, ok := k.items()
+	if !ok {
+		return made{}, false
+	}
+	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
+}
+
+// holds fails the rule unless a record has these values.
+func (k *kit) has(what string, record, want map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !reflect.DeepEqual(record[name], want[name]) {
+			k.fail("%s: %s is %v instead of %v", what, name, record[name], want[name])
+		}
+	}
+}
+
+// life changes and deletes a record that a rule has created, and requires what it reads in between.
+func (k *kit) life(m made, update, updateOperation string, want map[string]any) {
+	if read, ok := k.record(k.get(m.path)); ok && !reflect.DeepEqual(read, m.record) {
+		k.fail("GET of the record differs from the response to its creation")
+	}
+	changed := k.do(http.MethodPatch, m.path, update)
+	k.valid(updateOperation, changed)
+	if after, ok := k.record(k.get(m.path)); ok {
+		k.has(changed.what, after, want)
+	}
+}
+
+// death deletes the record, which is gone afterwards.
+func (k *kit) death(m made) {
+	gone := k.do(http.MethodDelete, m.path, "")
+	if deleted, ok := k.record(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {
+		k.fail("%s: the response is %s", gone.what, gone.body)
+	}
+	k.is(k.get(m.path), fault.NotFound, "")
+	k.is(k.do(http.MethodDelete, m.path, ""), fault.NotFound, "")
+}
+
+func itemLife(k *kit) {
+	item, ok := k.item()
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	k.valid("create_plan_item", item.response)
+	k.has(item.what, item.record, map[string]any{"status": "draft", "title": "Conformance check", "publishedVersion": nil, "companyId": k.company})
+	if slug, ok := item.record["slug"].(string); !ok || !strings.HasPrefix(slug, "conformance-check") {
+		k.fail("%s: the slug is %v, not derived from the title", item.what, item.record["slug"])
+	}
+	k.life(item, `{"summary":"Changed.","status":"in_review","sortOrder":7,"categoryIds":["a"]}`, "update_plan_item", map[string]any{
+		"summary": "Changed.", "status": "in_review", "sortOrder": float64(7), "categoryIds": []any{"a"}, "slug": item.record["slug"], "title": item.record["title"],
+	})
+	k.death(item)
+}
+
+const farTime = "2099-01-01T00:00:00.000Z"
+
+func postLife(k *kit) {
+	post, ok := k.create(k.companyPath("/broadcast/posts"), `{"platform":"x","body":"Conformance check"}`, postByID)
+	if !ok {
+		return
+	}
+	defer k.remove(post)
+	k.valid("create_broadcast_post", post.response)
+	k.has(post.what, post.record, map[string]any{"status": "draft", "publishedAt": nil})
+	k.life(post, `{"scheduledFor":"`+farTime+`","status":"scheduled"}`, "update_broadcast_post", map[string]any{"status": "scheduled", "scheduledFor": farTime})
+	k.is(k.do(http.MethodPatch, post.path, `{"platform":"push"}`), fault.BadRequest, "platform")
+	k.death(post)
+}
+
+func itemSlug(k *kit) {
+	item, ok := k.item()
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	k.is(k.do(http.MethodPatch, item.path, `{"slug":"another"}`), fault.BadRequest, "slug")
+	items, _ := k.items()
+	slug := fmt.Sprint(item.record["slug"])
+	k.refusedCreate(k.do(http.MethodPost, items, fmt.Sprintf(`{"title":"Conformance check","slug":%q}`, slug)), itemByID, fault.Conflict, "")
+	second, ok := k.item()
+	if !ok {
+		return
+	}
+	defer k.remove(second)
+	if second.record["slug"] == item.record["slug"] {
+		k.fail("two items of a board have the slug %s", slug)
+	}
+}
+
+func emptyUpdate(k *kit) {
+	item, ok := k.item()
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	if after, ok := k.record(k.do(http.MethodPatch, item.path, `{}`)); ok && !reflect.DeepEqual(after, item.record) {
+		k.fail("PATCH of an item with {}: the record changed")
+	}
+}
+
+func ifMatch(k *kit) {
+	item, ok := k.item()
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	tag := k.get(item.path).header.Get("ETag")
+	if tag == "" {
+		k.skip("records have no ETag: it is not offered")
+		k.looked = 0
+		return
+	}
+	k.record(k.do(http.MethodPatch, item.path, `{"summary":"One."}`, "If-Match", tag))
+	k.is(k.do(http.MethodPatch, item.path, `{"summary":"Two."}`, "If-Match", tag), fault.PreconditionFailed, "")
+	k.is(k.do(http.MethodDelete, item.path, "", "If-Match", tag), fault.PreconditionFailed, "")
+	if after, ok := k.record(k.get(item.path)); ok && after["summary"] != "One." {
+		k.fail("a refused update was done: the summary is %v", after["summary"])
+	}
+}
+
+func idempotencyRule(k *kit) {
+	name := rand.Text()
+	item, ok := k.item("Idempotency-Key", name)
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	items, _ := k.items()
+	retry := k.do(http.MethodPost, items, `{"title":"Conformance check"}`, "Idempotency-Key", name)
+	record, ok := k.record(retry)
+	if !ok {
+		return
+	}
+	if record["id"] != item.record["id"] {
+		k.removeAt(k.companyPath(itemByID + fmt.Sprint(record["id"])))
+		k.fail("%s: sent twice under one Idempotency-Key, it created two records", retry.what)
+		return
+	}
+	if retry.header.Get("Idempotent-Replayed") != "true" {
+		k.fail("%s: Idempotent-Replayed is %q on a replayed response", retry.what, retry.header.Get("Idempotent-Replayed"))
+	}
+	k.is(k.do(http.MethodPost, items, `{"title":"Another"}`, "Idempotency-Key", name), fault.BadRequest, "Idempotency-Key")
+}

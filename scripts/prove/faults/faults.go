@@ -1,0 +1,216 @@
+// Package faults proves what the service promises when things break. Each gate is one claim. It runs over an engine of
+// its own whose data is a file, prints one line of figures, and can fail: its test plants a fault that it must find.
+//
+// Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant), then the gates.
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/engine"
+)
+
+// gate is a claim about the service. Its run notes violations in the trial; an error means that it could not run.
+type gate struct {
+	name string
+	run  func(ctx context.Context, t *trial) error
+}
+
+var gates = []gate{
+	{"kill-engine", func(ctx context.Context, t *trial) error {
+		return kills(ctx, t, killing{victim: victimEngine, kills: t.pick(24, 200), sizes: killSizes})
+	}},
+	{"kill-server", func(ctx context.Context, t *trial) error {
+		return kills(ctx, t, killing{victim: victimServer, kills: t.pick(24, 200), sizes: killSizes})
+	}},
+	{"crash-publish", func(ctx context.Context, t *trial) error {
+		if t.long {
+			return crashPublish(ctx, t, []int{0, 1, 3, 99, 100, 101, 1000}, 3)
+		}
+		return crashPublish(ctx, t, []int{3, 101}, 1)
+	}},
+	{"crash-create", func(ctx context.Context, t *trial) error { return crashCreate(ctx, t, t.pick(3, 30)) }},
+	{"loss-key", func(ctx context.Context, t *trial) error { return lossKey(ctx, t, t.pick(1000, 5000), false) }},
+	{"loss", func(ctx context.Context, t *trial) error { return loss(ctx, t, t.pick(300, 3000)) }},
+	{"throttle", func(ctx context.Context, t *trial) error { return throttle(ctx, t, t.pick(4000, 20_000)) }},
+	{"throttle-all", func(ctx context.Context, t *trial) error { return throttleAll(ctx, t, handlerDeadline) }},
+	{"quota", func(ctx context.Context, t *trial) error {
+		if t.long {
+			return quotas(ctx, t, demand{quota: 600, flood: 2 * time.Minute, under: 0.02, waiters: 120, rounds: 10})
+		}
+		return quotas(ctx, t, demand{quota: 300, flood: 20 * time.Second, under: 0.02, waiters: 60, rounds: 2})
+	}},
+	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
+}
+
+// Names returns the names of the gates, in the order in which they run.
+func Names() []string { return namesOf(gates) }
+
+func namesOf(gates []gate) []string {
+	names := make([]string, len(gates))
+	for n, g := range gates {
+		names[n] = g.name
+	}
+	return names
+}
+
+// Options choose gates and their size.
+type Options struct {
+	Gates []string // empty: all
+	Long  bool     // the full numbers instead of those of CI
+	Seed  uint64   // of every random decision
+}
+
+// Run runs the gates and reports whether all of them hold. An error means that one could not be run.
+func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
+	return run(ctx, gates, o, out, log)
+}
+
+func run(ctx context.Context, all []gate, o Options, out, log io.Writer) (held bool, err error) {
+	chosen := all
+	if len(o.Gates) > 0 {
+		chosen = nil
+	}
+	for _, name := range o.Gates {
+		n := slices.IndexFunc(all, func(g gate) bool { return g.name == name })
+		if n < 0 {
+			return false, fmt.Errorf("no gate %q: the gates are %s", name, strings.Join(namesOf(all), ", "))
+		}
+		chosen = append(chosen, all[n])
+	}
+	fmt.Fprintf(out, "seed %d, long %v\n", o.Seed, o.Long)
+	held = true
+	for _, g := range chosen {
+		holds, err := try(ctx, g, o, out, log)
+		if err != nil {
+			return false, fmt.Errorf("%s could not be run: %w", g.name, err)
+		}
+		held = held && holds
+	}
+	return held, nil
+}
+
+// try runs one gate and prints its line.
+func try(ctx context.Context, g gate, o Options, out, log io.Writer) (held bool, err error) {
+	dir, err := os.MkdirTemp("", "faults-*")
+	if err != nil {
+		return false, fmt.Errorf("create a folder: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	begin := time.Now()
+	t, err := newTrial(ctx, o, dir, log)
+	if err == nil {
+		err = errors.Join(g.run(ctx, t), t.close())
+	}
+	if err != nil {
+		return false, err
+	}
+	count, first := t.violations()
+	verdict := "ok    "
+	if count > 0 {
+		verdict = "FAILED"
+	}
+	fmt.Fprintf(out, "%s  %-13s  %5.1f s  %s\n", verdict, g.name, time.Since(begin).Seconds(), t.line())
+	for _, v := range first {
+		fmt.Fprintf(out, "        %s\n", v)
+	}
+	if count > len(first) {
+		fmt.Fprintf(out, "        and %d more\n", count-len(first))
+	}
+	return count == 0, nil
+}
+
+// trial is one run of a gate: its testbed, its random decisions, and what it finds.
+type trial struct {
+	*testbed.Testbed
+	report
+	long      bool
+	chance    *chance
+	transport http.RoundTripper                         // to the engine, without faults
+	plant     func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's way to the table
+	server    plant                                     // the fault that a test plants in server processes
+	data      string
+	ends      []func() error
+}
+
+// newTrial opens a testbed over a data file. The engine is Dynoxide, whose data outlive a kill.
+func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial, error) {
+	t := &trial{
+		long: o.Long, chance: newChance(o.Seed), transport: pooled(), data: filepath.Join(dir, "data"),
+		plant: func(next http.RoundTripper) http.RoundTripper { return next },
+	}
+	bed, err := testbed.Open(ctx, testbed.Options{Data: t.data, Prefer: engine.Dynoxide, Transport: t.transport, Log: log})
+	t.Testbed = bed
+	return t, err
+}
+
+// close ends the trial's services, the last first, and then its engine.
+func (t *trial) close() (err error) {
+	for _, end := range slices.Backward(t.ends) {
+		err = errors.Join(err, end())
+	}
+	return errors.Join(err, t.Close())
+}
+
+// pick returns the number for the bounded run or for the long one.
+func (t *trial) pick(bounded, long int) int {
+	if t.long {
+		return long
+	}
+	return bounded
+}
+
+// report is what a trial found. It is safe for concurrent use.
+type report struct {
+	mu      sync.Mutex
+	figures []string
+	first   []string // of the violations
+	count   int
+}
+
+// violationsMax bounds how many violations are kept; all are counted.
+const violationsMax = 20
+
+// figure adds a figure to the report's line.
+func (r *report) figure(format string, values ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.figures = append(r.figures, fmt.Sprintf(format, values...))
+}
+
+// require notes a violation of the claim unless ok.
+func (r *report) require(ok bool, format string, values ...any) {
+	if ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count++; len(r.first) < violationsMax {
+		r.first = append(r.first, fmt.Sprintf(format, values...))
+	}
+}
+
+func (r *report) violate(format string, values ...any) { r.require(false, format, values...) }
+
+func (r *report) violations() (count int, first []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count, r.first
+}
+
+func (r *report) line() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.figures, ", ")
+}

@@ -1,0 +1,240 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	BeServer()
+	os.Exit(m.Run())
+}
+
+// start returns a trial whose engine ends with the test.
+func start(t *testing.T) *trial {
+	t.Helper()
+	tr, err := newTrial(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tr.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tr
+}
+
+// test is a run of a gate, with the fault that is planted in the service.
+type test struct {
+	name   string
+	gate   func(ctx context.Context, t *trial) error
+	plant  func(http.RoundTripper) http.RoundTripper
+	server plant
+	want   string // part of the violations; empty: the claim must hold
+	alone  bool   // not beside other tests, which would slow it down
+}
+
+// hasty is a service that does not retry: it reads each refusal as a final one.
+func hasty(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		out, err := next.RoundTrip(r)
+		if err != nil || out.StatusCode != http.StatusBadRequest {
+			return out, err
+		}
+		out.Body = io.NopCloser(strings.NewReader(`{"__type": "ValidationException"}`))
+		out.ContentLength = -1
+		return out, nil
+	})
+}
+
+// greedy is a service that sends every call twice.
+func greedy(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if attemptOf(r) == 1 {
+			return nil, errLost
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// impatient is a service that never receives a response to PutItem.
+func impatient(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		out, err := next.RoundTrip(r)
+		if err == nil && callOf(r) == "PutItem" {
+			return nil, errors.Join(errLost, out.Body.Close())
+		}
+		return out, err
+	})
+}
+
+func killed(v victim, n int, sizes ...int) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return kills(ctx, t, killing{v, n, sizes}) }
+}
+
+func published(sizes ...int) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return crashPublish(ctx, t, sizes, 1) }
+}
+
+func created(ctx context.Context, t *trial) error { return crashCreate(ctx, t, 1) }
+
+func keyed(keyless bool) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return lossKey(ctx, t, 100, keyless) }
+}
+
+func lost(requests int) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return loss(ctx, t, requests) }
+}
+
+func throttled(requests int) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return throttle(ctx, t, requests) }
+}
+
+func refused(deadline time.Duration) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return throttleAll(ctx, t, deadline) }
+}
+
+func flooded(d demand) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error { return quotas(ctx, t, d) }
+}
+
+func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 8) }
+
+// Each gate must hold for the service as it is, and find the fault that is planted in it. How much less than the quota is
+// admitted, and how late a refused table is answered, only the gates themselves say, because tests share their machine.
+var tests = []test{
+	{name: "kill-engine", gate: killed(victimEngine, 5, 0, 1, 101)},
+	{name: "kill-engine of a service that acknowledges what is only in its memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
+	{name: "kill-server", gate: killed(victimServer, 5, 0, 1, 101)},
+	{name: "kill-server of a service that acknowledges what is only in its memory", gate: killed(victimServer, 8, 1, 101), server: plantBehind, want: "lost"},
+	{name: "crash-publish", gate: published(0, 3)},
+	{name: "crash-publish of a service without transactions", gate: published(3), plant: apart, want: "death after call"},
+	{name: "crash-create", gate: created},
+	{name: "crash-create of a service without transactions", gate: created, plant: apart, want: "death after call"},
+	{name: "loss-key", gate: keyed(false)},
+	{name: "loss-key of a client that forgets its key", gate: keyed(true), want: "times"},
+	{name: "loss", gate: lost(100)},
+	{name: "loss of a service that does not recognise its own retries", gate: lost(50), plant: forgetful, want: " "},
+	{name: "loss of a service that gives up too soon", gate: lost(50), plant: impatient, want: " "},
+	{name: "throttle", gate: throttled(400)},
+	{name: "throttle of a service that does not retry", gate: throttled(200), plant: hasty, want: "of the requests succeed"},
+	{name: "throttle of a service that sends every call twice", gate: throttled(200), plant: greedy, want: "times the calls"},
+	{name: "throttle-all", gate: refused(time.Minute)},
+	{name: "throttle-all of a service that is late", gate: refused(100 * time.Millisecond), want: "a response after"},
+	{name: "quota", gate: flooded(demand{60, 3 * time.Second, 0.9, 6, 1}), alone: true},
+	{name: "quota that is no condition of the write", gate: flooded(demand{60, 3 * time.Second, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
+	{name: "quota of a service that refuses too much", gate: flooded(demand{60, time.Second, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
+	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{60, time.Second, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
+	{name: "linear", gate: edited},
+	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
+}
+
+// Ensure each gate holds, and finds the fault that is planted in the service.
+func TestGates(t *testing.T) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if !test.alone {
+				t.Parallel()
+			}
+			tr := start(t)
+			if tr.server = test.server; test.plant != nil {
+				tr.plant = test.plant
+			}
+			if err := test.gate(t.Context(), tr); err != nil {
+				t.Fatal(err)
+			}
+			count, first := tr.violations()
+			t.Logf("%s; %d violations: %q", tr.line(), count, first)
+			if test.want == "" && count > 0 || test.want != "" && (count == 0 || !strings.Contains(strings.Join(first, "\n"), test.want)) {
+				t.Errorf("%d violations, want %q in them: %q", count, test.want, first)
+			}
+		})
+	}
+	for _, g := range gates {
+		held, caught := false, false
+		for _, test := range tests {
+			name, _, _ := strings.Cut(test.name, " ")
+			held = held || name == g.name && test.want == ""
+			caught = caught || name == g.name && test.want != ""
+		}
+		if !held || !caught {
+			t.Errorf("%s: no test that it holds, or none that it finds a planted fault", g.name)
+		}
+	}
+}
+
+// Ensure every edit of a board of any size is a change for its next publish, and that both states are known. Else the
+// gates would compare a state with itself.
+func TestBoardEdits(t *testing.T) {
+	t.Parallel()
+	tr := start(t)
+	base := tr.serve(tr.transport)
+	for _, size := range []int{1, 3, 204} {
+		b, err := newBoard(t.Context(), tr, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for generation := range 10 {
+			if err := b.edit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if published, wrong, err := b.look(t.Context(), false); err != nil || published || len(wrong) > 0 {
+				t.Errorf("%d items, generation %d, before its publish: %v, %q: %v", size, generation, published, wrong, err)
+			}
+			out, err := newClient(base, b.Company).call(t.Context(), http.MethodPost, boardPath, nil)
+			if err != nil || out.status != http.StatusOK {
+				t.Fatalf("%d %s: %v", out.status, out.body, err)
+			}
+			if published, wrong, err := b.look(t.Context(), true); err != nil || !published || len(wrong) > 0 {
+				t.Errorf("%d items, generation %d, after its publish: %v, %q: %v", size, generation, published, wrong, err)
+			}
+		}
+	}
+}
+
+// Ensure Run reports a gate that does not hold or cannot be run, and runs those that it is told to.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	fixed := func(name string, violations int, err error) gate {
+		return gate{name, func(_ context.Context, t *trial) error {
+			t.figure("%d of something", violations)
+			for n := range violations {
+				t.violate("violation %d", n)
+			}
+			return err
+		}}
+	}
+	all := []gate{fixed("holds", 0, nil), fixed("fails", 25, nil), fixed("breaks", 0, errors.New("no engine"))}
+	for _, test := range []struct {
+		gates  string
+		held   bool
+		err    string
+		prints string
+	}{
+		{"holds", true, "", "ok      holds"},
+		{"holds fails", false, "", "and 5 more"},
+		{"fails", false, "", "violation 3"},
+		{"breaks", false, "breaks could not be run: no engine", ""},
+		{"unknown", false, "the gates are holds, fails, breaks", ""},
+	} {
+		var out strings.Builder
+		held, err := run(t.Context(), all, Options{Gates: strings.Fields(test.gates), Seed: 9, Long: true}, &out, io.Discard)
+		if held != test.held || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) || !strings.Contains(out.String(), test.prints) {
+			t.Errorf("%s: %v, %v\n%s", test.gates, held, err, out.String())
+		}
+		if err == nil && !strings.HasPrefix(out.String(), "seed 9, long true\n") {
+			t.Errorf("%s: %s", test.gates, out.String())
+		}
+	}
+	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server crash-publish crash-create loss-key loss throttle throttle-all quota linear]" {
+		t.Error(names)
+	}
+}

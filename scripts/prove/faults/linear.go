@@ -1,0 +1,166 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/table"
+)
+
+const (
+	editors      = 16   // clients at once
+	instances    = 4    // of the service: table clients that know nothing of each other
+	lossyShare   = 0.1  // of the responses to writes
+	refusedCalls = 0.05 // of all calls
+)
+
+// checkMax bounds the search for an order. A record for which it does not end counts as a violation.
+const checkMax = time.Minute
+
+// linear is the gate of linearizability. Clients change the replies to some reviews, one review after the other, while
+// responses of the table are lost and calls refused. The outcomes are those of the same requests in some order, one after
+// the other.
+func linear(ctx context.Context, t *trial, records, requests int) error {
+	var lost, refused atomic.Int64
+	transport := losing(t.transport, &lost, func(call string, _ int) bool { return writes(call) && t.chance.of(lossyShare) })
+	transport = refusing(transport, &refused, share(t.chance, refusedCalls))
+	var bases []string
+	for range instances {
+		bases = append(bases, t.serve(t.plant(transport)))
+	}
+	sent, unknown, right := 0, 0, 0
+	for n := range records {
+		history, err := t.history(ctx, bases, requests)
+		if err != nil {
+			return err
+		}
+		sent += len(history)
+		for _, o := range history {
+			if !o.Output.(outcome).known {
+				unknown++
+			}
+		}
+		switch porcupine.CheckOperationsTimeout(replyModel, history, checkMax) {
+		case porcupine.Ok:
+			right++
+		case porcupine.Illegal:
+			t.violate("record %d: no order of its %d requests explains their outcomes", n, len(history))
+		default:
+			t.violate("record %d: no order was found in %s; send fewer requests", n, checkMax)
+		}
+	}
+	t.figure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls refused, %d outcomes unknown",
+		records, editors, sent, lost.Load(), refused.Load(), unknown)
+	t.figure("%d of %d linearizable", right, records)
+	return nil
+}
+
+// history creates a review, lets every client work on its reply, and returns what they saw.
+func (t *trial) history(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
+	company, err := t.NewCompany(ctx, testbed.Unlimited)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Write(ctx, company.ID, "feedback", map[string]any{
+		"id": "fbk_1", "companyId": company.ID, "externalId": "1", "source": "app_store", "kind": "review", "replyBody": "", "replyStatus": "draft",
+	}); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	begin := time.Now()
+	err = table.Parallel(editors, editors, func(n int) error {
+		own, err := t.NewKey(ctx, company.ID, testbed.Unlimited)
+		if err != nil {
+			return err
+		}
+		c := newClient(bases[n%instances], own)
+		for m := range requests {
+			in := t.drawEdit(n, m)
+			call := time.Since(begin)
+			out, err := in.send(ctx, c)
+			if err != nil {
+				return err
+			}
+			end := int64(time.Since(begin))
+			if !out.known {
+				end = math.MaxInt64 // it may be done at any later time
+			}
+			mu.Lock()
+			history = append(history, porcupine.Operation{ClientId: n, Input: in, Call: int64(call), Output: out, Return: end})
+			mu.Unlock()
+		}
+		return nil
+	})
+	return history, err
+}
+
+// edit is a request about the reply: a new text, a new status or, with neither, a read.
+type edit struct{ text, status string }
+
+// drawEdit decides the m-th request of a client. No two texts are equal, so each outcome tells whose text it is.
+func (t *trial) drawEdit(client, m int) edit {
+	switch p := t.chance.float(); {
+	case p < 0.4:
+		return edit{text: fmt.Sprintf("Text %d of client %d", m, client)}
+	case p < 0.7:
+		return edit{status: "approved"}
+	case p < 0.8:
+		return edit{status: "needs_review"}
+	}
+	return edit{}
+}
+
+// replyState is what the reply is.
+type replyState struct{ text, status string }
+
+// outcome is what a request returned. The outcome of a change that failed is unknown.
+type outcome struct {
+	known bool
+	state replyState
+}
+
+// replyModel is the reply as one client at a time would see it. Its rule needs more than one field: an approval is of a
+// text, so a new text moves an approved reply back to draft. Two changes that do not see each other break that.
+var replyModel = porcupine.Model{
+	Init: func() any { return replyState{"", "draft"} },
+	Step: func(before, in, out any) (bool, any) {
+		after, e, o := before.(replyState), in.(edit), out.(outcome)
+		if e.text != "" && e.text != after.text {
+			if after.status == "approved" {
+				after.status = "draft"
+			}
+			after.text = e.text
+		}
+		if e.status != "" {
+			after.status = e.status
+		}
+		return !o.known || o.state == after, after
+	},
+}
+
+func (e edit) send(ctx context.Context, c *client) (outcome, error) {
+	var out response
+	var err error
+	switch {
+	case e.text != "":
+		out, err = c.call(ctx, http.MethodPatch, "feedback/fbk_1/reply", map[string]any{"replyBody": e.text})
+	case e.status != "":
+		out, err = c.call(ctx, http.MethodPatch, "feedback/fbk_1/reply", map[string]any{"replyStatus": e.status})
+	default:
+		out, err = c.call(ctx, http.MethodGet, "feedback/fbk_1", nil)
+	}
+	if err != nil || out.status != http.StatusOK {
+		return outcome{}, err
+	}
+	var record struct{ ReplyBody, ReplyStatus string }
+	err = out.decode(&record)
+	return outcome{true, replyState{record.ReplyBody, record.ReplyStatus}}, err
+}

@@ -1,0 +1,245 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/table"
+)
+
+const (
+	losers    = 8   // clients at once, each with a company of its own
+	lossShare = 0.4 // of the responses to writes in loss-key: far more than the retries of the table client make up for
+	lossesMax = 2   // responses in a row that loss loses of each write, of three attempts: patience reaches the table
+	keyTries  = 100 // of a client that repeats a request
+)
+
+// crowd is the clients of a gate that loses responses.
+type crowd struct {
+	*trial
+	clients []*client
+	lost    atomic.Int64
+}
+
+func newCrowd(ctx context.Context, t *trial, lose func(call string, attempt int) bool) (*crowd, error) {
+	c := &crowd{trial: t}
+	base := t.serve(losing(t.plant(t.transport), &c.lost, lose))
+	for range losers {
+		client, err := t.companyWithBoard(ctx, base)
+		if err != nil {
+			return nil, err
+		}
+		c.clients = append(c.clients, client)
+	}
+	return c, nil
+}
+
+// each calls do for 0 to n-1, in turn for every client, and all clients at once.
+func (c *crowd) each(n int, do func(client *client, n int) error) error {
+	return table.Parallel(losers, losers, func(from int) error {
+		for i := from; i < n; i += losers {
+			if err := do(c.clients[from], i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// titles counts the titles of all records of a type.
+func (c *crowd) titles(ctx context.Context, kind string, seen map[string]int) error {
+	for _, client := range c.clients {
+		records, err := testbed.Export[struct{ Title string }](ctx, c.Testbed, client.ID, kind)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			seen[r.Title]++
+		}
+	}
+	return nil
+}
+
+// lossKey is the gate of creates with an Idempotency-Key, whose client repeats every request that fails: each creates one
+// record. A keyless client drops the key on its retries, which is the planted fault of a test.
+func lossKey(ctx context.Context, t *trial, requests int, keyless bool) error {
+	c, err := newCrowd(ctx, t, func(call string, _ int) bool { return writes(call) && t.chance.of(lossShare) })
+	if err != nil {
+		return err
+	}
+	var repeated, replayed atomic.Int64
+	create := func(client *client, n int) error {
+		title := fmt.Sprintf("Create %d", n)
+		path, body := "plan/boards/brd_1/items", map[string]any{"title": title}
+		if n/losers%2 == 1 {
+			path, body = "broadcast/posts", map[string]any{"platform": "x", "title": title, "body": "Text"}
+		}
+		header := []string{"Idempotency-Key", title}
+		for try := range keyTries {
+			out, err := client.call(ctx, http.MethodPost, path, body, header...)
+			if err != nil {
+				return fmt.Errorf("create: %w", err)
+			}
+			if try > 0 {
+				repeated.Add(1)
+			}
+			if out.header.Get("Idempotent-Replayed") == "true" {
+				replayed.Add(1)
+			}
+			switch {
+			case out.status == http.StatusOK:
+				return nil
+			case out.status == http.StatusConflict && out.retryAfter() > 0: // the request before is still running
+				<-time.After(out.retryAfter())
+			case !out.failed():
+				t.violate("create %d, try %d: %d %s", n, try+1, out.status, out.body)
+				return nil
+			}
+			if keyless {
+				header = nil
+			}
+		}
+		t.violate("create %d failed %d times", n, keyTries)
+		return nil
+	}
+	if err := c.each(requests, create); err != nil {
+		return err
+	}
+	seen := map[string]int{}
+	for _, kind := range []string{"item", "post"} {
+		if err := c.titles(ctx, kind, seen); err != nil {
+			return err
+		}
+	}
+	doubles, missing := 0, 0
+	for n := range requests {
+		title := fmt.Sprintf("Create %d", n)
+		t.require(seen[title] > 0, "%s was acknowledged and is not stored", title)
+		t.require(seen[title] < 2, "%s is stored %d times", title, seen[title])
+		if doubles += max(0, seen[title]-1); seen[title] == 0 {
+			missing++
+		}
+	}
+	t.figure("%d creates with an Idempotency-Key, %d responses of the table lost, %d requests repeated after a failure, %d replayed",
+		requests, c.lost.Load(), repeated.Load(), replayed.Load())
+	t.figure("%d duplicates, %d missing", doubles, missing)
+	return nil
+}
+
+// lives are what the clients of loss create, change and delete.
+var lives = []struct {
+	create, record string
+	body           map[string]any
+}{
+	{"plan/boards/brd_1/items", "plan/items/", map[string]any{}},
+	{"broadcast/posts", "broadcast/posts/", map[string]any{"platform": "x", "body": "Text"}},
+}
+
+const stepsOfLife = 5
+
+// loss is the gate of requests without an Idempotency-Key: of each write the first responses are lost. Every client
+// creates a record, changes it twice and deletes it; each step must succeed and be done once.
+func loss(ctx context.Context, t *trial, requests int) error {
+	c, err := newCrowd(ctx, t, func(call string, attempt int) bool { return writes(call) && attempt <= lossesMax })
+	if err != nil {
+		return err
+	}
+	l := &lossy{crowd: c}
+	if err := c.each(requests/stepsOfLife, func(client *client, n int) error { return l.life(ctx, client, n) }); err != nil {
+		return err
+	}
+	if err := l.versions(ctx); err != nil {
+		return err
+	}
+	doubles := 0
+	for _, kind := range []string{"item", "post"} {
+		left := map[string]int{}
+		if err := c.titles(ctx, kind, left); err != nil {
+			return err
+		}
+		for _, n := range left {
+			doubles += n
+		}
+		t.require(len(left) == 0, "records of the type %s are left, where all were deleted: %v", kind, left)
+	}
+	t.figure("%d requests without a key, %d responses of the table lost, %d in a row for each write", l.requests.Load(), c.lost.Load(), lossesMax)
+	t.figure("%d failed, %d doubles", l.failed.Load(), doubles)
+	return nil
+}
+
+type lossy struct {
+	*crowd
+	requests, failed atomic.Int64
+}
+
+func (l *lossy) life(ctx context.Context, c *client, n int) error {
+	kind, title := lives[n/losers%len(lives)], fmt.Sprintf("Life %d", n)
+	body := map[string]any{"title": title}
+	maps.Copy(body, kind.body)
+	var made struct{ ID string }
+	if ok, err := l.step(ctx, c, http.MethodPost, kind.create, body, &made); err != nil || !ok {
+		return err
+	}
+	for change := range 2 {
+		var changed struct{ Title string }
+		want := fmt.Sprintf("%s, change %d", title, change)
+		ok, err := l.step(ctx, c, http.MethodPatch, kind.record+made.ID, map[string]any{"title": want}, &changed)
+		if err != nil || !ok {
+			return err
+		}
+		l.require(changed.Title == want, "life %d: a change to %q returns %q", n, want, changed.Title)
+	}
+	var deleted struct{ Deleted bool }
+	if ok, err := l.step(ctx, c, http.MethodDelete, kind.record+made.ID, nil, &deleted); err != nil || !ok {
+		return err
+	}
+	l.require(deleted.Deleted, "life %d: a delete returns deleted false", n)
+	l.requests.Add(1)
+	out, err := c.call(ctx, http.MethodGet, kind.record+made.ID, nil)
+	l.require(err != nil || out.status == http.StatusNotFound, "life %d: the deleted record reads %d", n, out.status)
+	return err
+}
+
+// step sends a request that must succeed, and reports whether it did.
+func (l *lossy) step(ctx context.Context, c *client, method, path string, body, into any) (ok bool, err error) {
+	l.requests.Add(1)
+	out, err := c.call(ctx, method, path, body)
+	if err != nil {
+		return false, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if out.status != http.StatusOK {
+		l.failed.Add(1)
+		l.violate("%s %s: %d %s", method, path, out.status, out.body)
+		return false, nil
+	}
+	return true, out.decode(into)
+}
+
+// versions publishes a board again and again: each version must be one more than the last.
+func (l *lossy) versions(ctx context.Context) error {
+	const count = 10
+	c := l.clients[0]
+	var item struct{ ID string }
+	ok, err := l.step(ctx, c, http.MethodPost, "plan/boards/brd_1/items", map[string]any{"title": "Version 0", "status": "published"}, &item)
+	if err != nil || !ok {
+		return err
+	}
+	for want := 1; want <= count; want++ {
+		change := map[string]any{"title": fmt.Sprintf("Version %d", want)}
+		if ok, err := l.step(ctx, c, http.MethodPatch, "plan/items/"+item.ID, change, &struct{}{}); err != nil || !ok {
+			return err
+		}
+		var done struct{ PublishedVersion int }
+		if ok, err := l.step(ctx, c, http.MethodPost, boardPath, nil, &done); err != nil || !ok {
+			return err
+		}
+		l.require(done.PublishedVersion == want, "publish %d created version %d", want, done.PublishedVersion)
+	}
+	_, err = l.step(ctx, c, http.MethodDelete, "plan/items/"+item.ID, nil, &struct{}{})
+	return err
+}

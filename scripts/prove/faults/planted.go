@@ -1,0 +1,172 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// The transports and handlers below make a correct service wrong. The tests use them to show that each gate can fail.
+
+// unconditional removes the conditions from all writes: a service without compare-and-set.
+func unconditional(next http.RoundTripper) http.RoundTripper {
+	return changing(next, writes, func(body map[string]any) {
+		loosen(body)
+		parts, _ := body["TransactItems"].([]any)
+		for _, part := range parts {
+			for _, write := range part.(map[string]any) {
+				loosen(write.(map[string]any))
+			}
+		}
+	})
+}
+
+// loosen makes a condition always true. It stays where it is, because DynamoDB refuses placeholders that nothing uses.
+func loosen(write map[string]any) {
+	if condition, ok := write["ConditionExpression"].(string); ok {
+		write["ConditionExpression"] = "(" + condition + ") OR attribute_exists(pk) OR attribute_not_exists(pk)"
+	}
+}
+
+// forgetful removes from transactions the token by which DynamoDB recognises a retry.
+func forgetful(next http.RoundTripper) http.RoundTripper {
+	return changing(next, isTransaction, func(body map[string]any) { delete(body, "ClientRequestToken") })
+}
+
+func isTransaction(call string) bool { return call == "TransactWriteItems" }
+
+// changing edits the bodies of the calls that choose names.
+func changing(next http.RoundTripper, choose func(call string) bool, edit func(body map[string]any)) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !choose(callOf(r)) {
+			return next.RoundTrip(r)
+		}
+		body, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		edit(body)
+		return pass(next, r, callOf(r), body)
+	})
+}
+
+// apart does the writes of a transaction one after the other: a service without transactions. Conditions stay; one that
+// fails ends the sequence there.
+func apart(next http.RoundTripper) http.RoundTripper {
+	calls := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !isTransaction(callOf(r)) {
+			return next.RoundTrip(r)
+		}
+		body, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		parts, _ := body["TransactItems"].([]any)
+		for _, part := range parts {
+			for kind, write := range part.(map[string]any) {
+				if calls[kind] == "" {
+					continue
+				}
+				out, err := pass(next, r, calls[kind], write.(map[string]any))
+				if err != nil {
+					return nil, err
+				}
+				if err := out.Body.Close(); err != nil || out.StatusCode != http.StatusOK {
+					return nil, errors.Join(errors.New("a write of a transaction that was taken apart failed"), err)
+				}
+			}
+		}
+		return respond(http.StatusOK, map[string]any{})
+	})
+}
+
+// late is how long behind keeps a write that it has acknowledged.
+const late = 20 * time.Millisecond
+
+// behind acknowledges transactions and batches at once and performs them a little later, in their order: a service that
+// trusts its memory. What it still keeps is lost with its process.
+func behind(next http.RoundTripper) http.RoundTripper {
+	type write struct {
+		due time.Time
+		do  func()
+	}
+	kept := make(chan write, 1<<12)
+	go func() {
+		for w := range kept {
+			<-time.After(time.Until(w.due))
+			w.do()
+		}
+	}()
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		call := callOf(r)
+		if !isTransaction(call) && call != "BatchWriteItem" {
+			return next.RoundTrip(r)
+		}
+		body, err := decode(r)
+		if err != nil {
+			return nil, err
+		}
+		later := r.Clone(context.WithoutCancel(r.Context()))
+		kept <- write{time.Now().Add(late), func() {
+			if out, err := pass(next, later, call, body); err == nil {
+				_ = out.Body.Close() // the caller has its response already
+			}
+		}}
+		return respond(http.StatusOK, map[string]any{})
+	})
+}
+
+// plant names a fault of a server process, which is told it on its start.
+type plant string
+
+const (
+	plantBehind        plant = "behind"
+	plantUnconditional plant = "unconditional"
+	plantHasty         plant = "hasty"  // sends a Retry-After of one second, always
+	plantStingy        plant = "stingy" // refuses three of four requests that it has admitted
+)
+
+func (p plant) transport(next http.RoundTripper) http.RoundTripper {
+	switch p {
+	case plantBehind:
+		return behind(next)
+	case plantUnconditional:
+		return unconditional(next)
+	}
+	return next
+}
+
+func (p plant) handler(next http.Handler) http.Handler {
+	var requests atomic.Int64
+	alter := map[plant]func(h http.Header, status int) int{
+		plantHasty: func(h http.Header, status int) int {
+			if h.Get("Retry-After") != "" {
+				h.Set("Retry-After", "1")
+			}
+			return status
+		},
+		plantStingy: func(h http.Header, status int) int {
+			if requests.Add(1)%4 == 0 {
+				return status
+			}
+			h.Set("Retry-After", "1")
+			return http.StatusTooManyRequests
+		},
+	}[p]
+	if alter == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(altered{w, alter}, r) })
+}
+
+// altered sends another status or other headers.
+type altered struct {
+	http.ResponseWriter
+	alter func(h http.Header, status int) int
+}
+
+// WriteHeader is http.ResponseWriter.
+func (a altered) WriteHeader(status int) { a.ResponseWriter.WriteHeader(a.alter(a.Header(), status)) }

@@ -1,0 +1,197 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/shared/table"
+)
+
+// What the gates of a table that refuses require.
+const (
+	successMin      = 0.999
+	callsPerCall    = 1.5 // the most calls, relative to a table that refuses nothing
+	refusedShare    = 0.2
+	walkers         = 16
+	handlerDeadline = 9 * time.Second
+)
+
+// throttle is the gate of a table that refuses a fifth of the calls: nearly every request must succeed, with few calls more.
+func throttle(ctx context.Context, t *trial, requests int) error {
+	well, err := t.traffic(ctx, t.transport, walkers*walkSteps)
+	if err != nil {
+		return err
+	}
+	t.require(well.failed == 0, "%d of %d requests fail with nothing in the way: %s", well.failed, well.requests, well.example)
+	var refused atomic.Int64
+	ill, err := t.traffic(ctx, t.plant(refusing(t.transport, &refused, share(t.chance, refusedShare))), requests)
+	if err != nil {
+		return err
+	}
+	success := 1 - float64(ill.failed)/float64(ill.requests)
+	more := ill.perRequest() / well.perRequest()
+	t.require(success >= successMin, "%.3f %% of the requests succeed, %d of %d fail, such as %s", 100*success, ill.failed, ill.requests, ill.example)
+	t.require(more <= callsPerCall, "%.2f times the calls", more)
+	t.figure("%d requests, %.0f %% of the calls refused, %d of them, %.3f %% succeed, %.2f × the calls (%.2f instead of %.2f a request)",
+		ill.requests, 100*refusedShare, refused.Load(), 100*success, more, ill.perRequest(), well.perRequest())
+	return nil
+}
+
+// tally is what became of a number of requests.
+type tally struct {
+	requests, failed, calls int64
+	example                 string
+}
+
+func (t tally) perRequest() float64 { return float64(t.calls) / float64(t.requests) }
+
+// traffic sends requests of every kind from several clients at once. It counts from the second walk of each client on,
+// because a process makes more calls for a key that it has not seen.
+func (t *trial) traffic(ctx context.Context, transport http.RoundTripper, requests int) (sum tally, err error) {
+	var calls atomic.Int64
+	base := t.serve(counting(transport, &calls))
+	walks := make([]*walk, walkers)
+	var mu sync.Mutex
+	walkAll := func(from, to int, count bool) error {
+		return table.Parallel(walkers, walkers, func(n int) (err error) {
+			if walks[n] == nil {
+				if walks[n], err = newWalk(ctx, t, base); err != nil {
+					return err
+				}
+			}
+			for step := from; step < to; step++ {
+				out, err := walks[n].step(ctx, step)
+				if err != nil {
+					return err
+				}
+				if !count {
+					continue
+				}
+				mu.Lock()
+				if sum.requests++; out.status != http.StatusOK {
+					sum.failed++
+					sum.example = fmt.Sprintf("step %d: %d %s", step%walkSteps, out.status, out.body)
+				}
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	if err := walkAll(0, walkSteps, false); err != nil {
+		return sum, err
+	}
+	before := calls.Load()
+	each := (requests + walkers*walkSteps - 1) / (walkers * walkSteps) * walkSteps // whole walks, so that the mixture is always the same
+	err = walkAll(walkSteps, walkSteps+each, true)
+	sum.calls = calls.Load() - before
+	return sum, err
+}
+
+// walk is one client's way through the operations, in a company of its own.
+type walk struct{ *client }
+
+func newWalk(ctx context.Context, t *trial, base string) (*walk, error) {
+	c, err := t.companyWithBoard(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	return &walk{c}, t.Write(ctx, c.ID, "item", item{ID: "itm_1", RoadmapID: "brd_1", CompanyID: c.ID, Slug: "a", Title: "A", Status: "published"})
+}
+
+// walkSteps is how many different requests a walk sends.
+const walkSteps = 8
+
+func (w *walk) step(ctx context.Context, n int) (response, error) {
+	switch n % walkSteps {
+	case 0:
+		return w.call(ctx, http.MethodPost, "plan/boards/brd_1/items", map[string]any{"title": fmt.Sprintf("Item %d", n)})
+	case 1:
+		return w.call(ctx, http.MethodGet, "plan/items/itm_1", nil)
+	case 2:
+		return w.call(ctx, http.MethodPatch, "plan/items/itm_1", map[string]any{"title": fmt.Sprintf("A %d", n)})
+	case 3:
+		return w.call(ctx, http.MethodGet, "plan/boards/brd_1/items?limit=20", nil)
+	case 4:
+		return w.call(ctx, http.MethodPost, "broadcast/posts", map[string]any{"platform": "x", "body": "Text"})
+	case 5:
+		return w.call(ctx, http.MethodGet, "broadcast/posts?limit=20", nil)
+	case 6:
+		return w.call(ctx, http.MethodPost, "context/content-types", map[string]any{"name": fmt.Sprintf("Type %d", n), "active": true}, "Idempotency-Key", fmt.Sprint(n))
+	}
+	return w.call(ctx, http.MethodGet, "plan/boards", nil)
+}
+
+// outages are the calls that a table may refuse altogether.
+var outages = []struct {
+	name    string
+	refuses func(call string) bool
+}{
+	{"everything", func(string) bool { return true }},
+	{"reads", func(call string) bool { return !writes(call) }},
+	{"transactions", isTransaction},
+	{"batches", func(call string) bool { return call == "BatchWriteItem" }},
+}
+
+// throttleAll is the gate of a table that refuses every call, or every call of a kind, with each of its refusals: a
+// request that needs such a call gets the envelope of an internal error before the deadline, and any other succeeds.
+func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
+	codes := []string{codeThrottling, codeThroughput, codeConflict}
+	var mu sync.Mutex
+	requests, failures, longest := 0, 0, time.Duration(0)
+	visit := func(n int) error {
+		outage, code := outages[n/len(codes)], codes[n%len(codes)]
+		// Each has a client of its own, because they must not use up each other's retry budget.
+		s := t.service(refusing(t.transport, new(atomic.Int64), func(call string) (string, bool) { return code, outage.refuses(call) }))
+		defer s.Close()
+		w, err := newWalk(ctx, t, s.URL)
+		if err != nil {
+			return err
+		}
+		for step := range walkSteps + 1 {
+			begin := time.Now()
+			var out response
+			if step < walkSteps {
+				out, err = w.step(ctx, step)
+			} else {
+				out, err = w.call(ctx, http.MethodPost, boardPath, nil)
+			}
+			if err != nil {
+				return err
+			}
+			took, where := time.Since(begin), fmt.Sprintf("%s of %s, step %d", code, outage.name, step)
+			ok := out.status == http.StatusOK
+			t.require(took < deadline, "%s: a response after %s", where, took)
+			t.require(!ok || outage.name != "everything", "%s: succeeds where every call is refused", where)
+			t.require(ok || internal(out), "%s: %d %s", where, out.status, out.body)
+			mu.Lock()
+			if requests++; !ok {
+				failures++
+			}
+			longest = max(longest, took)
+			mu.Unlock()
+		}
+		return nil
+	}
+	n := len(outages) * len(codes)
+	if err := table.Parallel(n, n, visit); err != nil {
+		return err
+	}
+	t.figure("%d requests to a table that refuses everything, all reads, all transactions or all batches; %d failed, each with the envelope of a 500", requests, failures)
+	t.figure("the slowest response after %.1f s of %.0f", longest.Seconds(), deadline.Seconds())
+	return nil
+}
+
+// internal reports whether a response is the envelope of an internal error, which says nothing about the table.
+func internal(r response) bool {
+	var e struct {
+		Errors []struct{ Code, Message string }
+	}
+	return r.status == http.StatusInternalServerError && json.Unmarshal(r.body, &e) == nil && len(e.Errors) == 1 &&
+		e.Errors[0].Code == "internal" && !strings.Contains(string(r.body), "refused by")
+}

@@ -1,0 +1,107 @@
+package faults
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// sink performs every call by keeping it.
+type sink struct{ calls, bodies []string }
+
+func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	s.calls, s.bodies = append(s.calls, callOf(r)), append(s.bodies, string(text))
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, err
+}
+
+func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Response, error) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://engine.invalid/", strings.NewReader(body))
+	r.Header.Set("X-Amz-Target", "DynamoDB_20120810."+name)
+	r.Header.Set("Amz-Sdk-Request", "attempt=2; max=3")
+	if attemptOf(r) != 2 {
+		t.Errorf("attempt %d", attemptOf(r))
+	}
+	return over.RoundTrip(r)
+}
+
+// Ensure the faults are what they say: done and lost; refused and not done; dead from a call on.
+func TestTransports(t *testing.T) {
+	t.Parallel()
+	to, n := &sink{}, atomic.Int64{}
+	lossy := losing(to, &n, func(name string, _ int) bool { return writes(name) })
+	if _, err := send(t, lossy, "PutItem", "{}"); err == nil || n.Load() != 1 || len(to.calls) != 1 {
+		t.Errorf("%v, %d lost, %d done", err, n.Load(), len(to.calls))
+	}
+	if _, err := send(t, lossy, "GetItem", "{}"); err != nil {
+		t.Error(err)
+	}
+
+	to, n = &sink{}, atomic.Int64{}
+	refuser := refusing(to, &n, func(string) (string, bool) { return codeConflict, true })
+	for name, want := range map[string]string{"PutItem": "TransactionConflictException", "TransactWriteItems": "TransactionCanceledException"} {
+		out, err := send(t, refuser, name, `{"TransactItems": [{}, {}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Type                string `json:"__type"`
+			CancellationReasons []any
+		}
+		if err := json.NewDecoder(out.Body).Decode(&got); err != nil || out.StatusCode != http.StatusBadRequest || !strings.HasSuffix(got.Type, "#"+want) {
+			t.Errorf("%s: %d %+v: %v", name, out.StatusCode, got, err)
+		}
+		if name == "TransactWriteItems" && len(got.CancellationReasons) != 2 {
+			t.Errorf("%d reasons of 2 writes", len(got.CancellationReasons))
+		}
+	}
+	if len(to.calls) != 0 || n.Load() != 2 {
+		t.Errorf("refused and done: %v, %d counted", to.calls, n.Load())
+	}
+
+	n = atomic.Int64{}
+	mortal := dying(to, &n, death{calls: 1})
+	if _, err := send(t, mortal, "PutItem", "{}"); err != nil {
+		t.Error(err)
+	}
+	if _, err := send(t, mortal, "PutItem", "{}"); err == nil || n.Load() != 2 || len(to.calls) != 1 {
+		t.Errorf("%v, %d calls, %d done", err, n.Load(), len(to.calls))
+	}
+}
+
+// Ensure the planted faults are what they say: no conditions, no transactions, no token.
+func TestPlants(t *testing.T) {
+	t.Parallel()
+	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`
+	to := &sink{}
+	for _, over := range []http.RoundTripper{unconditional(to), forgetful(to), apart(to)} {
+		if _, err := send(t, over, "TransactWriteItems", transaction); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Join(to.calls, " ") != "TransactWriteItems TransactWriteItems PutItem DeleteItem" {
+		t.Fatal(to.calls)
+	}
+	if !strings.Contains(to.bodies[0], "(a = :a) OR attribute_exists(pk) OR attribute_not_exists(pk)") || strings.Contains(to.bodies[1], "ClientRequestToken") {
+		t.Error(to.bodies)
+	}
+}
+
+// Ensure the same seed makes the same decisions.
+func TestChance(t *testing.T) {
+	t.Parallel()
+	a, b, c := newChance(7), newChance(7), newChance(8)
+	same, other := true, true
+	for range 20 {
+		n := a.float()
+		same, other = same && n == b.float(), other && n == c.float()
+	}
+	if !same || other {
+		t.Errorf("the same seed: %v, another: %v", same, other)
+	}
+}

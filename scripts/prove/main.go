@@ -1,0 +1,173 @@
+// Command prove proves what the service promises:
+//
+//	go run ./scripts/prove contract BASE_URL   the rules of the API, held against any service that implements it
+//	go run ./scripts/prove faults              what holds when processes die, responses are lost and tables refuse
+//	go run ./scripts/prove roundtrip           a large company comes out of lists and exports as it went in
+//	go run ./scripts/prove speed               sizes, CPU, starts, reads, imports and prices, beside other programs
+//
+// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for a wrong call or when it cannot tell.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/prove/faults"
+	"growthworkspace/scripts/prove/roundtrip"
+)
+
+// errRefuted is the result of a proof whose claim does not hold; the proof has printed why.
+var errRefuted = errors.New("a claim does not hold")
+
+func main() {
+	faults.BeServer() // the fault gates start this program as a server
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	switch {
+	case errors.Is(err, errRefuted):
+		os.Exit(1)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "prove:", err)
+		os.Exit(2)
+	}
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use: "prove", Short: "Prove what the service promises", SilenceUsage: true, SilenceErrors: true,
+		Long: `Prove what the service promises. The exit code is 0 when everything holds, 1 when a
+claim does not hold, and 2 for a wrong call or when it cannot tell.`,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(contractCommand(), faultsCommand(), roundtripCommand(), speedCommand())
+	return root
+}
+
+// refuted is errRefuted unless the claims hold or the proof could not be made.
+func refuted(held bool, err error) error {
+	if err == nil && !held {
+		return errRefuted
+	}
+	return err
+}
+
+func faultsCommand() *cobra.Command {
+	var o faults.Options
+	cmd := &cobra.Command{
+		Use: "faults [GATE...]", Short: "What holds when processes die, responses are lost and the table refuses",
+		Long: `Break things and require what the service promises. Each gate is one claim, runs over an
+engine of its own with a data file, and prints one line of figures. Its own test plants a
+fault in the service that it must find.
+
+  kill-engine, kill-server      the process is killed in the middle of publishes
+  crash-publish, crash-create   the process dies after its k-th call to the table, for all k
+  loss-key, loss                the table does the write, and its response is lost
+  throttle, throttle-all        the table refuses a fifth of the calls, or all
+  quota                         64 clients of 4 processes send 50 times as many requests
+                                as their key may
+  linear                        16 clients change one record while responses are lost and
+                                calls refused
+
+Without a name, all gates run, with numbers that CI can afford.`,
+		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Gates = args
+			return refuted(faults.Run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+		},
+	}
+	cmd.Flags().BoolVar(&o.Long, "long", false, "the full numbers instead of those of CI")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "the seed of the random decisions")
+	return cmd
+}
+
+// keyVariable holds the key of contract.
+const keyVariable = "WORKSPACE_KEY"
+
+func contractCommand() *cobra.Command {
+	o := contract.Options{Strict: true}
+	var connect string
+	var only, skip []string
+	cmd := &cobra.Command{
+		Use: "contract BASE_URL", Short: "The rules of the API, held against a service that was deployed", Args: cobra.ExactArgs(1),
+		Long: `Hold a deployed service to the rules of the API. It needs a company with a record of every
+kind, such as those of functions/testdata/company.jsonl, which "workspace import" writes,
+and a key of it with every scope in WORKSPACE_KEY. What cannot be looked at fails, too.
+
+With --write it also creates, changes and removes records, publishes a board, and leaves
+changes behind: give it a company of its own. "workspace check" holds any service to the
+same rules, with whatever records and scopes there are, and publishes nothing.`,
+		Example: "  WORKSPACE_KEY=sk_live_… go run ./scripts/prove contract https://api.example.com --write",
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Key = os.Getenv(keyVariable); o.Key == "" {
+				return errors.New("give the key in " + keyVariable)
+			}
+			if len(only) == 0 {
+				only = contract.Names(true)
+			}
+			only = slices.DeleteFunc(only, func(name string) bool { return slices.Contains(skip, name) })
+			if len(only) == 0 {
+				return errors.New("--skip leaves no rule")
+			}
+			if o.Rules, err = contract.Choose(contract.Names(true), only, false); err != nil {
+				return err
+			}
+			o.BaseURL, o.Publish, o.Wait = strings.TrimRight(args[0], "/"), o.Write, wait
+			if connect != "" {
+				transport := http.DefaultTransport.(*http.Transport).Clone()
+				transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+					return (&net.Dialer{}).DialContext(ctx, network, connect)
+				}
+				o.HTTP = &http.Client{Transport: transport}
+			}
+			report, err := contract.Run(cmd.Context(), o)
+			if err == nil {
+				_, err = fmt.Fprint(cmd.OutOrStdout(), report)
+			}
+			return refuted(report.Failed == 0, err)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
+	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
+	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks by itself; may be repeated")
+	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` whatever the URL's host, for an emulator's host names")
+	return cmd
+}
+
+// wait waits for a quota.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func roundtripCommand() *cobra.Command {
+	var scale float64
+	cmd := &cobra.Command{
+		Use: "roundtrip", Short: "A large company comes out of lists and exports as it went in", Args: cobra.NoArgs,
+		Long: `Import a large company, export it, and read every list with every combination of its
+filters, page by page. Each record must be in each list that it belongs to exactly once,
+in order and unchanged, and the export must be what was imported.`,
+		Example: "  go run ./scripts/prove roundtrip\n  go run ./scripts/prove roundtrip --scale 0.05",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return refuted(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
+		},
+	}
+	cmd.Flags().Float64Var(&scale, "scale", 1, "the size of the company, as a share of 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics")
+	return cmd
+}

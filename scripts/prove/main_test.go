@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/prove/faults"
+)
+
+func TestMain(m *testing.M) {
+	faults.BeServer()
+	os.Exit(m.Run())
+}
+
+// Ensure a wrong call is an error that says what is wrong, and not a claim that does not hold.
+func TestWrongCalls(t *testing.T) {
+	t.Setenv(keyVariable, "")
+	for args, want := range map[string]string{
+		"contract":                      "accepts 1 arg",
+		"contract http://127.0.0.1:1":   keyVariable,
+		"faults nope":                   "the gates are kill-engine",
+		"faults --nope":                 "unknown flag",
+		"roundtrip --scale 0":           "scale",
+		"roundtrip now":                 "unknown command",
+		"speed hot":                     `unknown mode "hot"`,
+		"speed --rounds 0":              "--rounds",
+		"everything":                    `unknown command "everything"`,
+		"contract http://x --rule nope": keyVariable,
+	} {
+		cmd := command()
+		cmd.SetArgs(strings.Fields(args))
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		if err := cmd.ExecuteContext(t.Context()); err == nil || errors.Is(err, errRefuted) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// Ensure a proof whose claim does not hold, and one that could not be made, are told apart.
+func TestRefuted(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no engine")
+	if refuted(true, nil) != nil || !errors.Is(refuted(false, nil), errRefuted) || !errors.Is(refuted(false, broken), broken) || errors.Is(refuted(false, broken), errRefuted) {
+		t.Error("a result is taken for another")
+	}
+}
+
+// Ensure help tells every mode and gate.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for name, parts := range map[string][]string{"faults": faults.Names(), "speed": {"count", "cold"}, "": {"contract", "faults", "roundtrip", "speed"}} {
+		var out strings.Builder
+		cmd := command()
+		cmd.SetArgs(append(strings.Fields(name), "--help"))
+		cmd.SetOut(&out)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, part := range parts {
+			if !strings.Contains(out.String(), part) {
+				t.Errorf("help of %q has no %s:\n%s", name, part, out.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package roundtrip
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"growthworkspace/shared/table"
+)
+
+// client reads the API with the company's key.
+type client struct {
+	base, companyID, key string
+	http                 *http.Client
+}
+
+func newClient(base, companyID, key string) *client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = readers
+	return &client{base, companyID, key, &http.Client{Transport: transport, Timeout: time.Minute}}
+}
+
+// readers is how many lists are read at once.
+const readers = 4
+
+// tally is what a check has read.
+type tally struct{ lists, pages, records int }
+
+// check reads a list with every combination of its filters and windows. As each is compared with what it must hold, the
+// lists of a filter's values, with the records that have none, part the list without it.
+func (c *client) check(ctx context.Context, l listing) (total tally, err error) {
+	if len(l.windows) == 0 {
+		l.windows = []window{{}}
+	}
+	combinations := l.combinations()
+	var mu sync.Mutex
+	err = table.Parallel(len(combinations)*len(l.windows), readers, func(n int) error {
+		chosen, w := combinations[n/len(l.windows)], l.windows[n%len(l.windows)]
+		got, pages, err := c.read(ctx, l, chosen, w)
+		if err == nil {
+			err = l.compare(got, l.expected(chosen, w), len(chosen) == 0 && w == window{})
+		}
+		if err != nil {
+			return fmt.Errorf("%s %v %v: %w", l.path, chosen, w, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		total.lists, total.pages, total.records = total.lists+1, total.pages+pages, total.records+len(got)
+		return nil
+	})
+	return total, err
+}
+
+// read reads all pages of a list.
+func (c *client) read(ctx context.Context, l listing, chosen map[string]string, w window) (all []record, pages int, err error) {
+	query := url.Values{}
+	for name, values := range l.fixed {
+		query[name] = values
+	}
+	for name, value := range chosen {
+		query.Set(name, value)
+	}
+	if w.from != "" {
+		query.Set("from", w.from)
+	}
+	if w.to != "" {
+		query.Set("to", w.to)
+	}
+	if l.limit > 0 {
+		query.Set("limit", fmt.Sprint(l.limit))
+	}
+	next := c.base + "/v1/companies/" + c.companyID + l.path + "?" + query.Encode()
+	for next != "" {
+		var page struct{ Items []record }
+		header, err := c.get(ctx, next, &page)
+		if err != nil {
+			return nil, pages, err
+		}
+		pages++
+		more := header.Get("Service-Has-More")
+		if next, err = nextOf(header); err != nil {
+			return nil, pages, err
+		}
+		if (more == "true") != (next != "") || (next != "" && len(page.Items) != l.limit) || (l.limit > 0 && len(page.Items) > l.limit) {
+			return nil, pages, differs("page %d has %d records, Service-Has-More %q and next %q", pages, len(page.Items), more, next)
+		}
+		if l.newest {
+			all = append(page.Items, all...)
+		} else {
+			all = append(all, page.Items...)
+		}
+	}
+	return all, pages, nil
+}
+
+// nextOf reads Link: <…>; rel="next".
+func nextOf(h http.Header) (string, error) {
+	link := h.Get("Link")
+	if link == "" {
+		return "", nil
+	}
+	target, ok := strings.CutSuffix(link, `>; rel="next"`)
+	target, begins := strings.CutPrefix(target, "<")
+	if !ok || !begins {
+		return "", fmt.Errorf("the header Link is %q", link)
+	}
+	return target, nil
+}
+
+func (c *client) get(ctx context.Context, address string, into any) (http.Header, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s: %s", address, res.Status, body)
+	}
+	return res.Header, json.Unmarshal(body, into)
+}
+
+// compare wants the same records in the same order and, when whole is set, with the same content.
+func (l listing) compare(got, want []record, whole bool) error {
+	if l.newest { // by ts and series: what the generator cannot know comes from the answer, and must be in order
+		if !sort.SliceIsSorted(got, func(i, j int) bool {
+			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
+		}) {
+			return differs("the points are not in order")
+		}
+		got, want = byIdentity(got, l.kind), byIdentity(want, l.kind)
+	}
+	for n := range max(len(got), len(want)) {
+		switch {
+		case n >= len(got):
+			return differs("%d records instead of %d; %s is missing", len(got), len(want), want[n].identity(l.kind))
+		case n >= len(want):
+			return differs("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
+		case got[n].identity(l.kind) != want[n].identity(l.kind):
+			return differs("record %d is %s instead of %s", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
+		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.leave...):
+			return differs("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.leave...))
+		}
+	}
+	return nil
+}
+
+func byIdentity(records []record, kind string) []record {
+	out := slices.Clone(records)
+	slices.SortStableFunc(out, func(a, b record) int { return strings.Compare(a.identity(kind), b.identity(kind)) })
+	return out
+}
+
+// checkSingles reads what no list has whole: the company, its brand kit, and the audits, which lists show without their
+// findings.
+func (c *client) checkSingles(ctx context.Context, of *company) (n int, err error) {
+	company := "/v1/companies/" + c.companyID
+	var companies struct{ Items []record }
+	if _, err := c.get(ctx, c.base+"/v1/companies", &companies); err != nil {
+		return n, err
+	}
+	if len(companies.Items) != 1 || companies.Items[0].text("id") != c.companyID {
+		return n, differs("the list of companies is %v instead of %s", companies.Items, c.companyID)
+	}
+	same := func(kind, path string, want record) error {
+		var got record
+		if _, err := c.get(ctx, c.base+path, &got); err != nil {
+			return err
+		}
+		if got.canonical(kind) != want.canonical(kind) {
+			return differs("%s differs from what was imported:\n  %.2000s\n  %.2000s", path, got.canonical(kind), want.canonical(kind))
+		}
+		n++
+		return nil
+	}
+	if err := same("company", company, of.records["company"][0]); err != nil {
+		return n, err
+	}
+	if err := same("brand-kit", company+"/context/brand-kit", of.records["brand-kit"][0]); err != nil {
+		return n, err
+	}
+	for _, want := range of.records["audit"] {
+		if err := same("audit", company+"/optimise/audits/"+want.text("id"), want); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}

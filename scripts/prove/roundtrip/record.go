@@ -1,0 +1,138 @@
+package roundtrip
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// record is a record as JSON has it. Absent and null are the same.
+type record map[string]any
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// plain is the record after a trip through JSON: a number is a float64.
+func (r record) plain() (plain record) {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
+	if err != nil {
+		panic(err) // the generator made something that is not JSON
+	}
+	return plain
+}
+
+// canonical spells what a record says: without nulls, without the company, which is another one after each import, and
+// without what the service derives from the rest.
+func (r record) canonical(kind string, leave ...string) string {
+	c := maps.Clone(r)
+	leave = append(leave, "companyId")
+	switch kind {
+	case "company":
+		leave = append(leave, "id")
+	case "metric-point":
+		leave = append(leave, "seriesId", "pointKey")
+	}
+	maps.DeleteFunc(c, func(name string, value any) bool { return value == nil || slices.Contains(leave, name) })
+	text, err := json.Marshal(c) // sorts the keys
+	if err != nil {
+		panic(err) // it came from JSON
+	}
+	return string(text)
+}
+
+// identity is what a record is known by.
+func (r record) identity(kind string) string {
+	switch kind {
+	case "company", "brand-kit":
+		return kind
+	case "metric-point":
+		dims, _ := json.Marshal(r["dims"]) // it came from JSON
+		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")
+	}
+	return r.text("id")
+}
+
+// text is a field that is a string; empty when it is null.
+func (r record) text(name string) string {
+	s, _ := r[name].(string)
+	return s
+}
+
+// write writes an import file. Types are mixed, and some come before those that they refer to, because the order of a
+// file means nothing.
+func (c *company) write(file string) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	e := json.NewEncoder(w)
+	for n, left := 0, true; left; n++ {
+		left = false
+		for _, kind := range slices.Backward(sortedKeys(c.records)) {
+			if n < len(c.records[kind]) {
+				left = true
+				err = errors.Join(err, e.Encode(map[string]any{"record": c.records[kind][n], "type": kind}))
+			}
+		}
+	}
+	return errors.Join(err, w.Flush(), f.Close())
+}
+
+// differencesMax bounds how many differences are reported.
+const differencesMax = 10
+
+// compare compares an export with what was imported.
+func (c *company) compare(file string) error {
+	want := map[string]string{}
+	for kind, records := range c.records {
+		for _, r := range records {
+			want[kind+" "+r.identity(kind)] = r.canonical(kind)
+		}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var differences []string
+	for d := json.NewDecoder(bufio.NewReaderSize(f, 1<<20)); len(differences) < differencesMax; {
+		var line struct {
+			Type   string
+			Record record
+		}
+		err := d.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read the export: %w", err)
+		}
+		key, got := line.Type+" "+line.Record.identity(line.Type), line.Record.canonical(line.Type)
+		expected, known := want[key]
+		delete(want, key)
+		switch {
+		case !known:
+			differences = append(differences, "exported twice, or never imported: "+key)
+		case got != expected:
+			differences = append(differences, fmt.Sprintf("%s:\n  imported %s\n  exported %s", key, expected, got))
+		}
+	}
+	for _, key := range sortedKeys(want) {
+		if len(differences) < differencesMax {
+			differences = append(differences, "not exported: "+key)
+		}
+	}
+	if len(differences) > 0 {
+		return differs("the export differs from what was imported:\n%s", strings.Join(differences, "\n"))
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// Package roundtrip proves that a large company comes out as it went in.
+//
+// It creates the records, imports them with the workspace command, exports them again, serves them, and reads every list
+// with every combination of its filters over HTTP, page by page. Each record must be in each list that it belongs to
+// exactly once, in order and unchanged; filters must part the whole; and the export must be what was imported. The orders
+// and filters are written down here a second time, from the documents, so that the proof shares no code, and no mistake,
+// with the service.
+package roundtrip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+)
+
+// errDiffers is in every error that says that something did not come out as it went in.
+var errDiffers = errors.New("a difference")
+
+func differs(format string, values ...any) error {
+	return fmt.Errorf("%w: %s", errDiffers, fmt.Sprintf(format, values...))
+}
+
+// Run makes the trip with a company of this scale, where 1 is 10,000 reviews, 5,000 posts, 2,000 items and 3 years of
+// metrics, and reports whether everything came out as it went in. An error means that the trip could not be made.
+func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err error) {
+	if !(scale > 0 && scale <= 100) {
+		return false, errors.New("the scale must be above 0 and at most 100")
+	}
+	dir, err := os.MkdirTemp("", "roundtrip-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	begin, total := time.Now(), time.Now()
+	err = trip(ctx, dir, scale, func(name string, count int, what string) {
+		fmt.Fprintf(w, "%.2f s\t%d\t\t%s: %s\n", time.Since(begin).Seconds(), count, name, what)
+		begin = time.Now()
+	})
+	fmt.Fprintf(w, "%.2f s\t\t\ttotal\n", time.Since(total).Seconds())
+	if errors.Is(err, errDiffers) {
+		fmt.Fprintln(w, err)
+		return false, w.Flush()
+	}
+	return true, errors.Join(err, w.Flush())
+}
+
+// trip makes the trip; done is called after each part of it.
+func trip(ctx context.Context, dir string, scale float64, done func(name string, count int, what string)) (err error) {
+	w, err := testbed.BuildWorkspace(ctx, dir)
+	if err != nil {
+		return err
+	}
+	done("build", 1, "the workspace command")
+	c, err := newCompany(scale)
+	if err != nil {
+		return err
+	}
+	lists, err := c.lists()
+	if err != nil {
+		return err
+	}
+	file, exported := filepath.Join(dir, "import.jsonl"), filepath.Join(dir, "export.jsonl")
+	if err := c.write(file); err != nil {
+		return err
+	}
+	done("generate", c.total(), "records")
+
+	companyID, err := w.CreateCompany(ctx)
+	if err != nil {
+		return err
+	}
+	var result struct{ Imported map[string]int }
+	if err := w.Run(ctx, &result, "import", "--company", companyID, file); err != nil {
+		return err
+	}
+	for kind, records := range c.records {
+		if result.Imported[kind] != len(records) {
+			return differs("the import counted %d records of the type %s instead of %d", result.Imported[kind], kind, len(records))
+		}
+	}
+	done("import", c.total(), "records")
+
+	if err := w.Run(ctx, nil, "export", "--company", companyID, exported); err != nil {
+		return err
+	}
+	done("export", c.total(), "records")
+	if err := c.compare(exported); err != nil {
+		return err
+	}
+	done("compare", c.total(), "records, no difference")
+
+	base, stop, err := w.Serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	key, err := w.Key(ctx, companyID)
+	if err != nil {
+		return err
+	}
+	done("serve", 1, "until it answered, with the demo company")
+	return newClient(base, companyID, key).readEverything(ctx, c, lists, done)
+}
+
+func (c *client) readEverything(ctx context.Context, of *company, lists []listing, done func(string, int, string)) error {
+	var sum tally
+	for n, l := range lists {
+		checked, err := c.check(ctx, l)
+		if err != nil {
+			return err
+		}
+		sum.lists, sum.pages, sum.records = sum.lists+checked.lists, sum.pages+checked.pages, sum.records+checked.records
+		if n+1 == len(lists) || lists[n+1].operation != l.operation {
+			done(l.operation, sum.records, fmt.Sprintf("records on %d pages of %d lists", sum.pages, sum.lists))
+			sum = tally{}
+		}
+	}
+	n, err := c.checkSingles(ctx, of)
+	if err != nil {
+		return err
+	}
+	done("one by one", n, "records: the company, its brand kit, audits with their findings")
+	return nil
+}

@@ -1,0 +1,78 @@
+//go:build linux
+
+package speed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/scripts/workspace/demo"
+)
+
+// bed is an engine in memory with the demo company, a key of it, and a folder for what is built.
+type bed struct {
+	*testbed.Testbed
+	dir    string
+	secret string
+}
+
+func newBed(ctx context.Context, transport http.RoundTripper, log io.Writer) (*bed, error) {
+	dir, err := os.MkdirTemp("", "speed-*")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder: %w", err)
+	}
+	t, err := testbed.Open(ctx, testbed.Options{Transport: transport, Log: log})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	b := &bed{Testbed: t, dir: dir}
+	// An hour ago, as usual: a board that was just published is read twice.
+	earlier := func() time.Time { return time.Now().Add(-time.Hour) }
+	err = demo.Seed(ctx, testbed.Client(t.Engine.Endpoint, transport, time.Minute, earlier), earlier())
+	if err == nil {
+		b.secret, err = b.issue(ctx)
+	}
+	if err != nil {
+		b.close()
+		return nil, fmt.Errorf("the demo company: %w", err)
+	}
+	return b, nil
+}
+
+// issue returns a new key of the demo company, with the default quotas.
+func (b *bed) issue(ctx context.Context) (string, error) {
+	key, err := b.NewKey(ctx, demo.CompanyID, 0)
+	return key.Key, err
+}
+
+// dynamo is the SDK's client of an engine, as it comes.
+func dynamo(endpoint string) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{Region: testbed.Region, Credentials: testbed.Credentials, BaseEndpoint: &endpoint})
+}
+
+// close ends the engine and removes the folder.
+func (b *bed) close() {
+	_ = b.Close() // its data is in memory
+	_ = os.RemoveAll(b.dir)
+}
+
+// write writes a file of the folder.
+func (b *bed) write(name string, text []byte) (string, error) {
+	file := filepath.Join(b.dir, name)
+	return file, os.WriteFile(file, text, 0o600)
+}
+
+// firstID is the id of the demo company's first record of a type.
+func firstID(kind string) string {
+	id, _ := testbed.NewRecords().Nth(kind, 0)["id"].(string)
+	return id
+}

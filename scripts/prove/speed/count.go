@@ -1,0 +1,60 @@
+//go:build linux
+
+package speed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// binaryMost is the largest that a function of an area may be, stripped, because a start costs time by the byte.
+const binaryMost = 10 << 20
+
+// count measures what is the same on every machine, for CI: it fails when a goal is missed. Round trips, read units and
+// allocations are counted by the ordinary tests in functions/.
+func (b *bench) count(ctx context.Context) ([]goal, error) {
+	dir, err := os.MkdirTemp("", "speed-*")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder for the binaries: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	mains, err := filepath.Glob("functions/*/lambda")
+	if err != nil || len(mains) == 0 {
+		return nil, fmt.Errorf("no functions/<name>/lambda: run this in the root of the repository (%v)", err)
+	}
+	var goals []goal
+	for _, main := range mains {
+		name := filepath.Base(filepath.Dir(main))
+		binary := filepath.Join(dir, name)
+		if err := goBuild(ctx, ".", binary, "", "./"+main); err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(binary)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(b.log, "%-12s %9d bytes\n", name, info.Size())
+		if name == "mcp" {
+			continue // it has every area in it, and the SDK of the protocol
+		}
+		goals = append(goals, goal{"size of " + name + ", to 10 MiB", float64(info.Size()) / binaryMost, 1})
+	}
+	return goals, nil
+}
+
+// goBuild builds as scripts/build builds a function, for this machine.
+func goBuild(ctx context.Context, dir, into, overlay string, packages ...string) error {
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", into}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %v: %w\n%s", packages, err, out)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+//go:build linux
+
+package speed
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Ensure the relay is a table that is far away: it is verified by the benchmark's root and by no other, hands on what it is
+// asked, and counts the connections.
+func TestRelay(t *testing.T) {
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(w, r.Header.Get("X-Amz-Target")+" "+string(body))
+	}))
+	defer engine.Close()
+	root, leaf, err := newAuthority("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newRelay("127.0.0.1:0", engine.URL, leaf, time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	_, port, err := net.SplitHostPort(r.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(root)
+	ask := func(trusted *x509.CertPool) (string, error) {
+		request, err := http.NewRequest(http.MethodPost, "https://localhost:"+port, strings.NewReader("a body"))
+		if err != nil {
+			return "", err
+		}
+		request.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
+		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
+		defer client.CloseIdleConnections()
+		answer, err := client.Do(request)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		return string(body), err
+	}
+	if got, err := ask(pool); err != nil || got != "DynamoDB_20120810.GetItem a body" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := ask(x509.NewCertPool()); err == nil {
+		t.Error("a stranger's root verifies the relay")
+	}
+	if dials := r.dials.Load(); dials != 2 {
+		t.Errorf("%d connections, want two", dials)
+	}
+}
+
+// Ensure the Runtime API hands out an event, takes its answer, and tells what a program reports.
+func TestRuntimeAPI(t *testing.T) {
+	api := newRuntimeAPI()
+	var program sync.WaitGroup
+	defer program.Wait() // once it is cut off
+	defer api.Close()
+	defer api.CloseClientConnections()
+	base := api.URL + runtimePrefix
+	program.Go(func() {
+		for _, path := range []string{"invocation/1/response", "invocation/2/error"} {
+			next, err := http.Get(base + "invocation/next")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			event, err := io.ReadAll(next.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			_ = next.Body.Close()
+			done, err := http.Post(base+path, "application/json", strings.NewReader("answer to "+string(event)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = done.Body.Close()
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := api.ready(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, body, err := api.invoke(ctx, []byte("event"))
+	if err != nil || string(body) != "answer to event" {
+		t.Fatalf("%q, %v", body, err)
+	}
+	if _, _, err := api.invoke(ctx, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "answer to trouble") {
+		t.Errorf("%v, want what the program reported", err)
+	}
+	program.Wait() // an error is known before the program has its answer
+}
+
+// Ensure a goal is missed also by what is no number, and that the table says so.
+func TestReport(t *testing.T) {
+	got := report([]goal{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
+	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if m := median([]float64{3, 1, 2, 10}); m != 2.5 {
+		t.Errorf("the median is %g", m)
+	}
+}
+
+// Ensure wrong options are named, and that the description tells every mode.
+func TestOptions(t *testing.T) {
+	for want, o := range map[string]Options{
+		`unknown mode "hot"`: {Modes: []string{"cold", "hot"}, Rounds: 1, Scale: 1}, "--rounds": {Scale: 1}, "--scale": {Rounds: 1},
+		"--scale must": {Rounds: 1, Scale: math.NaN()},
+	} {
+		if _, err := Run(t.Context(), o, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", o, err, want)
+		}
+	}
+	chosen, err := Options{Modes: []string{"cold", "warm"}, Rounds: 3, Scale: 1}.choose()
+	if err != nil || len(chosen) != 2 || chosen[0].name != "cold" || chosen[1].name != "warm" {
+		t.Errorf("%v, %v", chosen, err)
+	}
+	for _, m := range modes {
+		if !strings.Contains(Modes(), m.what) {
+			t.Errorf("no %s in\n%s", m.what, Modes())
+		}
+	}
+}
+
+// Ensure a benchmark without its engine, or another tool, ends with an error that names it.
+func TestMissingTool(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	for _, name := range []string{"cpu", "cold", "cost"} {
+		var log strings.Builder
+		_, err := Run(t.Context(), Options{Modes: []string{name}, Rounds: 1, Scale: 1}, io.Discard, &log)
+		if err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "engine") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

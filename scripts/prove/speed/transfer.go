@@ -1,0 +1,238 @@
+//go:build linux
+
+package speed
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/engine"
+	"growthworkspace/shared/table"
+)
+
+// Records of a full import (--scale 1).
+const (
+	importFeedback = 100_000
+	importPoints   = 1_000_000
+)
+
+// transfer compares `workspace import` and `export` with bare loops over BatchWriteItem and Query, on an engine each of
+// the same kind.
+func (b *bench) transfer(ctx context.Context) ([]goal, error) {
+	dir, err := os.MkdirTemp("", "speed-*")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder for the imports: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	w, err := testbed.BuildWorkspace(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &mover{Workspace: w, dir: dir, records: testbed.NewRecords()}
+	var goals []goal
+	for _, k := range []struct {
+		area, kind string
+		n          int
+		pack       func(n int) table.Item // what the bare loop writes for a record; nil: what the import wrote
+	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.barePoint}} {
+		small, _, err := m.importOf(ctx, k.kind, k.n/10)
+		if err != nil {
+			return nil, err
+		}
+		large, company, err := m.importOf(ctx, k.kind, k.n)
+		if err != nil {
+			return nil, err
+		}
+		exported, err := m.run(ctx, "export", "--company", company, filepath.Join(dir, "out.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		partition := table.Partition(company, k.area)
+		if k.pack == nil {
+			if k.pack, err = m.imported(ctx, k.n, partition); err != nil {
+				return nil, err
+			}
+		} else {
+			partition = barePartition
+		}
+		wrote, read, err := b.bare(ctx, filepath.Join(dir, k.area), partition, k.n, k.pack)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(b.log, "%d %s: import %.1f s, bare %.1f s; export %.1f s, bare %.1f s; memory %.0f MiB, of a tenth %.0f MiB\n", k.n, k.area,
+			large.took.Seconds(), wrote.Seconds(), exported.took.Seconds(), read.Seconds(), large.resident, small.resident)
+		goals = append(goals,
+			goal{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
+			goal{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
+			goal{"memory of an import of " + k.area + ", to that of a tenth", large.resident / small.resident, 1.5})
+	}
+	return goals, nil
+}
+
+// mover imports and exports with the workspace command.
+type mover struct {
+	testbed.Workspace
+	dir     string
+	records testbed.Records
+}
+
+// ran is what a run of the command took.
+type ran struct {
+	took     time.Duration
+	resident float64 // MiB
+}
+
+// run runs the command, and watches its memory. The memory that the system reports at its end would not do: that counts
+// the moment before the program began, when it was a copy of this one.
+func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
+	begin := time.Now()
+	var out bytes.Buffer
+	cmd, err := m.Start(ctx, &out, args...)
+	if err != nil {
+		return r, fmt.Errorf("start the workspace command: %w", err)
+	}
+	ended, watched := make(chan struct{}), make(chan float64)
+	go func() {
+		most := 0.0
+		for {
+			if now, err := residentMiB(cmd.Process.Pid); err == nil { // else it is about to begin or has just ended
+				most = now
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ended:
+				watched <- most
+				return
+			}
+		}
+	}()
+	err = testbed.Wait(cmd, &out, nil)
+	r.took = time.Since(begin)
+	close(ended)
+	r.resident = <-watched
+	return r, err
+}
+
+// importOf imports n records of a type into a new company.
+func (m *mover) importOf(ctx context.Context, kind string, n int) (r ran, companyID string, err error) {
+	if companyID, err = m.CreateCompany(ctx); err != nil {
+		return r, "", err
+	}
+	name := filepath.Join(m.dir, "in.jsonl")
+	f, err := os.Create(name)
+	if err != nil {
+		return r, "", err
+	}
+	out := bufio.NewWriter(f)
+	encoder := json.NewEncoder(out)
+	for i := 0; i < n && err == nil; i++ {
+		err = encoder.Encode(map[string]any{"type": kind, "record": m.records.Nth(kind, i)})
+	}
+	if err := errors.Join(err, out.Flush(), f.Close()); err != nil {
+		return r, "", err
+	}
+	r, err = m.run(ctx, "import", "--company", companyID, name)
+	return r, companyID, err
+}
+
+// barePartition is that of the points that the bare loop writes.
+const barePartition = "bare#metrics"
+
+// barePoint is the n-th point as an item of its own, the way a program without packing stores one.
+func (m *mover) barePoint(n int) table.Item {
+	item := table.Item{"pk": table.String(barePartition)}
+	point := m.records.Nth("metric-point", n)
+	key := "pt"
+	for _, name := range []string{"metricKey", "grain", "ts", "source"} {
+		text, _ := point[name].(string)
+		item[name] = table.String(text)
+		key += "#" + text
+	}
+	value, _ := point["value"].(float64)
+	item["sk"], item["value"] = table.String(fmt.Sprintf("%s#%v", key, point["dims"])), table.Float(value)
+	return item
+}
+
+// imported returns the items of a partition that an import wrote, keys of the indexes included.
+func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
+	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
+	if err != nil {
+		return nil, err
+	}
+	var items []table.Item
+	err = readPartition(ctx, dynamo(e.Endpoint), workspaceTable, partition, func(page []table.Item) error {
+		items = append(items, page...)
+		return nil
+	})
+	if err == nil && len(items) != n {
+		err = fmt.Errorf("%d records are in the table, want %d", len(items), n)
+	}
+	return func(n int) table.Item { return items[n] }, errors.Join(err, e.Close())
+}
+
+// workspaceTable is the command's table in an engine of its own.
+const workspaceTable = "workspace"
+
+// bare writes n items in batches and reads them again, over an engine of its own.
+func (b *bench) bare(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
+	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, bed.Close()) }()
+	const batchMost, lanes = 25, 8 // batches in flight, as many as an import has
+	db := dynamo(bed.Engine.Endpoint)
+	begin := time.Now()
+	err = table.Parallel((n+batchMost-1)/batchMost, lanes, func(batch int) error {
+		var writes []types.WriteRequest
+		for i := batch * batchMost; i < min(n, (batch+1)*batchMost); i++ {
+			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: item(i)}})
+		}
+		for len(writes) > 0 {
+			out, err := db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{testbed.TableName: writes}})
+			if err != nil {
+				return fmt.Errorf("write a batch: %w", err)
+			}
+			writes = out.UnprocessedItems[testbed.TableName]
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	wrote, begin = time.Since(begin), time.Now()
+	encoder := json.NewEncoder(io.Discard)
+	err = readPartition(ctx, db, testbed.TableName, partition, func(page []table.Item) error { return encoder.Encode(page) })
+	return wrote, time.Since(begin), err
+}
+
+// readPartition reads a partition from its begin to its end.
+func readPartition(ctx context.Context, db *dynamodb.Client, name, partition string, visit func([]table.Item) error) error {
+	condition := "pk = :pk"
+	in := &dynamodb.QueryInput{TableName: &name, KeyConditionExpression: &condition, ExpressionAttributeValues: table.Item{":pk": table.String(partition)}}
+	for {
+		out, err := db.Query(ctx, in)
+		if err != nil {
+			return fmt.Errorf("read a page: %w", err)
+		}
+		if err := visit(out.Items); err != nil {
+			return err
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}

@@ -1,0 +1,118 @@
+package testbed
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"growthworkspace/shared/auth"
+)
+
+// Workspace is the built workspace command with a data folder of its own.
+type Workspace struct{ Program, Data string }
+
+// BuildWorkspace builds the command into a folder, whose folder data it uses. It is built and not `go run`, so that a
+// signal reaches the program and not only `go`.
+func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
+	w := Workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", w.Program, "growthworkspace/scripts/workspace").CombinedOutput()
+	if err != nil {
+		return w, fmt.Errorf("build the workspace command: %w\n%s", err, out)
+	}
+	return w, nil
+}
+
+// Start starts the command with --json. Its output goes to out, which is complete once Wait has returned.
+func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
+	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
+	cmd.Stdout, cmd.Stderr = out, &bytes.Buffer{}
+	return cmd, cmd.Start()
+}
+
+// Wait waits for a command that Start has started, and decodes its output into a value unless that is nil.
+func Wait(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
+	name := "workspace " + strings.Join(cmd.Args[1:], " ")
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, cmd.Stderr)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+		return fmt.Errorf("%s: not one JSON object: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+// Run runs the command and decodes its output.
+func (w Workspace) Run(ctx context.Context, into any, args ...string) error {
+	var out bytes.Buffer
+	cmd, err := w.Start(ctx, &out, args...)
+	if err != nil {
+		return fmt.Errorf("start the workspace command: %w", err)
+	}
+	return Wait(cmd, &out, into)
+}
+
+// CreateCompany creates a company without records.
+func (w Workspace) CreateCompany(ctx context.Context) (id string, err error) {
+	var created struct{ CompanyID string }
+	err = w.Run(ctx, &created, "company", "create", "--name", "Prove")
+	return created.CompanyID, err
+}
+
+// Key issues a key with every scope, which may read without a limit.
+func (w Workspace) Key(ctx context.Context, companyID string) (secret string, err error) {
+	var key struct{ ID, Key string }
+	err = w.Run(ctx, &key, "key", "issue", "--company", companyID, "--scopes", "all")
+	if err == nil {
+		err = w.Run(ctx, nil, "key", "quota", key.ID, "--company", companyID, "--class", string(auth.ClassRead), "--limit", "1000000")
+	}
+	return key.Key, err
+}
+
+// Serve starts the server and returns its address. stop ends it and returns what was wrong with its end.
+func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, err error) {
+	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	// A file and not a buffer, because the server writes while nobody reads.
+	log, err := os.Create(filepath.Join(w.Data, "serve.log"))
+	if err != nil {
+		return "", nil, err
+	}
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("start serve: %w", err), log.Close())
+	}
+	stop = func() error {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait reports a process that has ended already
+		err := cmd.Wait()
+		if err != nil {
+			err = fmt.Errorf("serve ended with %w; see %s", err, log.Name())
+		}
+		return errors.Join(err, log.Close())
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var started struct{ BaseURL string }
+	if err == nil {
+		err = json.Unmarshal(line, &started)
+	}
+	if err != nil {
+		return "", nil, errors.Join(fmt.Errorf("serve printed no address: %w", err), stop())
+	}
+	return started.BaseURL, stop, nil
+}

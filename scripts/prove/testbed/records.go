@@ -1,0 +1,87 @@
+package testbed
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/timestamp"
+)
+
+// Records creates any number of records of each type by copying those of the demo company. The n-th record of a type is
+// always the same one.
+type Records struct {
+	kinds map[string][]demo.Record
+}
+
+// NewRecords returns records whose newest times are those of the demo company on a fixed day.
+func NewRecords() Records {
+	r := Records{kinds: map[string][]demo.Record{}}
+	for _, line := range demo.Lines(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)) {
+		r.kinds[line.Type] = append(r.kinds[line.Type], line.Record)
+	}
+	return r
+}
+
+// shifts is how many copies in a row have other times, one demo company's history before the last. So a series of points
+// has no gap, and later copies have times that earlier ones have, too.
+const shifts = 9
+
+// The history of the demo company by the grain of its points; other records move as days do.
+var histories = map[any]func(t time.Time, n int) time.Time{
+	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
+	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
+}
+
+// Nth returns the n-th record of a type, which the caller may change.
+func (r Records) Nth(kind string, n int) demo.Record {
+	records := r.kinds[kind]
+	record, copied := maps.Clone(records[n%len(records)]), n/len(records)
+	if copied == 0 {
+		return record
+	}
+	move := histories[record["grain"]]
+	if move == nil {
+		move = func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -120*n) }
+	}
+	for name, value := range record {
+		text, ok := value.(string)
+		if !ok {
+			continue
+		}
+		switch name {
+		case "id":
+			prefix, _, _ := strings.Cut(text, "_")
+			record[name] = recordID(prefix, n)
+		case "slug", "externalId", "publicKey", "siteKey":
+			record[name] = fmt.Sprintf("%s-%d", text, copied)
+		case "key":
+			record[name] = fmt.Sprintf("%s_%d", text, copied)
+		case "metricKey":
+			if series := copied / shifts; series > 0 {
+				record[name] = fmt.Sprintf("%s_%d", text, series)
+			}
+		default:
+			if len(text) == len("2026-08-01T00:00:00.000Z") && text[len(text)-1] == 'Z' {
+				if t, ok := timestamp.Parse(text); ok {
+					record[name] = timestamp.Format(move(t, copied%shifts))
+				}
+			}
+		}
+	}
+	return record
+}
+
+// recordID is the n-th id of a prefix, of all lengths that an import accepts and in no order, as if from another system.
+func recordID(prefix string, n int) string {
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	h := uint64(n)*0x9e3779b97f4a7c15 + uint64(len(prefix))
+	body := make([]byte, max(0, n%40-len(fmt.Sprint(n))))
+	for i := range body {
+		body[i] = digits[h%36]
+		h = h*6364136223846793005 + 1442695040888963407
+	}
+	return fmt.Sprintf("%s_%sx%d", prefix, body, n) // x and the number make it unique
+}

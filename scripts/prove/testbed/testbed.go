@@ -1,0 +1,180 @@
+// Package testbed is what the proofs run on: a local engine with a table, companies with keys, any number of records
+// made from the demo company, and the built workspace command.
+package testbed
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/engine"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/transfer"
+	"growthworkspace/shared/version"
+)
+
+// Region and TableName say where the table of a testbed is.
+const (
+	Region    = "us-east-1"
+	TableName = "prove"
+)
+
+// Credentials are accepted by every local engine.
+var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
+
+// patience is the attempt timeout of the proofs' own calls, which must not fail on a busy machine.
+const patience = time.Minute
+
+// Options describe the engine of a testbed.
+type Options struct {
+	Data      string            // the folder of its data; empty: in memory
+	Prefer    string            // the engine's name; empty: any
+	Transport http.RoundTripper // of Table; nil: the SDK's own
+	Log       io.Writer
+}
+
+// Testbed is an engine with a table.
+type Testbed struct {
+	Engine  *engine.Engine
+	Table   *table.Client // the operator's
+	Serving *table.Client // for handlers: its writes need the permit of a verified key
+
+	options Options
+}
+
+// Open starts an engine and creates the table.
+func Open(ctx context.Context, o Options) (*Testbed, error) {
+	t := &Testbed{options: o}
+	if err := t.Restart(ctx); err != nil {
+		return nil, err
+	}
+	t.Serving = Client(t.Engine.Endpoint, o.Transport, patience, time.Now)
+	t.Table = t.Serving.Operator()
+	if err := t.Table.Create(ctx); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// Restart starts an engine over the testbed's data, the first or the one after an engine that was closed.
+func (t *Testbed) Restart(ctx context.Context) (err error) {
+	t.Engine, err = engine.Open(ctx, engine.Options{Data: t.options.Data, Install: true, Prefer: t.options.Prefer, Log: t.options.Log})
+	if err != nil {
+		return fmt.Errorf("start the engine: %w", err)
+	}
+	return nil
+}
+
+// Close ends the engine.
+func (t *Testbed) Close() error { return t.Engine.Close() }
+
+// Client returns a client of the table that an engine holds.
+func Client(endpoint string, transport http.RoundTripper, timeout time.Duration, now func() time.Time) *table.Client {
+	return table.New(table.Options{
+		Name: TableName, Region: Region, Endpoint: endpoint, Transport: transport, Timeout: timeout, Credentials: Credentials,
+		Now: now, NewID: id.NewGenerator(now, rand.Reader),
+	})
+}
+
+// Unlimited is a quota that no proof uses up.
+const Unlimited auth.Quota = 1_000_000_000
+
+// Company is a company with a key that has every scope.
+type Company struct {
+	ID    string
+	KeyID string
+	Key   string
+}
+
+// NewCompany creates a company. Its key has the quota for every class of operation.
+func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
+	return t.NewKey(ctx, t.Table.NewID(id.Company), quota)
+}
+
+// NewKey creates another key of a company, with the default quotas when quota is zero. A key's quota is counted in one
+// record, so many concurrent clients have a key each.
+func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota) (Company, error) {
+	store := keys.NewStore(t.Table, time.Now)
+	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: version.Current}, rand.Reader)
+	if err != nil {
+		return Company{}, err
+	}
+	for _, class := range auth.Classes() {
+		if quota == 0 {
+			break
+		}
+		if _, err := store.SetQuota(ctx, companyID, issued.ID, class, quota); err != nil {
+			return Company{}, fmt.Errorf("set a quota: %w", err)
+		}
+	}
+	return Company{companyID, issued.ID, secret}, nil
+}
+
+func (t *Testbed) transfer(kind string) (transfer.Type, error) {
+	types := functions.Transfers(t.Table)
+	n := slices.IndexFunc(types, func(of transfer.Type) bool { return of.Name == kind })
+	if n < 0 {
+		return transfer.Type{}, fmt.Errorf("no type of record %q", kind)
+	}
+	return types[n], nil
+}
+
+// batchMax is how many records are written at once, as many as an import writes.
+const batchMax = 200
+
+// Write imports records of a type, as `workspace import` does.
+func (t *Testbed) Write(ctx context.Context, companyID, kind string, records ...any) error {
+	to, err := t.transfer(kind)
+	if err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(records, batchMax) {
+		checked := make([]any, len(batch))
+		for n, record := range batch {
+			text, err := json.Marshal(record)
+			if err != nil {
+				return fmt.Errorf("encode a %s: %w", kind, err)
+			}
+			var problems []string
+			if checked[n], problems = to.Check(text); len(problems) > 0 {
+				return fmt.Errorf("a %s is invalid: %s", kind, strings.Join(problems, "; "))
+			}
+		}
+		if err := to.Write(ctx, companyID, checked); err != nil {
+			return fmt.Errorf("write records of the type %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// Export returns a company's records of a type, as `workspace export` does.
+func Export[T any](ctx context.Context, t *Testbed, companyID, kind string) (records []T, err error) {
+	from, err := t.transfer(kind)
+	if err != nil {
+		return nil, err
+	}
+	err = from.Export(ctx, companyID, func(exported any) error {
+		text, err := json.Marshal(exported)
+		if err != nil {
+			return err
+		}
+		var record T
+		err = json.Unmarshal(text, &record)
+		records = append(records, record)
+		return err
+	})
+	return records, err
+}

@@ -116,7 +116,6 @@ type service struct {
 	get    func(ctx context.Context, caller api.Caller, in getInput) (any, error)
 	create func(ctx context.Context, caller api.Caller, in createInput) (record, error)
 	list   func(ctx context.Context, caller api.Caller, in listInput) (api.List[record], error)
-	base   func(*http.Request) string
 }
 
 type lockedBuffer struct {
@@ -152,11 +151,10 @@ func start(t *testing.T) *service {
 			return record{ID: "itm_new", Text: in.Title}, nil
 		},
 		list: func(context.Context, api.Caller, listInput) (api.List[record], error) { return api.List[record]{}, nil },
-		base: func(*http.Request) string { return "https://api.example.com/prod" },
 	}
 	s.api = api.New(s.operations(), api.Config{
 		Keys: s.keys, Now: clock, NewID: next, Log: slog.New(slog.NewJSONHandler(s.logs, nil)),
-		BaseURL: func(r *http.Request) string { return s.base(r) },
+		BaseURL: func(*http.Request) string { return "https://api.example.com/prod" },
 	})
 	return s
 }

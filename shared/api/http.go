@@ -14,8 +14,6 @@ import (
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
-	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // bodyBytesMax is the largest body of a request.
@@ -67,42 +65,18 @@ func New(operations []Operation, c Config) *API {
 	return a
 }
 
-// ServeHTTP serves every request. Errors have the envelope, also those of a path or a method that no operation has.
+// ServeHTTP serves every request. Errors have the envelope, also those of a path or a method that no operation has. A panic
+// outside of a call is left to the server: package gateway answers it with the envelope, too.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
-	h := w.Header()
-	h.Set("Service-Version", version.Current)
-	h.Set("Service-Request-Id", requestID)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "application/json")
-	var out Response
-	err := table.Recovered(func() error { out = a.serveHTTP(h, r, requestID); return nil })
-	if err != nil { // a panic outside of a call, which only a mistake in this package causes
-		out = a.Refuse(requestID, "", err)
-	}
-	for name, values := range out.Header {
-		h[name] = values
-	}
-	if out.Status == http.StatusNotModified {
-		h.Del("Content-Type")
-		w.WriteHeader(out.Status)
-		return
-	}
-	h.Set("Content-Length", strconv.Itoa(len(out.Body)))
-	w.WriteHeader(out.Status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(out.Body) // a caller who has gone needs no response
-	}
-}
-
-// serveHTTP calls the operation of a request and puts into h what HTTP tells in headers.
-func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) Response {
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil { // it needs no key: there is nothing to protect
+		out := a.Refuse(requestID, "", err)
 		if len(allow) > 0 {
-			h.Set("Allow", strings.Join(allow, ", "))
+			out.Header.Set("Allow", strings.Join(allow, ", "))
 		}
-		return a.Refuse(requestID, "", err)
+		out.Write(w, r, requestID)
+		return
 	}
 	out := a.Call(r.Context(), Call{
 		Operation: op, RequestID: requestID, CompanyID: parameters[companyParameter],
@@ -110,22 +84,18 @@ func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) Respon
 		Arguments: httpArguments{r, parameters},
 	})
 	if out.List {
-		h.Set("Service-Has-More", strconv.FormatBool(out.Next != ""))
-		if out.Next != "" {
-			h.Set("Link", "<"+a.nextPage(r, out.Next)+`>; rel="next"`)
-		}
+		out.Header.Set("Service-Has-More", strconv.FormatBool(out.Next != ""))
+	}
+	if out.Next != "" {
+		query := r.URL.Query()
+		query.Set("cursor", out.Next)
+		out.Header.Set("Link", "<"+a.baseURL(r)+r.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
 	}
 	known := r.Header.Values("If-None-Match")
 	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && seen(strings.Join(known, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
-	return out
-}
-
-func (a *API) nextPage(r *http.Request, cursor string) string {
-	query := r.URL.Query()
-	query.Set("cursor", cursor)
-	return a.baseURL(r) + r.URL.EscapedPath() + "?" + query.Encode()
+	out.Write(w, r, requestID)
 }
 
 // httpArguments are the arguments in a request's path, query, headers and body.

@@ -11,16 +11,14 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
-	"growthworkspace/shared/schema"
 )
 
 // attempt begins the attempt of a call with an Idempotency-Key. nil for a call without one.
 func (a *API) attempt(c Call, t *trace) (*idempotency.Attempt, error) {
-	f := c.Operation.field(schema.InHeader, "Idempotency-Key")
-	if f == nil || t.input.err != nil {
+	if c.Operation.idempotencyKey == nil || t.input.err != nil {
 		return nil, nil
 	}
-	key, _ := f.Of(t.input.value).Interface().(*string)
+	key, _ := c.Operation.idempotencyKey.Of(t.input.value).Interface().(*string)
 	if key == nil {
 		return nil, nil
 	}
@@ -28,15 +26,16 @@ func (a *API) attempt(c Call, t *trace) (*idempotency.Attempt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("digest of a request: %w", err)
 	}
-	seal, err := auth.Derive(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
+	identity := idempotency.Identity{
+		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: area(c.Operation.Path), Operation: c.Operation.ID, Key: *key,
+		Request: sha256.Sum256(request),
+	}
+	identity.Seal, err = auth.Derive(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
 	if err != nil {
 		return nil, err
 	}
-	attempt := a.memory.Begin(idempotency.Identity{
-		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: area(c.Operation.Path), Operation: c.Operation.ID, Key: *key,
-		Request: sha256.Sum256(request), Seal: seal,
-	}, func(response any) ([]byte, string, error) {
-		r, err := encode(c.Operation, response)
+	attempt := a.memory.Begin(identity, func(response any) ([]byte, string, error) {
+		r, err := encode(response, c.Operation.tagged)
 		return r.body, r.tag, err
 	})
 	t.request.Attempt = attempt
@@ -52,35 +51,35 @@ func area(path string) string {
 	return "company"
 }
 
-// remember keeps how an attempt ended, and returns it; if another request with the same key ended first, it returns that
-// response. An internal error is not kept, because it is safe to retry, and neither is a lost race.
-func (a *API) remember(ctx context.Context, attempt *idempotency.Attempt, t *trace, r result, failure error) (result, error) {
+// remember keeps how an attempt ended, and returns failure, or a *replayError when another request with the same key ended first.
+// An internal error is not kept, because it is safe to retry, and neither is a lost race.
+func remember(ctx context.Context, attempt *idempotency.Attempt, r result, failure error) error {
 	if attempt == nil {
-		return r, failure
+		return failure
 	}
 	if errors.Is(failure, idempotency.ErrAnswered) {
 		earlier, err := attempt.Recall(ctx)
 		if err != nil || earlier == nil {
-			return result{}, errors.Join(failure, err)
+			return errors.Join(failure, err)
 		}
-		return replay(attempt, t, &replayError{*earlier})
+		return &replayError{*earlier}
 	}
 	kept := idempotency.Response{Request: attempt.Request, Status: http.StatusOK, Body: r.body, Tag: r.tag}
 	if failure != nil {
 		public := fault.Public(failure)
 		if public.Code.Status() >= http.StatusInternalServerError || public.Transient {
-			return r, failure
+			return failure
 		}
 		kept.Status, kept.Body, kept.Tag = public.Code.Status(), fault.Envelope(public), ""
 	}
 	earlier, err := attempt.Remember(ctx, kept)
 	switch {
 	case err != nil:
-		return result{}, fmt.Errorf("remember the response: %w", err)
+		return fmt.Errorf("remember the response: %w", err)
 	case earlier != nil:
-		return replay(attempt, t, &replayError{*earlier})
+		return &replayError{*earlier}
 	}
-	return r, failure
+	return failure
 }
 
 // replayError ends a call whose response is remembered.
@@ -90,12 +89,12 @@ func (*replayError) Error() string {
 	return "an earlier request with the same Idempotency-Key was answered"
 }
 
-// replay turns a *replayError into the response that it holds. A different request under the same key is bad_request. Any other
-// error is returned as it is.
-func replay(attempt *idempotency.Attempt, t *trace, err error) (result, error) {
+// replay turns a *replayError into the response that it holds. A different request under the same key is bad_request. Without a
+// *replayError, the call ends in r and err.
+func replay(attempt *idempotency.Attempt, t *trace, r result, err error) (result, error) {
 	var found *replayError
 	if !errors.As(err, &found) {
-		return result{}, err
+		return r, err
 	}
 	earlier := found.earlier
 	if earlier.Request != attempt.Request {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -99,21 +98,6 @@ func TestInternalErrors(t *testing.T) {
 				t.Error("the key is in the log")
 			}
 		})
-	}
-}
-
-// Ensure a panic outside of a call is answered in the envelope too, also for HEAD.
-func TestPanicOutsideOfACall(t *testing.T) {
-	s := start(t)
-	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
-		return api.NewList([]record{{}}, "next"), nil
-	}
-	s.base = func(*http.Request) string { panic("AKIAPLANTED") }
-	if a := s.expect(s.request("GET", items, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {
-		t.Errorf("%s %s", a.Body, s.logs)
-	}
-	if a := s.do(s.request("HEAD", items, "")); a.Code != 500 || a.Body.Len() != 0 {
-		t.Errorf("%d %s", a.Code, a.Body)
 	}
 }
 

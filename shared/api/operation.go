@@ -45,8 +45,10 @@ type Operation struct {
 	Input  []schema.Field // where each argument is, and what it may be
 	Output reflect.Type
 
-	input reflect.Type
-	run   func(ctx context.Context, caller Caller, in reflect.Value) (any, error)
+	input          reflect.Type
+	idempotencyKey *schema.Field // of Input; nil: none
+	tagged         bool
+	run            func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
 }
 
 // Caller is who a function works for. It comes from the verified key, never from the request; the company is the first
@@ -66,11 +68,17 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 		Spec:   spec,
 		Output: reflect.TypeFor[Out](),
 		input:  reflect.TypeFor[In](),
-		run: func(ctx context.Context, caller Caller, in reflect.Value) (any, error) {
-			return fn(ctx, caller, in.Interface().(In))
-		},
 	}
 	op.Input = schema.Fields(op.input)
+	op.idempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
+	op.tagged = op.Tagged()
+	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
+		out, err := fn(ctx, caller, in.Interface().(In))
+		if err != nil {
+			return result{}, err
+		}
+		return encode(out, op.tagged)
+	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead
 		if op.Effect != Read {

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"errors"
 	"reflect"
 	"time"
 
@@ -94,64 +93,44 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (result, error) {
 		err = fault.ErrNotFound
 	}
 	if err != nil { // known before the quota counts, but nobody learns it without a valid key
-		return result{}, a.verify(ctx, c, t, err)
+		quota, refusal := a.keys.Verify(ctx, token, c.Operation.Class)
+		if refusal == nil {
+			t.admission.Quota = quota
+		}
+		return result{}, cmp.Or(refusal, err)
 	}
 	t.input = c.Arguments.bind(c.Operation)
 	attempt, err := a.attempt(c, t)
 	if err != nil {
 		return result{}, err
 	}
-	value, failure, err := a.run(ctx, c, t, attempt, pinned)
-	if err != nil {
-		return replay(attempt, t, err)
+	r, failure, err := a.run(ctx, c, t, attempt, pinned)
+	if err == nil {
+		err = remember(ctx, attempt, r, failure)
 	}
-	var r result
-	if failure == nil {
-		r, failure = encode(c.Operation, value)
-	}
-	return a.remember(ctx, attempt, t, r, failure)
+	return replay(attempt, t, r, err)
 }
-
-// verify returns refusal when the key is valid, else why it is not.
-func (a *API) verify(ctx context.Context, c Call, t *trace, refusal error) error {
-	quota, err := a.keys.Verify(ctx, t.token, c.Operation.Class)
-	if err != nil {
-		return err
-	}
-	t.admission.Quota = quota
-	return refusal
-}
-
-// errUndecided fails the writes of a request whose admission ended without a decision, by a panic.
-var errUndecided = errors.New("the key was not verified")
 
 // run calls the operation's function beside the admission of the key. The function's reads cost no time that way, and its
-// writes wait for the decision. err says why the call ends without the function's result: the key is refused, the arguments
-// are wrong, or an earlier response is to be replayed (*replayError). failure is the function's own error.
-func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (value any, failure, err error) {
+// writes wait for the decision. failure is the function's own error. err says why its result does not count: the key is refused,
+// the arguments are wrong, or there is an earlier response (*replayError).
+func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (r result, failure, err error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	var refusal error
-	err = table.Both(func() error {
-		defer func() {
-			t.request.Decide(errUndecided)
-			if refusal != nil {
-				stop() // nothing of a refused call outlives it
-			}
-		}()
-		refusal = table.Recovered(func() error { return a.admit(ctx, c, t, attempt, pinned) })
-		t.request.Decide(refusal)
-		return nil
-	}, func() error {
-		if t.input.err == nil {
-			failure = table.Recovered(func() (err error) {
-				value, err = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
-				return err
-			})
+	failure = table.Both(func() error {
+		err = table.Recovered(func() error { return a.admit(ctx, c, t, attempt, pinned) })
+		t.request.Decide(err)
+		if err != nil {
+			stop() // nothing of a refused call outlives it
 		}
 		return nil
+	}, func() (err error) {
+		if t.input.err == nil {
+			r, err = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
+		}
+		return err
 	})
-	return value, failure, cmp.Or(refusal, t.input.err, err)
+	return r, failure, cmp.Or(err, t.input.err)
 }
 
 // admit waits for the key's admission and, beside it, for the response of an earlier request with the same Idempotency-Key.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -35,7 +36,7 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Respons
 	x := &exchange{ctx: r.Context(), call: call}
 	var out api.Response
 	if m.err == nil && m.IsCall() {
-		out = s.speak(x, r.Header, m)
+		out = s.speak(x, r, m)
 	}
 	if x.response.Status == 0 {
 		x.response = s.admit(x.ctx, call, "", nil)
@@ -46,7 +47,7 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Respons
 	case x.response.Err != nil && (!x.isTool || badKey(x.response)):
 		return x.response
 	case m.err != nil:
-		out = api.Response{Status: status(m.err, r.Header.Get(versionHeader)), Body: errorBody(m.ID, m.err)}
+		out = api.Response{Status: status(m.err, r.Header.Get(versionHeader)), Body: encoded(&jsonrpc.Response{ID: m.ID, Error: m.err})}
 	case !m.IsCall():
 		out = api.Response{Status: http.StatusAccepted}
 	}
@@ -136,22 +137,11 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 }
 
 // speak hands a request to the SDK and returns its response.
-func (s *Server) speak(x *exchange, header http.Header, m message) api.Response {
-	text, err := jsonrpc.EncodeMessage(&m.Request) // of what was checked, so that the SDK cannot read another request
-	if err != nil {
-		return s.api.Refuse(x.call.RequestID, logName, err)
-	}
-	r, err := http.NewRequestWithContext(context.WithValue(x.ctx, exchangeKey{}, x), http.MethodPost, Path, bytes.NewReader(text))
-	if err != nil {
-		return s.api.Refuse(x.call.RequestID, logName, err)
-	}
-	for name, values := range header {
-		if strings.HasPrefix(name, "Mcp-") {
-			r.Header[name] = values
-		}
-	}
-	r.Header.Set("Content-Type", "application/json")
+func (s *Server) speak(x *exchange, r *http.Request, m message) api.Response {
+	r = r.Clone(context.WithValue(x.ctx, exchangeKey{}, x))
+	r.Body = io.NopCloser(bytes.NewReader(encoded(&m.Request))) // what was checked, so that the SDK cannot read another request
 	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Del("Last-Event-ID") // of a stream, which this server never opens
 	w := &recorder{header: http.Header{}}
 	s.sdk.ServeHTTP(w, r)
 	body := bytes.TrimSpace(w.body.Bytes())
@@ -159,7 +149,7 @@ func (s *Server) speak(x *exchange, header http.Header, m message) api.Response 
 	case len(body) == 0 || w.status >= http.StatusInternalServerError: // no response in time, or one that cannot be encoded
 		return s.api.Refuse(x.call.RequestID, logName, fmt.Errorf("the SDK's response to %s is %d %s: %v", m.Method, w.status, body, context.Cause(x.ctx)))
 	case w.header.Get("Content-Type") != "application/json":
-		body = errorBody(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)})
+		body = encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: string(body)}})
 	}
 	return api.Response{Status: w.status, Body: body}
 }

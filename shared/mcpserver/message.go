@@ -55,8 +55,10 @@ type message struct {
 	err *jsonrpc.Error // what is wrong with it
 }
 
-func malformed(code int64, text string) message {
-	return message{err: &jsonrpc.Error{Code: code, Message: text}}
+// wrong returns the message with an error.
+func (m message) wrong(code int64, text string) message {
+	m.err = &jsonrpc.Error{Code: code, Message: text}
+	return m
 }
 
 // serveBody serves the messages of a body.
@@ -65,18 +67,17 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	var batch []json.RawMessage
 	switch {
 	case !utf8.Valid(text) || !json.Valid(text):
-		return s.exchange(r, call, malformed(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8"))
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8"))
 	case revision != "" && !slices.Contains(mcp.SupportedProtocolVersions(), revision):
-		m := malformed(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
+		m := parse(text).wrong(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
 		m.err.Data = encode(mcp.UnsupportedProtocolVersionData{Supported: mcp.SupportedProtocolVersions(), Requested: revision})
-		m.ID = parse(text).ID
 		return s.exchange(r, call, m)
 	case bytes.TrimSpace(text)[0] != '[':
 		return s.exchange(r, call, parse(text))
 	case revision > lastBatching:
-		return s.exchange(r, call, malformed(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatching))
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatching))
 	case json.Unmarshal(text, &batch) != nil || len(batch) == 0 || len(batch) > batchMax:
-		return s.exchange(r, call, malformed(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"))
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"))
 	}
 	return s.serveBatch(r, call, batch)
 }
@@ -89,14 +90,14 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	for i, text := range batch {
 		m := parse(text)
 		if m.Method == initialize && m.err == nil {
-			m.err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "initialize cannot be in a batch"}
+			m = m.wrong(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
 		}
 		one := s.exchange(r, call, m)
 		if one.Err != nil && i == 0 {
 			return one
 		}
 		if one.Err != nil {
-			one.Body = errorBody(m.ID, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body})
+			one.Body = encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}})
 		}
 		out.Header = one.Header
 		if m.IsCall() || m.err != nil {
@@ -116,11 +117,11 @@ func parse(text json.RawMessage) message {
 	var version string
 	var m message
 	if json.Unmarshal(text, &fields) != nil || json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
-		return malformed(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
+		return message{}.wrong(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
 	}
 	if raw, present := fields["id"]; present {
 		if m.ID = parseID(raw); !m.IsCall() {
-			return malformed(jsonrpc.CodeInvalidRequest, "id: must be a string or a whole number")
+			return message{}.wrong(jsonrpc.CodeInvalidRequest, "id: must be a string or a whole number")
 		}
 	}
 	raw, hasMethod := fields["method"]
@@ -128,25 +129,22 @@ func parse(text json.RawMessage) message {
 		return message{} // the response to a request that this server never sends
 	}
 	if json.Unmarshal(raw, &m.Method) != nil || m.Method == "" {
-		m.err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "method: must be a string"}
-		return m
+		return m.wrong(jsonrpc.CodeInvalidRequest, "method: must be a string")
+	}
+	isNotification := strings.HasPrefix(m.Method, "notifications/")
+	if isNotification == m.IsCall() {
+		return m.wrong(jsonrpc.CodeInvalidRequest, "id: a request needs one, a notification has none")
 	}
 	if string(fields["params"]) != "null" {
 		m.Params = fields["params"]
 	}
-	params := paramsOf(m.Method)
-	isNotification := strings.HasPrefix(m.Method, "notifications/")
-	switch {
-	case isNotification && m.IsCall():
-		m.err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a notification has no id"}
+	switch params := paramsOf(m.Method); {
 	case isNotification:
-	case !m.IsCall():
-		m.err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request needs an id"}
 	case params == nil:
-		m.err = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found; this server has initialize, ping, server/discover, tools/list, tools/call"}
+		return m.wrong(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
 	case m.Params != nil && json.Unmarshal(m.Params, params) != nil:
 		// The SDK would quote the params, which may hold a secret, and name its own types.
-		m.err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params: are not those of " + m.Method}
+		return m.wrong(jsonrpc.CodeInvalidParams, "params: are not those of "+m.Method)
 	}
 	return m
 }
@@ -178,11 +176,11 @@ func status(err *jsonrpc.Error, revision string) int {
 	return http.StatusBadRequest
 }
 
-// errorBody returns the JSON-RPC response with an error. It has no id when id is none.
-func errorBody(id jsonrpc.ID, err *jsonrpc.Error) []byte {
-	text, failed := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: id, Error: err})
-	if failed != nil {
-		panic("mcpserver: " + failed.Error()) // its parts are JSON already
+// encoded returns the text of a JSON-RPC message.
+func encoded(m jsonrpc.Message) []byte {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		panic("mcpserver: " + err.Error()) // its parts are JSON already
 	}
 	return text
 }

@@ -66,7 +66,7 @@ func New(operations []Operation, c Config) *API {
 }
 
 // ServeHTTP serves every request. Errors have the envelope, also those of a path or a method that no operation has. A panic
-// outside of a call is left to the server: package gateway answers it with the envelope, too.
+// outside of a call is left to the server: package gateway sends the envelope then, too.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())

@@ -113,8 +113,7 @@ func run(h http.Handler, rec *recorder, r *http.Request) (ok bool) {
 	return true
 }
 
-// logFailure writes the operator's half of a 500 whose other half, internalBody,
-// tells the caller nothing.
+// logFailure logs the reason of a 500, whose body, internalBody, does not have it.
 func logFailure(ctx context.Context, msg string, attrs ...slog.Attr) {
 	slog.LogAttrs(ctx, slog.LevelError, msg, append(attrs, slog.String("requestId", RequestID(ctx)))...)
 }

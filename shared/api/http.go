@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,7 +16,6 @@ import (
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // bodyBytesMax is the largest body of a request.
@@ -70,38 +70,23 @@ func New(operations []Operation, c Config) *API {
 // ServeHTTP serves every request. Errors have the envelope, also those of a path or a method that no operation has.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
-	h := w.Header()
-	h.Set("Service-Version", version.Current)
-	h.Set("Service-Request-Id", requestID)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Type", "application/json")
-	out, err := a.serveHTTP(h, r, requestID)
+	out, err := a.serveHTTP(r, requestID)
 	if err != nil {
+		header := out.Header
 		out = a.Refuse(requestID, "", err)
+		maps.Copy(out.Header, header)
 	}
-	for name, values := range out.Header {
-		h[name] = values
-	}
-	if out.Status == http.StatusNotModified {
-		h.Del("Content-Type")
-		w.WriteHeader(out.Status)
-		return
-	}
-	h.Set("Content-Length", strconv.Itoa(len(out.Body)))
-	w.WriteHeader(out.Status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(out.Body) // a caller who has gone needs no response
-	}
+	out.Write(w, r, requestID)
 }
 
-// serveHTTP calls the operation of a request and puts into h what HTTP tells in headers. The error is that of a request which is no
-// call: its path or its method is none of ours, or this function panics.
-func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) (out Response, err error) {
+// serveHTTP calls the operation of a request. The error is that of a request which is no call: its path or its method is none of
+// ours, or this function panics. Then of the response only the header counts.
+func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
 	defer table.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil { // it needs no key: there is nothing to protect
 		if len(allow) > 0 {
-			h.Set("Allow", strings.Join(allow, ", "))
+			out.Header = http.Header{"Allow": {strings.Join(allow, ", ")}}
 		}
 		return out, err
 	}
@@ -111,22 +96,18 @@ func (a *API) serveHTTP(h http.Header, r *http.Request, requestID string) (out R
 		Arguments: httpArguments{r, parameters},
 	})
 	if out.List {
-		h.Set("Service-Has-More", strconv.FormatBool(out.Next != ""))
-		if out.Next != "" {
-			h.Set("Link", "<"+a.nextPage(r, out.Next)+`>; rel="next"`)
-		}
+		out.Header.Set("Service-Has-More", strconv.FormatBool(out.Next != ""))
+	}
+	if out.Next != "" {
+		query := r.URL.Query()
+		query.Set("cursor", out.Next)
+		out.Header.Set("Link", "<"+a.baseURL(r)+r.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
 	}
 	known := r.Header.Values("If-None-Match")
 	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && seen(strings.Join(known, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
 	return out, nil
-}
-
-func (a *API) nextPage(r *http.Request, cursor string) string {
-	query := r.URL.Query()
-	query.Set("cursor", cursor)
-	return a.baseURL(r) + r.URL.EscapedPath() + "?" + query.Encode()
 }
 
 // httpArguments are the arguments in a request's path, query, headers and body.

@@ -27,7 +27,7 @@ const (
 // Spec is the declaration of one operation: everything about it that is not in its types. It is all that a route, a
 // tool, an OpenAPI operation, a permission and a sample event are made from.
 type Spec struct {
-	ID          string // snake_case verb_noun; also the tool's name and the operationId (decisions.md §13)
+	ID          string // snake_case verb_noun; also the tool's name and the operationId
 	Method      string
 	Path        string     // with {parameters}; {companyId} is checked by the pipeline and needs no input field
 	Scope       auth.Scope // empty: any valid key
@@ -35,8 +35,8 @@ type Spec struct {
 	Class       auth.Class   // empty: read or write, from the effect
 	Summary     string       // one line
 	Description string       // what a caller must know beyond the summary; may be empty
-	NotTool     bool         // no tool, because its answer holds a secret, which must not enter a model's context
-	Errors      []fault.Code // what its function may answer beside what every operation may, such as conflict
+	NotTool     bool         // no tool, because its response holds a secret, which must not enter a model's context
+	Errors      []fault.Code // what its function may return beside what every operation may, such as conflict
 }
 
 // Operation is a declared operation with its types and its function.
@@ -45,8 +45,10 @@ type Operation struct {
 	Input  []schema.Field // where each argument is, and what it may be
 	Output reflect.Type
 
-	input reflect.Type
-	run   func(ctx context.Context, caller Caller, in reflect.Value) (any, error)
+	input          reflect.Type
+	idempotencyKey *schema.Field // of Input; nil: none
+	tagged         bool
+	run            func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
 }
 
 // Caller is who a function works for. It comes from the verified key, never from the request; the company is the first
@@ -66,11 +68,17 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 		Spec:   spec,
 		Output: reflect.TypeFor[Out](),
 		input:  reflect.TypeFor[In](),
-		run: func(ctx context.Context, caller Caller, in reflect.Value) (any, error) {
-			return fn(ctx, caller, in.Interface().(In))
-		},
 	}
 	op.Input = schema.Fields(op.input)
+	op.idempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
+	op.tagged = op.Tagged()
+	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
+		out, err := fn(ctx, caller, in.Interface().(In))
+		if err != nil {
+			return result{}, err
+		}
+		return encode(out, op.tagged)
+	}
 	if op.Class == "" {
 		op.Class = auth.ClassRead
 		if op.Effect != Read {
@@ -117,10 +125,10 @@ func (op Operation) check() error {
 	return nil
 }
 
-// IsList tells whether the operation answers with a List.
+// IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
 
-// BodyRequired tells whether a request must have a body: where a property must be there, and with every update, because one
+// BodyRequired reports whether a request must have a body: where a property must be there, and with every update, because one
 // without a body was meant to change something.
 func (op Operation) BodyRequired() bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool {
@@ -128,7 +136,7 @@ func (op Operation) BodyRequired() bool {
 	})
 }
 
-// Company tells whether the path names the company; the one operation that does not lists the key's.
+// Company reports whether the path names the company; the one operation that does not lists the key's.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
 // area returns the path segment after the company's id. Operations without one, and those on keys, whose partition only
@@ -159,8 +167,8 @@ const companyParameter = "companyId"
 // Cursor is the type of the input field that a list goes on from: the position that NewList was given, or empty.
 type Cursor = schema.Cursor
 
-// List is the answer of every list: an object with items and nothing else (spec.md, Endpoints 5). Where the page ends
-// is told in headers, because the body has no room for it (decisions.md §8).
+// List is the response of every list: an object with items and nothing else. The cursor of the next page is in headers, because
+// the body is published to have no other field.
 type List[T any] struct {
 	Items []T `json:"items"`
 
@@ -186,7 +194,7 @@ type lister interface {
 // MarshalJSON is json.Marshaler.
 func (l List[T]) MarshalJSON() ([]byte, error) { return entity.Encode(l.Body()) }
 
-// Body is what the answer is spelled from.
+// Body returns what the response is encoded from.
 func (l List[T]) Body() any {
 	if len(l.texts) > 0 {
 		return page[entity.Text[T]]{l.texts}
@@ -203,8 +211,7 @@ type page[T any] struct {
 	Items []T `json:"items"`
 }
 
-// Tagged tells whether the answers have an entity tag: those that are one record do, and those that bring their own
-// (decisions.md §12).
+// Tagged reports whether the responses have an entity tag: those of one record do, and those that bring their own.
 func (op Operation) Tagged() bool {
 	if op.Output.Implements(reflect.TypeFor[Tagged]()) {
 		return true
@@ -223,7 +230,7 @@ type Idempotent struct {
 	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a text of your own for this one request: sent again within 24 hours, it is answered as the first time and not done again"`
 }
 
-// Deleted is the answer of every delete.
+// Deleted is the response of every delete.
 type Deleted struct {
 	ID      string `json:"id" doc:"the id of the record that is gone"`
 	Deleted bool   `json:"deleted" doc:"always true"`

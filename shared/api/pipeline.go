@@ -100,16 +100,13 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	if err != nil {
 		return r, err
 	}
-	value, failure, earlier, err := a.run(ctx, c, t, attempt, pinned)
+	r, failure, earlier, err := a.run(ctx, c, t, attempt, pinned)
 	switch {
 	case err != nil:
-		return r, err
+		return result{}, err
 	case earlier != nil:
 		return t.replay(earlier)
-	case failure == nil:
-		r, failure = encode(c.Operation, value)
-	}
-	if attempt == nil {
+	case attempt == nil:
 		return r, failure
 	}
 	earlier, err = attempt.End(ctx, kept(attempt, r, failure))
@@ -138,7 +135,7 @@ var errUndecided = errors.New("the key was not verified")
 // run calls the operation's function beside the admission of the key, so that the function's reads cost no time of their own; its
 // writes wait for the decision. err says why the call ends without the function: the key is refused or the arguments are wrong.
 // earlier is the response to return instead. failure is the function's own error.
-func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (value any, failure error, earlier *idempotency.Response, err error) {
+func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (r result, failure error, earlier *idempotency.Response, err error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	var refusal error
@@ -158,11 +155,11 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 		return nil
 	}, func() error {
 		if t.input.err == nil {
-			value, failure = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
+			r, failure = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
 		}
 		return nil
 	})
-	return value, failure, earlier, cmp.Or(refusal, t.input.err, err)
+	return r, failure, earlier, cmp.Or(refusal, t.input.err, err)
 }
 
 // admit waits for the key's admission and, beside it, for the response of an earlier request with the same Idempotency-Key. Why the
@@ -184,7 +181,7 @@ func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.
 
 // begin returns the attempt of a call with an Idempotency-Key, nil for a call without one.
 func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
-	f := c.Operation.field(schema.InHeader, "Idempotency-Key")
+	f := c.Operation.idempotencyKey
 	if f == nil || t.input.err != nil {
 		return nil, nil
 	}
@@ -204,7 +201,7 @@ func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
 		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.area(), Operation: c.Operation.ID, Key: *key,
 		Request: sha256.Sum256(request), Seal: seal,
 	}, func(response any) ([]byte, string, error) {
-		r, err := encode(c.Operation, response)
+		r, err := encode(response, c.Operation.tagged)
 		return r.body, r.tag, err
 	})
 	t.request.Attempt = attempt

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/version"
 )
 
 // Response is what a call ends in: a record or a list when Err is nil, else the error envelope.
@@ -30,6 +32,23 @@ type Response struct {
 	tag string // entity tag; empty: none
 }
 
+// Write writes the response to a request over HTTP, with the headers that every response has.
+func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID string) {
+	h := w.Header()
+	maps.Copy(h, r.Header)
+	h.Set("Service-Version", version.Current)
+	h.Set("Service-Request-Id", requestID)
+	h.Set("Cache-Control", "no-store")
+	if len(r.Body) > 0 {
+		h.Set("Content-Type", "application/json")
+		h.Set("Content-Length", strconv.Itoa(len(r.Body)))
+	}
+	w.WriteHeader(r.Status)
+	if request.Method != http.MethodHead {
+		_, _ = w.Write(r.Body) // a caller who has gone needs no response
+	}
+}
+
 // result is what a step of the pipeline hands on: the JSON of a record or a list.
 type result struct {
 	body []byte
@@ -38,8 +57,8 @@ type result struct {
 	next string // position of the next page
 }
 
-// encode returns the JSON of what a function returned, and its entity tag.
-func encode(op *Operation, value any) (result, error) {
+// encode returns the JSON of what the function of an operation returned, and its entity tag if the operation's records have one.
+func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	if list, ok := value.(lister); ok {
 		value, r.next, r.list = list.Body(), list.position(), true
@@ -49,7 +68,7 @@ func encode(op *Operation, value any) (result, error) {
 		return result{}, fmt.Errorf("encode the response: %w", err)
 	}
 	r.body = body
-	if _, own := value.(Tagged); own || op.Tagged() {
+	if _, own := value.(Tagged); own || tagged {
 		r.tag = tagOf(value, body)
 	}
 	return r, nil

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"crypto/tls"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"growthworkspace/shared/gateway"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -47,7 +49,7 @@ func TestBaseURL(t *testing.T) {
 				e.MultiValueHeaders["X-Forwarded-Proto"] = []string{tt.proto}
 			}
 			r, _ := received(t, t.Context(), e)
-			if got := BaseURL(r); got != tt.want {
+			if got := gateway.BaseURL(r); got != tt.want {
 				t.Errorf("BaseURL = %q, want %q", got, tt.want)
 			}
 		})
@@ -58,11 +60,11 @@ func TestBaseURLOutsideProxy(t *testing.T) {
 	t.Parallel()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/a", nil)
 	r.Header.Set("X-Forwarded-Proto", "https")
-	if got := BaseURL(r); got != "http://example.com" {
+	if got := gateway.BaseURL(r); got != "http://example.com" {
 		t.Errorf("BaseURL = %q, want that of the connection", got)
 	}
 	r.TLS = &tls.ConnectionState{}
-	if got := BaseURL(r); got != "https://example.com" {
+	if got := gateway.BaseURL(r); got != "https://example.com" {
 		t.Errorf("BaseURL with TLS = %q", got)
 	}
 }

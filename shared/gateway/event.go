@@ -17,13 +17,13 @@ import (
 // requestBytesMax is the largest body that API Gateway accepts.
 const requestBytesMax = 10 << 20
 
-// proxyResource is the resource that answers every path.
+// proxyResource is the resource of every path.
 const proxyResource = "/{proxy+}"
 
 // localStage names the stage of events made here. No path carries it.
 const localStage = "local"
 
-// errBodyTooLarge says that a body is over requestBytesMax.
+// errBodyTooLarge reports a body over requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 
 // Event builds the REST proxy event that API Gateway would send for r, called
@@ -83,7 +83,7 @@ func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, er
 	return e, nil
 }
 
-// readBody reads the body of r and bounds what one caller can make us hold.
+// readBody reads the body of r, and no more of it than a deployed gateway would.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil {
 		return nil, nil

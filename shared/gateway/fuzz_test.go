@@ -74,9 +74,9 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 	return api.New(operations, api.Config{Keys: open{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
-// FuzzAnswer: whatever event comes, the answer is one that API Gateway takes, with the version, a request id and JSON;
-// and every failure wears the envelope (spec.md, Errors and Versioning; decisions.md §1, §10 and §11).
-func FuzzAnswer(f *testing.F) {
+// FuzzResponse sends any event. The response is one that API Gateway accepts, with the version, a request id and JSON, and every
+// error has the envelope.
+func FuzzResponse(f *testing.F) {
 	h, company, key := notes(f)
 	for _, e := range []string{
 		`{"httpMethod":"GET","path":"PATH","multiValueHeaders":{"Authorization":["Bearer KEY"]},"requestContext":{"requestId":"r","stage":"prod","path":"/prodPATH"}}`,
@@ -96,18 +96,18 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var e events.APIGatewayProxyRequest
 		if json.Unmarshal([]byte(fill.Replace(string(text))), &e) != nil {
-			return // the runtime refuses what is no event
+			return // the runtime rejects it
 		}
 		got, err := proxy(t.Context(), e)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		checkAnswer(t, got, e.HTTPMethod == http.MethodHead)
+		checkResponse(t, got, e.HTTPMethod == http.MethodHead)
 	})
 }
 
-// checkAnswer checks what holds of every answer.
-func checkAnswer(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
+// checkResponse checks what is true of every response.
+func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 	t.Helper()
 	if got.StatusCode < 200 || got.StatusCode > 599 || got.IsBase64Encoded {
 		t.Fatalf("%+v", got)
@@ -121,7 +121,7 @@ func checkAnswer(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 		}
 	}
 	if h.Get("Service-Version") != version.Current || h.Get("Service-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" {
-		t.Fatalf("headers of every answer: %v", h)
+		t.Fatalf("headers of every response: %v", h)
 	}
 	if link := h.Get("Link"); link != "" {
 		target, rest, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
@@ -152,8 +152,8 @@ func checkAnswer(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 	}
 }
 
-// FuzzHeader: every value of a header arrives whole and alone, however many commas, dates and quotes it has, and leaves
-// so: a value neither becomes two nor ends another (spec.md, Versioning 2; the adapter splits at commas).
+// FuzzHeader checks that every value of a header arrives whole, with its commas, dates and quotes, and leaves so: a value neither
+// becomes two nor ends another.
 func FuzzHeader(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"application/json, text/event-stream", "a"}, {"Tue, 11 Aug 2026 09:30:00 GMT", ""}, {`"a,b", W/"c"`, `"d"`}, {"", ","}, {"a\r\nService-Version: 1999-01-01", "b"}, {" padded ", "\t"}, {"é, \xff", "\x00"}, {"a;b=c, d;e=f", "Bearer x"},
@@ -165,12 +165,12 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, a, b string) {
 		key := http.CanonicalHeaderKey(name)
 		if key == "Host" || key == "Content-Length" || key == "Transfer-Encoding" {
-			return // the server's own affair
+			return // set by the server
 		}
 		var seen []string
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			seen = r.Header[key]
-			w.Header()["X-Answer"] = slices.Clone(seen)
+			w.Header()["X-Response"] = slices.Clone(seen)
 			w.WriteHeader(http.StatusOK)
 		})
 		got, err := gateway.Proxy(h)(t.Context(), events.APIGatewayProxyRequest{
@@ -179,7 +179,7 @@ func FuzzHeader(f *testing.F) {
 		if err != nil || !slices.Equal(seen, []string{a, b}) {
 			t.Fatalf("%q: sent %q, arrived %q: %v", name, []string{a, b}, seen, err)
 		}
-		back := got.MultiValueHeaders["X-Answer"]
+		back := got.MultiValueHeaders["X-Response"]
 		if len(back) != 2 || len(got.MultiValueHeaders) != 1 {
 			t.Fatalf("%q left as %v", seen, got.MultiValueHeaders)
 		}

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"growthworkspace/shared/gateway"
 )
 
 // get is a small event that is valid.
@@ -31,10 +33,10 @@ func TestProxyContext(t *testing.T) {
 	if r.Context().Value(key{}) != "v" || context.Cause(r.Context()) == nil {
 		t.Error("r.Context() is not the invocation's")
 	}
-	if got := RequestID(r.Context()); got != "req-1" {
+	if got := gateway.RequestID(r.Context()); got != "req-1" {
 		t.Errorf("RequestID = %q, want the gateway's", got)
 	}
-	if got := RequestID(t.Context()); got != "" {
+	if got := gateway.RequestID(t.Context()); got != "" {
 		t.Errorf("RequestID outside Proxy = %q, want none", got)
 	}
 }
@@ -46,13 +48,13 @@ func TestProxyNilHandler(t *testing.T) {
 			t.Error("Proxy(nil) did not panic")
 		}
 	}()
-	Proxy(nil)
+	gateway.Proxy(nil)
 }
 
 // Ensure concurrent invocations share nothing (run with -race).
 func TestProxyConcurrent(t *testing.T) {
 	t.Parallel()
-	proxy := Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	proxy := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/panic" {
 			panic("boom")
 		}
@@ -63,7 +65,7 @@ func TestProxyConcurrent(t *testing.T) {
 		wg.Go(func() {
 			want, e := fmt.Sprintf("/%d", i), get
 			if e.Path = want; i%8 == 0 {
-				e.Path, want = "/panic", internalBody
+				e.Path, want = "/panic", internalResponse.Body
 			}
 			if resp, _ := proxy(t.Context(), e); resp.Body != want {
 				t.Errorf("body = %q, want %q", resp.Body, want)
@@ -73,13 +75,13 @@ func TestProxyConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// Ensure the runtime library takes Proxy as it is and that both events have the
+// Ensure the runtime library accepts Proxy as it is and that both events have the
 // JSON names of payload 1.0.
 func TestProxyInvoke(t *testing.T) {
 	t.Parallel()
-	handler := lambda.NewHandler(Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := lambda.NewHandler(gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
-		_, _ = io.WriteString(w, r.Method+" "+BaseURL(r)+r.RequestURI)
+		_, _ = io.WriteString(w, r.Method+" "+gateway.BaseURL(r)+r.RequestURI)
 	})))
 	got, err := handler.Invoke(t.Context(), []byte(`{
 		"resource": "/v1/{proxy+}", "path": "/v1/a%2Fb", "httpMethod": "GET", "headers": null,
@@ -99,7 +101,7 @@ func TestProxyInvoke(t *testing.T) {
 }
 
 func BenchmarkProxy(b *testing.B) {
-	proxy := Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	proxy := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"id":"co_1"}`)
 	}))

@@ -21,8 +21,8 @@ const (
 // event, passes through Proxy, and the response event is written. What runs
 // locally is what runs in Lambda.
 //
-// A body over 10 MB is answered with 413, code payload_too_large, and never
-// held whole. A query with a malformed escape, which a deployed gateway refuses
+// A body over 10 MB gets a 413, code payload_too_large, and is never read
+// whole. A query with a malformed escape, which a deployed gateway refuses
 // with 400, reaches h as it is, so that h's 400 stands in for the gateway's.
 func Local(h http.Handler) http.Handler {
 	proxy := Proxy(h)
@@ -51,7 +51,7 @@ func Local(h http.Handler) http.Handler {
 func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
 	body := []byte(resp.Body)
 	if resp.IsBase64Encoded {
-		body, _ = base64.StdEncoding.DecodeString(resp.Body) // the adapter encoded it
+		body, _ = base64.StdEncoding.DecodeString(resp.Body) // Proxy encoded it
 	}
 	header := w.Header()
 	for name, values := range resp.MultiValueHeaders {

@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bufio"
@@ -14,13 +14,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/gateway"
 )
 
 // Ensure a request line arrives over a real connection as the client wrote it.
 func TestLocalRequestLine(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.Method+" "+r.URL.EscapedPath()+" "+r.URL.RawQuery+" "+BaseURL(r))
+	server := httptest.NewServer(gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.EscapedPath()+" "+r.URL.RawQuery+" "+gateway.BaseURL(r))
 	})))
 	t.Cleanup(server.Close)
 	tests := []struct{ name, target, want string }{
@@ -53,7 +55,7 @@ func TestLocalRequestLine(t *testing.T) {
 	}
 }
 
-// Ensure the answer on the wire is the one a plain server would give.
+// Ensure the response on the wire is that of a plain server.
 func TestLocalResponse(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,16 +77,16 @@ func TestLocalResponse(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	plain, local := httptest.NewServer(h), httptest.NewServer(Local(h))
+	plain, local := httptest.NewServer(h), httptest.NewServer(gateway.Local(h))
 	t.Cleanup(plain.Close)
 	t.Cleanup(local.Close)
-	type answer struct {
+	type response struct {
 		Status int
 		Header http.Header
 		Length int64
 		Body   string
 	}
-	ask := func(t *testing.T, method, url string) answer {
+	get := func(t *testing.T, method, url string) response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 		if err != nil {
@@ -99,12 +101,12 @@ func TestLocalResponse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answer{resp.StatusCode, resp.Header, resp.ContentLength, string(body)}
+		return response{resp.StatusCode, resp.Header, resp.ContentLength, string(body)}
 	}
 	for _, path := range []string{"/text", "/binary", "/204", "/304", "/404", "/silent"} {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
 			t.Run(method+path, func(t *testing.T) {
-				if diff := cmp.Diff(ask(t, method, plain.URL+path), ask(t, method, local.URL+path)); diff != "" {
+				if diff := cmp.Diff(get(t, method, plain.URL+path), get(t, method, local.URL+path)); diff != "" {
 					t.Errorf("(-plain +local):\n%s", diff)
 				}
 			})
@@ -114,26 +116,27 @@ func TestLocalResponse(t *testing.T) {
 
 func TestLocalRefusals(t *testing.T) {
 	t.Parallel()
+	const tooLarge = `{"errors":[{"code":"payload_too_large","message":"body: must have at most 262144 bytes"}]}`
 	tests := []struct {
 		name   string
 		body   io.Reader
 		status int
 		want   string
 	}{
-		{"OKAtLimit", bytes.NewReader(make([]byte, requestBytesMax)), 200, ""},
-		{"ErrTooLarge", bytes.NewReader(make([]byte, requestBytesMax+1)), 413, tooLargeBody},
-		{"ErrEndless", endless{}, 413, tooLargeBody},
-		{"ErrUnreadable", iotest.ErrReader(io.ErrUnexpectedEOF), 400, unreadableBody},
+		{"OKAtLimit", bytes.NewReader(make([]byte, 10<<20)), 200, ""},
+		{"ErrTooLarge", bytes.NewReader(make([]byte, 10<<20+1)), 413, tooLarge},
+		{"ErrEndless", endless{}, 413, tooLarge},
+		{"ErrUnreadable", iotest.ErrReader(io.ErrUnexpectedEOF), 400, `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			called := false
 			w := httptest.NewRecorder()
-			Local(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })).
+			gateway.Local(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })).
 				ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/", tt.body))
 			if w.Code != tt.status || w.Body.String() != tt.want || called != (tt.status == 200) {
-				t.Errorf("answer = %d %s, handler called: %t; want %d %s", w.Code, w.Body, called, tt.status, tt.want)
+				t.Errorf("response = %d %s, handler called: %t; want %d %s", w.Code, w.Body, called, tt.status, tt.want)
 			}
 			if got := w.Header().Get("Content-Type"); tt.status != 200 && got != "application/json" {
 				t.Errorf("Content-Type = %q", got)
@@ -142,12 +145,12 @@ func TestLocalRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a body that no one will read still gets an answer, not a reset.
+// Ensure a body that is not read to its end still gets a response, not a reset.
 func TestLocalTooLargeOverNetwork(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(Local(http.NotFoundHandler()))
+	server := httptest.NewServer(gateway.Local(http.NotFoundHandler()))
 	t.Cleanup(server.Close)
-	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, io.LimitReader(endless{}, requestBytesMax+1))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, io.LimitReader(endless{}, 10<<20+1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +160,7 @@ func TestLocalTooLargeOverNetwork(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 413 || !strings.Contains(string(body), "payload_too_large") {
-		t.Errorf("answer = %d %s, want 413", resp.StatusCode, body)
+		t.Errorf("response = %d %s, want 413", resp.StatusCode, body)
 	}
 }
 
@@ -165,7 +168,7 @@ func TestLocalTooLargeOverNetwork(t *testing.T) {
 func TestLocalDisconnect(t *testing.T) {
 	t.Parallel()
 	started, ended := make(chan struct{}), make(chan struct{})
-	server := httptest.NewServer(Local(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(gateway.Local(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(started)
 		<-r.Context().Done()
 		close(ended)
@@ -183,7 +186,7 @@ func TestLocalDisconnect(t *testing.T) {
 	resp, err := http.DefaultClient.Do(r)
 	if err == nil {
 		_ = resp.Body.Close()
-		t.Fatal("request was answered")
+		t.Fatal("request got a response")
 	}
 	select {
 	case <-ended:

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"io"
 	"maps"
@@ -19,14 +20,13 @@ import (
 // the gateway would refuse and that no event can hold; see Local.
 type malformedQueryKey struct{}
 
-// rebuild makes r, which the adapter made, the request that e describes, in the
-// form in which net/http's server presents one: relative URL, RequestURI, Host
-// outside the header.
-func rebuild(r *http.Request, e *events.APIGatewayProxyRequest) {
+// newRequest returns the request that e describes, in the form in which
+// net/http's server presents one: relative URL, RequestURI, Host outside the
+// header.
+func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Request {
 	body := eventBody(e)
-	r.Method = e.HTTPMethod
+	r := (&http.Request{Method: e.HTTPMethod, URL: eventURL(e), Header: eventHeader(e), Body: http.NoBody, ContentLength: int64(len(body))}).WithContext(ctx)
 	r.Proto, r.ProtoMajor, r.ProtoMinor = protocol(e.RequestContext.Protocol)
-	r.Header = eventHeader(e)
 	r.Host = eventHost(e, r.Header)
 	r.Header.Del("Host")
 	// The body is whole: a coding or length from the wire no longer describes it.
@@ -34,20 +34,18 @@ func rebuild(r *http.Request, e *events.APIGatewayProxyRequest) {
 	if r.Header.Get("Content-Length") != "" {
 		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	r.Body, r.ContentLength, r.GetBody = http.NoBody, int64(len(body)), nil
 	if len(body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	r.RemoteAddr = ""
 	if ip := e.RequestContext.Identity.SourceIP; ip != "" {
 		// The port is not known; with one, net.SplitHostPort works as on a server.
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
 	}
-	r.URL = eventURL(e)
-	if raw, ok := r.Context().Value(malformedQueryKey{}).(string); ok {
+	if raw, ok := ctx.Value(malformedQueryKey{}).(string); ok {
 		r.URL.RawQuery = raw
 	}
 	r.RequestURI = r.URL.RequestURI()
+	return r
 }
 
 // eventURL returns path and query of e as a server-side URL. It never fails:
@@ -128,7 +126,7 @@ func eventHeader(e *events.APIGatewayProxyRequest) http.Header {
 	return header
 }
 
-// eventHost is the host the client called. The gateway sets both sources.
+// eventHost returns the host the client called. The gateway sets both sources.
 func eventHost(e *events.APIGatewayProxyRequest, header http.Header) string {
 	if host := header.Get("Host"); host != "" {
 		return host

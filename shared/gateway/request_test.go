@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/gateway"
 )
 
 func TestMain(m *testing.M) {
@@ -24,7 +26,7 @@ func received(t *testing.T, ctx context.Context, e events.APIGatewayProxyRequest
 	t.Helper()
 	var got *http.Request
 	var body []byte
-	resp, err := Proxy(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	resp, err := gateway.Proxy(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
 	}))(ctx, e)

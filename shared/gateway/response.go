@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"growthworkspace/shared/version"
 )
@@ -18,28 +21,23 @@ const responseBytesMax = 6<<20 - 4<<10
 // internalBody is all that a caller learns of a failure in here.
 const internalBody = `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`
 
-// refuse writes a response of this package's own. It wears the envelope of the
-// API, because a caller can't know who answered.
+// refuse writes a response of this package's own. It has the envelope and the
+// headers of the API, because a caller can't know where a response comes from.
 func refuse(w http.ResponseWriter, status int, body, requestID string) {
-	for name, values := range refusalHeader(requestID) {
-		w.Header()[name] = values
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Service-Version", version.Current)
+	if requestID != "" {
+		header.Set("Service-Request-Id", requestID)
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(body)) // a caller that left has no use for the error
 }
 
-func refusalHeader(requestID string) http.Header {
-	header := http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Service-Version": {version.Current}}
-	if requestID != "" {
-		header.Set("Service-Request-Id", requestID)
-	}
-	return header
-}
-
-// recorder keeps a handler's answer whole, by the rules of net/http's server,
-// which the adapter's own writer does not follow: the first status counts, 1xx
-// are no answer, headers freeze with the status, HEAD, 204 and 304 have no body,
-// and a handler that writes nothing has answered 200.
+// recorder keeps a handler's response whole, by the rules of net/http's server:
+// the first status counts, 1xx are no response, headers freeze with the status,
+// HEAD, 204 and 304 have no body, and a handler that writes nothing sends a 200.
 type recorder struct {
 	header http.Header
 	frozen http.Header // header as of the status; nil before
@@ -91,31 +89,27 @@ func (rec *recorder) bodyAllowed() bool {
 	return rec.status != http.StatusNoContent && rec.status != http.StatusNotModified
 }
 
-// copyTo gives the recorded answer to the adapter's writer, in one call of each
-// method, so that none of that writer's rules matter. The status is set by then.
-func (rec *recorder) copyTo(w http.ResponseWriter) {
-	final := cleanHeader(rec.frozen)
+// event returns the recorded response as an event. The status is set by then.
+func (rec *recorder) event() events.APIGatewayProxyResponse {
+	header, body := cleanHeader(rec.frozen), rec.body.Bytes()
 	_, typed := rec.frozen["Content-Type"] // present and nil: the handler wants none
-	if !typed && rec.body.Len() > 0 && final.Get("Content-Encoding") == "" {
-		final.Set("Content-Type", http.DetectContentType(rec.body.Bytes()))
+	if !typed && len(body) > 0 && header.Get("Content-Encoding") == "" {
+		header.Set("Content-Type", http.DetectContentType(body))
 	}
-	rec.setLength(final)
-	header := w.Header()
-	for name, values := range final {
-		header[name] = values
+	rec.setLength(header)
+	e := events.APIGatewayProxyResponse{StatusCode: rec.status, MultiValueHeaders: header}
+	switch {
+	case rec.head:
+	case utf8.Valid(body):
+		e.Body = string(body)
+	default:
+		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
 	}
-	w.WriteHeader(rec.status)
-	if rec.body.Len() == 0 || rec.head {
-		return
-	}
-	_, _ = w.Write(rec.body.Bytes()) // the adapter's writer is a buffer
-	if final.Get("Content-Type") == "" {
-		header.Del("Content-Type") // the adapter has guessed one
-	}
+	return e
 }
 
-// setLength makes Content-Length true. A HEAD answer keeps what the handler
-// said or wrote, because that is the length of the GET; elsewhere the gateway
+// setLength makes Content-Length true. The response to HEAD keeps what the
+// handler set or wrote, because that is the length of the GET; elsewhere the gateway
 // counts, and a wrong length would cut or hang the response.
 func (rec *recorder) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
@@ -170,7 +164,7 @@ func isToken(name string) bool {
 }
 
 // eventBytes returns the size that body and headers take in the response event,
-// which is JSON. Small answers are not counted: nothing grows more than sixfold.
+// which is JSON. Small responses are not counted: nothing grows more than sixfold.
 func (rec *recorder) eventBytes() int {
 	size := 0
 	for name, values := range rec.frozen {

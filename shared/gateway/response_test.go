@@ -1,4 +1,4 @@
-package gateway
+package gateway_test
 
 import (
 	"bytes"
@@ -12,16 +12,21 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/shared/gateway"
 )
 
-// internalResponse is what Proxy answers when h fails.
+// responseBytesMax is what Lambda carries, less a reserve of 4 KB.
+const responseBytesMax = 6<<20 - 4<<10
+
+// internalResponse is the response of Proxy when h fails.
 var internalResponse = events.APIGatewayProxyResponse{
 	StatusCode: 500,
 	MultiValueHeaders: map[string][]string{
 		"Content-Type":       {"application/json"},
 		"Cache-Control":      {"no-store"},
 		"Service-Request-Id": {"req-1"},
-		"Service-Version":    {"2026-08-11"}, // as on every answer (decisions.md §10)
+		"Service-Version":    {"2026-08-11"}, // as on every response
 	},
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
@@ -197,7 +202,7 @@ func TestProxyResponse(t *testing.T) {
 			if tt.method != "" {
 				e.HTTPMethod = tt.method
 			}
-			got, err := Proxy(tt.h)(t.Context(), e)
+			got, err := gateway.Proxy(tt.h)(t.Context(), e)
 			if err != nil {
 				t.Fatalf("Proxy: %v", err)
 			}
@@ -208,14 +213,14 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure an answer just under the limit leaves whole, however it is encoded.
+// Ensure a response just under the limit leaves whole, however it is encoded.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
 	for name, chunk := range map[string]string{"Text": "x", "Escaped": `"`, "Binary": "\xff"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			size := map[string]int{"x": 6<<20 - 8<<10, `"`: 3<<20 - 8<<10, "\xff": 4 << 20 * 9 / 10}[chunk]
-			resp, _ := Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w, strings.Repeat(chunk, size))
 			}))(t.Context(), get)
 			if resp.StatusCode != 200 || len(resp.Body) < size {
@@ -225,20 +230,28 @@ func TestProxyLargeResponse(t *testing.T) {
 	}
 }
 
-// Ensure the size of an answer is that which the runtime's encoder makes.
-func TestJSONBytes(t *testing.T) {
+// Ensure the limit is that of the text which the runtime's encoder makes.
+func TestProxyEncodedLimit(t *testing.T) {
 	t.Parallel()
-	text := []byte("<&>\"\\/ é\u2028\u2029😀\x7f")
+	unit := "<&>\"\\/ é\u2028\u2029😀\x7f"
 	for c := range byte(' ') {
-		text = append(text, c)
+		unit += string(c)
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(string(text)); err != nil {
+	if err := encoder.Encode(unit); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := jsonBytes(text), b.Len()-len(`""`)-len("\n"); got != want {
-		t.Errorf("jsonBytes = %d, want %d", got, want)
+	size := b.Len() - len(`""`) - len("\n")
+	text := strings.Repeat(unit, responseBytesMax/size) + strings.Repeat("x", responseBytesMax%size)
+	for body, want := range map[string]int{text: 200, text + "x": 500} {
+		resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil // so that no header counts
+			_, _ = io.WriteString(w, body)
+		}))(t.Context(), get)
+		if resp.StatusCode != want {
+			t.Errorf("%d bytes above the limit: status = %d, want %d", len(body)-len(text), resp.StatusCode, want)
+		}
 	}
 }

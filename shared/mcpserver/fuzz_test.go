@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-// FuzzFrame sends whatever there is with a good key. What comes back is nothing, in a 202, where nobody waits for an
-// answer; or the envelope; or JSON-RPC: one response for one request, with the id of that request byte for byte and
-// either a result or an error. It is never a 401 and never a fault of the server (decisions.md §13).
+// FuzzFrame sends any body with a good key. The response is empty, in a 202, when no message needs one; or the envelope; or
+// JSON-RPC: one response for one request, with the id of that request and either a result or an error. It is never a 401 and never
+// an error of the server, and never names a Go type.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
 		ping, "[" + ping + "," + ping + "]", frame("tools/list", `{"cursor":"a"}`), frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),
@@ -37,7 +38,7 @@ func FuzzFrame(f *testing.F) {
 		if json.Unmarshal(text, &method) == nil { // so that requests of the new revision come further
 			r.Header.Set("Mcp-Method", method.Method)
 		}
-		s.keys.questions() // so that the notes do not grow
+		s.keys.taken() // so that the notes do not grow
 		a := s.do(r)
 		switch {
 		case a.status >= http.StatusInternalServerError || a.status == http.StatusUnauthorized:
@@ -50,6 +51,8 @@ func FuzzFrame(f *testing.F) {
 			if a.status < http.StatusBadRequest {
 				t.Fatalf("%q: %d with the envelope %s", text, a.status, a.body)
 			}
+		case strings.Contains(a.body, "mcp."):
+			t.Fatalf("%q: a Go type: %s", text, a.body)
 		case strings.HasPrefix(a.body, "["):
 			checkBatch(t, text, []byte(a.body))
 		default:
@@ -58,12 +61,12 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// checkBatch checks that each response is one, and that they are no more than the messages.
-func checkBatch(t *testing.T, sent, answer []byte) {
+// checkBatch checks each response, and that there are no more than messages.
+func checkBatch(t *testing.T, sent, got []byte) {
 	t.Helper()
 	var requests, responses []json.RawMessage
-	if err := json.Unmarshal(answer, &responses); err != nil || json.Unmarshal(sent, &requests) != nil || len(responses) == 0 || len(responses) > len(requests) {
-		t.Fatalf("%q: %s: %v", sent, answer, err)
+	if err := json.Unmarshal(got, &responses); err != nil || json.Unmarshal(sent, &requests) != nil || len(responses) == 0 || len(responses) > len(requests) {
+		t.Fatalf("%q: %s: %v", sent, got, err)
 	}
 	ids := map[string]int{}
 	for _, request := range requests {
@@ -73,29 +76,33 @@ func checkBatch(t *testing.T, sent, answer []byte) {
 		checkResponse(t, one)
 		id := idOf(one)
 		if ids[id]--; id != "" && ids[id] < 0 {
-			t.Fatalf("%q: nobody waits for %s", sent, one)
+			t.Fatalf("%q: no request for %s", sent, one)
 		}
 	}
 }
 
-func checkFrame(t *testing.T, sent, answer []byte) {
+func checkFrame(t *testing.T, sent, got []byte) {
 	t.Helper()
-	checkResponse(t, answer)
-	if id := idOf(answer); id != "" && id != idOf(sent) {
-		t.Fatalf("%q is answered to the id %s", sent, id)
+	checkResponse(t, got)
+	if id := idOf(got); id != "" && id != idOf(sent) {
+		t.Fatalf("%q got a response with the id %s", sent, id)
 	}
-	if bytes.Contains(answer, []byte(`"result":`)) && idOf(answer) == "" {
-		t.Fatalf("%q has a result for nobody: %s", sent, answer)
+	if bytes.Contains(got, []byte(`"result":`)) && idOf(got) == "" {
+		t.Fatalf("%q has a result without an id: %s", sent, got)
 	}
 }
 
-// idOf is the id of a message as it is spelled, HTML characters apart; empty when it has none.
+// idOf returns the JSON of a message's id, a string always spelled in one way; empty when it has none.
 func idOf(text []byte) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil || string(m["id"]) == "null" {
 		return ""
 	}
-	return string(m["id"])
+	var id string
+	if json.Unmarshal(m["id"], &id) != nil {
+		return string(m["id"])
+	}
+	return strconv.Quote(id)
 }
 
 // checkResponse checks one response by the rules of JSON-RPC 2.0.
@@ -112,7 +119,7 @@ func checkResponse(t *testing.T, text []byte) {
 	}
 	if m["result"] != nil {
 		if m["result"][0] != '{' || m["id"] == nil {
-			t.Fatalf("the result is no object, or nobody's: %s", text)
+			t.Fatalf("the result is no object, or has no id: %s", text)
 		}
 		return
 	}

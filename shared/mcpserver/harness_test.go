@@ -21,13 +21,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// fakeKeys answers what the test says, and notes what it was asked.
+// fakeKeys returns what the test says, and records its calls.
 type fakeKeys struct {
 	mu     sync.Mutex
 	err    error
 	quota  auth.QuotaState // beside err
 	scopes []auth.Scope
-	asked  []string
+	calls  []string
 }
 
 var plenty = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
@@ -35,7 +35,7 @@ var plenty = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
 func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked = append(k.asked, "admit "+string(class)+" "+string(scope))
+	k.calls = append(k.calls, "admit "+string(class)+" "+string(scope))
 	if k.err != nil {
 		return auth.Admission{Quota: k.quota}, k.err
 	}
@@ -53,18 +53,18 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, clas
 func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked = append(k.asked, "verify")
+	k.calls = append(k.calls, "verify")
 	if k.err != nil && fault.Public(k.err).Code == fault.RateLimited {
 		return plenty, nil
 	}
 	return plenty, k.err
 }
 
-func (k *fakeKeys) questions() string {
+func (k *fakeKeys) taken() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	out := strings.Join(k.asked, ", ")
-	k.asked = nil
+	out := strings.Join(k.calls, ", ")
+	k.calls = nil
 	return out
 }
 
@@ -150,14 +150,14 @@ func start(t testing.TB) *service {
 	return s
 }
 
-// answer is what came back over HTTP.
-type answer struct {
+// httpResponse is a response over HTTP.
+type httpResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// request returns a request as a client sends it, to be spoiled.
+// request returns a request as a client sends it; a test changes it.
 func (s *service) request(body string) *http.Request {
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://api.test/mcp", strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
@@ -166,7 +166,7 @@ func (s *service) request(body string) *http.Request {
 	return r
 }
 
-func (s *service) do(r *http.Request) answer {
+func (s *service) do(r *http.Request) httpResponse {
 	w := httptest.NewRecorder()
 	s.http.ServeHTTP(w, r)
 	out := w.Result()
@@ -174,11 +174,11 @@ func (s *service) do(r *http.Request) answer {
 	if err != nil {
 		s.t.Error(err)
 	}
-	return answer{out.StatusCode, out.Header, string(body)}
+	return httpResponse{out.StatusCode, out.Header, string(body)}
 }
 
 // post sends a frame. header holds name and value in turn.
-func (s *service) post(body string, header ...string) answer {
+func (s *service) post(body string, header ...string) httpResponse {
 	r := s.request(body)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -199,7 +199,7 @@ func call(tool, arguments string) string {
 	return frame("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
 }
 
-// response is an answer of the protocol.
+// response is a response of the protocol.
 type response struct {
 	ID     json.RawMessage
 	Error  *struct{ Code int64 }
@@ -212,7 +212,7 @@ type response struct {
 	}
 }
 
-func (a answer) decode(t testing.TB) response {
+func (a httpResponse) decode(t testing.TB) response {
 	t.Helper()
 	var out response
 	if err := json.Unmarshal([]byte(a.body), &out); err != nil {

@@ -15,15 +15,14 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// Ensure what is HTTP's is refused in the envelope, before a word of the protocol is read and without a look at the key
-// where none is needed.
+// Ensure an error of HTTP has the envelope, before the message is read, and the key is verified only where one is needed.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
 		code   string
-		asked  string
-		spoil  func(r *http.Request)
+		calls  string
+		change func(r *http.Request)
 	}{
 		"GET":               {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "GET" }},
 		"DELETE":            {405, "method_not_allowed", "", func(r *http.Request) { r.Method = "DELETE" }},
@@ -59,9 +58,9 @@ func TestRefusals(t *testing.T) {
 	} {
 		s := start(t)
 		r := s.request(ping)
-		c.spoil(r)
+		c.change(r)
 		a := s.do(r)
-		if a.status != c.status || code(a.body) != c.code || s.keys.questions() != c.asked {
+		if a.status != c.status || code(a.body) != c.code || s.keys.taken() != c.calls {
 			t.Errorf("%s: %d %s, want %d %s", name, a.status, a.body, c.status, c.code)
 		}
 		a.checkHeader(t, name)
@@ -85,7 +84,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error) { return 0, errors.New("cut off") }
 func (broken) Close() error             { return nil }
 
-func (a answer) checkHeader(t *testing.T, name string) {
+func (a httpResponse) checkHeader(t *testing.T, name string) {
 	t.Helper()
 	if a.header.Get("Service-Version") != version.Current || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: %v", name, a.header)
@@ -109,7 +108,7 @@ func TestHead(t *testing.T) {
 // Ensure a page of this host, a program without an origin, and any Accept may call.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(r *http.Request){
+	for name, change := range map[string]func(r *http.Request){
 		"plain":         func(*http.Request) {},
 		"same host":     func(r *http.Request) { r.Header.Set("Origin", "https://API.test") },
 		"loopback":      func(r *http.Request) { r.Host = "localhost:8080"; r.Header.Set("Origin", "http://localhost:8080") },
@@ -126,7 +125,7 @@ func TestAccepted(t *testing.T) {
 	} {
 		s := start(t)
 		r := s.request(ping)
-		spoil(r)
+		change(r)
 		a := s.do(r)
 		if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
@@ -138,11 +137,10 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// Ensure a bad key is HTTP's 401 whatever it was sent with, that nothing is told before it is looked at, and that it is
-// looked at once.
+// Ensure a bad key is HTTP's 401 with any message, and that the key is verified once.
 func TestBadKey(t *testing.T) {
 	t.Parallel()
-	for text, asked := range map[string]string{
+	for text, calls := range map[string]string{
 		ping: "admit read ", frame("tools/list", ""): "admit read ", frame("initialize", `{}`): "admit read ", frame("nope", ""): "admit read ",
 		"{": "admit read ", "": "admit read ", "[]": "admit read ", "[" + ping + "," + ping + "]": "admit read ",
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`: "admit read ",
@@ -165,15 +163,14 @@ func TestBadKey(t *testing.T) {
 			if a.status != c.status || code(a.body) != c.code || (a.header.Get("WWW-Authenticate") != "") != (c.status == 401) {
 				t.Errorf("%s: %d %s", text, a.status, a.body)
 			}
-			if got := s.keys.questions(); got != asked {
-				t.Errorf("%s: asked %q, want %q", text, got, asked)
+			if got := s.keys.taken(); got != calls {
+				t.Errorf("%s: calls %q, want %q", text, got, calls)
 			}
 		}
 	}
 }
 
-// Ensure a used-up quota is HTTP's 429 for a message, and a tool's error for a call, which also tells the model how long
-// to wait.
+// Ensure a spent quota is HTTP's 429 for a message, and a tool's error for a call, with the time to wait.
 func TestUsedUpQuota(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -191,7 +188,7 @@ func TestUsedUpQuota(t *testing.T) {
 	}
 }
 
-// Ensure a fault of the table is HTTP's 500 for a message and a tool's error for a call.
+// Ensure an error of the table is HTTP's 500 for a message and a tool's error for a call.
 func TestInternal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

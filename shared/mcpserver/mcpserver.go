@@ -1,32 +1,31 @@
-// Package mcpserver makes every declared operation a tool of the Model Context Protocol, over streamable HTTP. Read it in
+// Package mcpserver serves every declared operation as a tool of the Model Context Protocol, over streamable HTTP. Read it in
 // this order:
 //
-//   - mcpserver.go: Server takes a POST, asks for the key and sends each message of the frame on its way.
-//   - frame.go: what a body says, before anything is believed; a method that is not served is refused here.
-//   - exchange.go: one message's way through the pipeline and the SDK, and which of the two answers.
-//   - tool.go: the tool that an operation is, and the result that its answer is.
+//   - mcpserver.go: Server checks a POST and its key, and reads its body.
+//   - message.go: the messages of a body, checked before anything acts on them.
+//   - exchange.go: one message's way through the SDK and the pipeline of package api.
+//   - tool.go: the tool of an operation, and the result of a call.
 //
-// The official SDK speaks the protocol: revisions, initialisation, parameters, errors. It gets one message at a time that
-// frame.go has spelled anew, so that what was checked and what is done cannot differ, and its answer is looked at before
-// it leaves. What is HTTP's is said in HTTP, in the envelope: a bad key, a used-up quota, a body that is too large, a
-// foreign origin. What is the protocol's is said in JSON-RPC. What an operation refuses is a tool result with isError,
-// because only that reaches the model.
+// The official SDK implements the protocol: revisions, initialization, headers, results. Its middleware (Server.receive) calls the
+// pipeline. There are three kinds of errors:
 //
-// A tools/call is one api.Call, with nothing before it and nothing after it, so it costs what its HTTP twin costs. Every
-// other message counts as a read (decisions.md §9). Nothing leaves before the key was verified.
+//   - An error of HTTP has the service's error envelope: a bad key, a spent quota, a body that is too large, a foreign origin.
+//   - An error of the protocol is a JSON-RPC error.
+//   - An error of an operation is a tool result with isError, because clients show a model nothing else.
+//
+// A tools/call is one api.Call with nothing before or after it, so it costs what the same call costs over HTTP. Every other
+// message counts as one read. No response leaves before the key was verified.
 package mcpserver
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
-	"runtime/debug"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
@@ -35,117 +34,80 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// Path is where the server is, below the base URL.
+// Path is the path of the server, below the base URL.
 const Path = "/mcp"
 
-// frameBytesMax is the largest body. It is above what the arguments of a tool may have (decisions.md §9), so that
-// arguments that are too large are refused by the pipeline, as over HTTP.
-const frameBytesMax = 1 << 20
+// bodyBytesMax is the largest body. It is above the limit of a tool's arguments, 256 KB, so that the pipeline reports those that
+// are too large, as over HTTP.
+const bodyBytesMax = 1 << 20
 
-// frameTimeout bounds one request: above that of a call, below the function's 10 s (design.md §5).
-const frameTimeout = 9500 * time.Millisecond
+// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s.
+const requestTimeout = 9500 * time.Millisecond
 
-// Server serves operations as tools at Path. It keeps nothing from one request to the next, and is safe for concurrent
-// use.
+// logName is the operation in the log line of a message that calls none.
+const logName = "mcp"
+
+// Server serves operations as tools at Path. It keeps nothing from one request to the next, and is safe for concurrent use.
 type Server struct {
 	api        *api.API
 	operations []api.Operation
+	tools      func() []*mcp.Tool // of operations, in their order; built at the first tools/list
 	sdk        http.Handler
-	tools      func() []tool // made at the first tools/list
 	newID      id.Generator
-	log        *slog.Logger
 }
 
 // New returns a server of the operations. It panics when two of them are the same.
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = offered(operations)
-	s := &Server{
-		api:        api.New(operations, c),
-		operations: operations, newID: c.NewID, log: c.Log,
-	}
-	s.tools = sync.OnceValue(func() []tool { return tools(operations) })
+	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID}
+	s.tools = sync.OnceValue(func() []*mcp.Tool { return Tools(operations) })
 	s.sdk = s.connect()
 	return s
 }
 
-// ServeHTTP answers with JSON, or with an empty 202 where nobody waits for an answer.
+// ServeHTTP responds with JSON, or with an empty 202 when no message needs a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	defer cancel()
 	requestID := s.newID("req")
-	h := w.Header()
-	h.Set("Service-Version", version.Current)
-	h.Set("Service-Request-Id", requestID)
-	h.Set("Cache-Control", "no-store")
-	out := s.answer(r, requestID)
-	for name, values := range out.header {
-		h[name] = values
-	}
-	if len(out.body) > 0 {
-		h.Set("Content-Type", "application/json")
-	}
-	h.Set("Content-Length", strconv.Itoa(len(out.body)))
-	w.WriteHeader(out.status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(out.body) // a caller who has gone needs no answer
-	}
+	s.serve(r.WithContext(ctx), requestID).Write(w, r, requestID)
 }
 
-// answer checks what HTTP says of a request, in the order of decisions.md §11.
-func (s *Server) answer(r *http.Request, requestID string) (out reply) {
-	defer func() {
-		if p := recover(); p != nil { // only a fault of this package leads here
-			out = s.refuse(requestID, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-		}
-	}()
+// serve checks a request in the order of every operation: path, method, origin, key, version, body.
+func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	switch {
 	case r.URL.EscapedPath() != Path:
-		err := fault.New(fault.NotFound, "no such path")
-		return s.refuse(requestID, err)
+		return s.api.Refuse(requestID, logName, fault.New(fault.NotFound, "no such path"))
 	case r.Method != http.MethodPost:
-		err := fault.New(fault.MethodNotAllowed, "this path takes POST")
-		out = s.refuse(requestID, err)
-		out.header.Set("Allow", http.MethodPost)
+		out := s.api.Refuse(requestID, logName, fault.New(fault.MethodNotAllowed, "this path takes POST"))
+		out.Header.Set("Allow", http.MethodPost)
 		return out
 	case foreign(r):
-		err := fault.New(fault.Forbidden, "header.Origin: a page of another host may not call")
-		return s.refuse(requestID, err)
+		return s.api.Refuse(requestID, logName, fault.New(fault.Forbidden, "header.Origin: a page of another host may not call"))
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), frameTimeout)
-	defer cancel()
-	common := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
-	_, badKey := auth.ParseHeader(common.Authorization)
-	if _, badVersion := version.Requested(common.Version); badKey != nil || badVersion != nil {
-		return s.exchange(ctx, r, common, message{}) // the pipeline says which
+	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
+	_, badKey := auth.ParseHeader(call.Authorization)
+	_, badVersion := version.Requested(call.Version)
+	if badKey != nil || badVersion != nil {
+		return s.admit(r.Context(), call, "", nil) // the pipeline reports the error
 	}
-	text, problem := body(r)
-	if problem != nil {
-		return s.exchange(ctx, r, common, message{problem: problem})
+	text, err := body(r)
+	if err != nil {
+		return s.admit(r.Context(), call, "", err)
 	}
-	return s.frame(ctx, r, common, text)
+	return s.serveBody(r, call, text)
 }
 
-// body reads the body, and says what is wrong with it as a whole. Accept is not looked at: there is one form of answer.
-func body(r *http.Request) ([]byte, *fault.Error) {
-	text, err := io.ReadAll(io.LimitReader(r.Body, frameBytesMax+1))
+// body reads the body of a request. Accept does not matter: there is one form of response.
+func body(r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case err != nil:
 		return nil, fault.Invalid("body", "could not be read to its end")
-	case len(text) > frameBytesMax:
-		return nil, fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", frameBytesMax)
+	case len(text) > bodyBytesMax:
+		return nil, fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)
 	case mediaType != "application/json":
 		return nil, fault.Invalid("header.Content-Type", "must be application/json")
 	}
 	return text, nil
-}
-
-// reply is what goes back over HTTP.
-type reply struct {
-	status  int
-	header  http.Header
-	body    []byte
-	refused bool // the body is the envelope
-}
-
-// refuse ends a request that never came to the pipeline.
-func (s *Server) refuse(requestID string, err error) reply {
-	return refused(s.api.Refuse(requestID, "mcp", err))
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// foreign tells whether a request was made by a web page of another host, which a browser says in Origin; programs send
-// none. A server on the loopback interface also refuses names that are not its own: a page whose name was made to lead
-// here (DNS rebinding) is of the same host as far as the browser knows.
+// foreign reports whether a web page of another host sent the request. Browsers name the page's host in Origin; programs send no
+// Origin. A server on the loopback interface also rejects a Host that is not loopback: an attacker can point a name at 127.0.0.1
+// (DNS rebinding), and the browser then takes its page for one of the same host.
 func foreign(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)

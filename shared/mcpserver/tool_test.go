@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -15,10 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/mcpserver"
 )
 
-// Ensure a result is the HTTP body byte for byte, as text and as a value, whatever JSON writers make of its characters.
+// Ensure a result is the HTTP body, as text and as a value, with every character that JSON writers spell in more than one way.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -33,7 +36,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// Ensure a page says in both ways how to go on, and the last page that it is the last.
+// Ensure a page has its cursor in _meta and as text, and the last page has none.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -48,7 +51,23 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Ensure what is refused reads as the envelope, and has no structured content, which clients check against a schema.
+// Ensure a tool's result, also an error, has a resultType from revision 2026-07-28 on, and none before.
+func TestResultType(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, arguments := range []string{`{"itemId":"itm_1"}`, `{"nope":1}`} {
+		text := frame("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+newMeta+`}`)
+		now := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item")
+		if !strings.Contains(now.body, `"result":{"resultType":"complete",`) {
+			t.Errorf("%s", now.body)
+		}
+		if old := s.post(call("get_item", arguments)); strings.Contains(old.body, "resultType") {
+			t.Errorf("%s", old.body)
+		}
+	}
+}
+
+// Ensure an error has the envelope as text, and no structured content, which clients check against a schema.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]string{
@@ -73,7 +92,33 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Ensure a call ends with the request that it is for: a caller who has gone keeps nobody busy.
+// panicOnce is a log handler that panics at its first line.
+type panicOnce struct {
+	slog.Handler
+
+	once *sync.Once
+}
+
+func (panicOnce) Enabled(context.Context, slog.Level) bool { return true }
+
+func (p panicOnce) Handle(context.Context, slog.Record) error {
+	p.once.Do(func() { panic("planted") })
+	return nil
+}
+
+// Ensure a panic on the SDK's goroutine, outside of what the pipeline recovers, is HTTP's 500 and does not end the process.
+func TestPanicInTheSDK(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
+		s := start(t)
+		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: newID, Log: slog.New(panicOnce{slog.DiscardHandler, new(sync.Once)})})
+		if a := s.post(text); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "planted") {
+			t.Errorf("%s: %d %s", text, a.status, a.body)
+		}
+	}
+}
+
+// Ensure a call ends when its caller leaves.
 func TestCallerGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -86,7 +131,7 @@ func TestCallerGone(t *testing.T) {
 	}
 }
 
-// Ensure an answer that is too large to be there twice is there once.
+// Ensure a body that is too large to be sent twice is sent once.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	a := start(t).post(call("get_item", `{"itemId":"itm_large"}`))

@@ -15,10 +15,10 @@ const (
 	noVersion      = -32022
 )
 
-// newMeta is what a request of the revision 2026-07-28 says of itself.
+// newMeta is the _meta of a request of revision 2026-07-28.
 const newMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 
-// Ensure whatever may come in a frame is answered as JSON-RPC has it.
+// Ensure a wrong body or message is a JSON-RPC error with the right code, status and id, and counts as one read.
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
@@ -82,13 +82,13 @@ func TestBadFrames(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d and %d", c.name, a.status, a.body, c.status, c.code)
 		}
 		a.checkHeader(t, c.name)
-		if got := s.keys.questions(); got != "admit read " {
-			t.Errorf("%s: asked %q, want one read", c.name, got)
+		if got := s.keys.taken(); got != "admit read " {
+			t.Errorf("%s: calls %q, want one read", c.name, got)
 		}
 	}
 }
 
-// Ensure a call that the protocol refuses is not made: the headers of a new revision must name its tool.
+// Ensure a call that the protocol refuses calls no operation: in a new revision, the headers must name its tool.
 func TestRefusedCallsAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -102,8 +102,8 @@ func TestRefusedCallsAreNotMade(t *testing.T) {
 		if r := a.decode(t); a.status != 400 || r.Error == nil || r.Error.Code != headerMismatch {
 			t.Errorf("%v: %d %s", header, a.status, a.body)
 		}
-		if got := s.keys.questions(); got != "admit read " {
-			t.Errorf("%v: asked %q", header, got)
+		if got := s.keys.taken(); got != "admit read " {
+			t.Errorf("%v: calls %q", header, got)
 		}
 	}
 	a := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_create_item")
@@ -112,7 +112,7 @@ func TestRefusedCallsAreNotMade(t *testing.T) {
 	}
 }
 
-// Ensure nobody who waits for no answer gets one, and that it counts as a read all the same.
+// Ensure a notification and a response get an empty 202, and count as one read.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -128,13 +128,13 @@ func TestNotifications(t *testing.T) {
 		if a.status != 202 || a.body != "" || a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("Content-Type") != "" {
 			t.Errorf("%s: %d %q %v", text, a.status, a.body, a.header)
 		}
-		if got := s.keys.questions(); got != "admit read " {
-			t.Errorf("%s: asked %q", text, got)
+		if got := s.keys.taken(); got != "admit read " {
+			t.Errorf("%s: calls %q", text, got)
 		}
 	}
 }
 
-// Ensure a batch of the revision that has them is answered message by message, each with its own class.
+// Ensure each request of a batch gets a response, and counts in its own class.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -156,22 +156,37 @@ func TestBatch(t *testing.T) {
 		if out[1].Result.IsError || !out[2].Result.IsError || string(out[6].ID) != `"b"` {
 			t.Errorf("%s", a.body)
 		}
-		if got := s.keys.questions(); strings.Count(got, "admit") != 8 || !strings.Contains(got, "admit write plan:write") {
-			t.Errorf("asked %q", got)
+		if got := s.keys.taken(); strings.Count(got, "admit") != 8 || !strings.Contains(got, "admit write plan:write") {
+			t.Errorf("calls %q", got)
 		}
 	}
 }
 
-// Ensure of a name that is there twice the checks and the deed see the same one.
+// Ensure the checks and the call read the same one of two equal names.
 func TestNamesTwice(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{"name":"service_create_item","arguments":{"text":""}}}`)
-	if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` || s.keys.questions() != "admit read " {
+	if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` || s.keys.taken() != "admit read " {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	a = s.post(call("create_item", `{"text":"a","text":"b"}`))
 	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is there twice") {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// Ensure params that do not decode are rejected with a message that neither quotes them nor names a Go type.
+func TestParamsThatDoNotDecode(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, text := range []string{
+		frame("initialize", `[]`), frame("initialize", `{"protocolVersion":5}`), frame("initialize", `null`), frame("ping", `[]`),
+		frame("tools/list", `{"cursor":5}`), frame("tools/call", `5`), frame("tools/call", `{"name":"AKIAPLANTED","_meta":5}`),
+	} {
+		got := s.post(text).body
+		if !strings.Contains(got, `"code":-32602`) && !strings.Contains(got, `"code":-32600`) || strings.Contains(got, "mcp.") || strings.Contains(got, "AKIAPLANTED") {
+			t.Errorf("%s: %s", text, got)
+		}
 	}
 }

@@ -1,0 +1,195 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/entity"
+)
+
+const (
+	callTool   = "tools/call"
+	initialize = "initialize"
+	batchMax   = 20 // messages of one batch, which are served one after the other
+
+	// lastBatching is the last revision with batches. firstStateless is the first without initialization; it gives results a
+	// resultType and JSON-RPC errors an HTTP status.
+	lastBatching   = "2025-03-26"
+	firstStateless = "2026-07-28"
+
+	versionHeader = "Mcp-Protocol-Version"
+)
+
+// paramsOf returns the type of a request's params, nil for a method that is not served. The SDK knows more methods, one of which
+// keeps the connection open.
+func paramsOf(method string) any {
+	switch method {
+	case initialize:
+		return new(mcp.InitializeParams)
+	case "ping":
+		return new(mcp.PingParams)
+	case "server/discover":
+		return new(mcp.DiscoverParams)
+	case "tools/list":
+		return new(mcp.ListToolsParams)
+	case callTool:
+		return new(mcp.CallToolParamsRaw)
+	}
+	return nil
+}
+
+// message is one JSON-RPC message: a request, a notification, which has no id, or a response, which has no method either.
+type message struct {
+	jsonrpc.Request
+
+	err *jsonrpc.Error // what is wrong with it
+}
+
+// wrong returns the message with an error.
+func (m message) wrong(code int64, text string) message {
+	m.err = &jsonrpc.Error{Code: code, Message: text}
+	return m
+}
+
+// serveBody serves the messages of a body.
+func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Response {
+	revision := r.Header.Get(versionHeader)
+	var batch []json.RawMessage
+	switch {
+	case !utf8.Valid(text) || !json.Valid(text):
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8"))
+	case revision != "" && !slices.Contains(mcp.SupportedProtocolVersions(), revision):
+		m := parse(text).wrong(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
+		m.err.Data = encode(mcp.UnsupportedProtocolVersionData{Supported: mcp.SupportedProtocolVersions(), Requested: revision})
+		return s.exchange(r, call, m)
+	case bytes.TrimSpace(text)[0] != '[':
+		return s.exchange(r, call, parse(text))
+	case revision > lastBatching:
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatching))
+	case json.Unmarshal(text, &batch) != nil || len(batch) == 0 || len(batch) > batchMax:
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"))
+	}
+	return s.serveBatch(r, call, batch)
+}
+
+// serveBatch serves several messages. An HTTP error of the first is that of the batch. An HTTP error of a later one becomes the
+// response to that message, because the caller must learn what was done before it.
+func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
+	out := api.Response{Status: http.StatusAccepted}
+	var responses []json.RawMessage
+	for i, text := range batch {
+		m := parse(text)
+		if m.Method == initialize && m.err == nil {
+			m = m.wrong(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
+		}
+		one := s.exchange(r, call, m)
+		if one.Err != nil && i == 0 {
+			return one
+		}
+		if one.Err != nil {
+			one.Body = encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}})
+		}
+		out.Header = one.Header
+		if m.IsCall() || m.err != nil {
+			out.Status = http.StatusOK
+			responses = append(responses, one.Body)
+		}
+	}
+	if len(responses) > 0 {
+		out.Body = encode(responses)
+	}
+	return out
+}
+
+// parse reads one message. When a name is there twice, the last one counts.
+func parse(text json.RawMessage) message {
+	var fields map[string]json.RawMessage
+	var version string
+	var m message
+	if json.Unmarshal(text, &fields) != nil || json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
+		return message{}.wrong(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
+	}
+	if raw, present := fields["id"]; present {
+		if m.ID = parseID(raw); !m.IsCall() {
+			return message{}.wrong(jsonrpc.CodeInvalidRequest, "id: must be a string or a whole number")
+		}
+	}
+	raw, hasMethod := fields["method"]
+	if !hasMethod && m.IsCall() && (fields["result"] != nil || fields["error"] != nil) {
+		return message{} // the response to a request that this server never sends
+	}
+	if json.Unmarshal(raw, &m.Method) != nil || m.Method == "" {
+		return m.wrong(jsonrpc.CodeInvalidRequest, "method: must be a string")
+	}
+	isNotification := strings.HasPrefix(m.Method, "notifications/")
+	if isNotification == m.IsCall() {
+		return m.wrong(jsonrpc.CodeInvalidRequest, "id: a request needs one, a notification has none")
+	}
+	if string(fields["params"]) != "null" {
+		m.Params = fields["params"]
+	}
+	switch params := paramsOf(m.Method); {
+	case isNotification:
+	case params == nil:
+		return m.wrong(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
+	case m.Params != nil && json.Unmarshal(m.Params, params) != nil:
+		// The SDK would quote the params, which may hold a secret, and name its own types.
+		return m.wrong(jsonrpc.CodeInvalidParams, "params: are not those of "+m.Method)
+	}
+	return m
+}
+
+// parseID reads an id. It returns none when the id would not come back as it was sent: the SDK cuts a fraction off and loses
+// digits of a large number.
+func parseID(raw json.RawMessage) jsonrpc.ID {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return jsonrpc.ID{}
+	}
+	id, err := jsonrpc.MakeID(value)
+	if _, isText := value.(string); err != nil || !isText && fmt.Sprint(id.Raw()) != string(raw) {
+		return jsonrpc.ID{}
+	}
+	return id
+}
+
+// status returns the HTTP status of a JSON-RPC error.
+func status(err *jsonrpc.Error, revision string) int {
+	switch {
+	case err.Code != jsonrpc.CodeMethodNotFound && err.Code != jsonrpc.CodeInvalidParams:
+		return http.StatusBadRequest
+	case revision < firstStateless:
+		return http.StatusOK // clients of these revisions read an error only then
+	case err.Code == jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	}
+	return http.StatusBadRequest
+}
+
+// encoded returns the text of a JSON-RPC message.
+func encoded(m jsonrpc.Message) []byte {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		panic("mcpserver: " + err.Error()) // its parts are JSON already
+	}
+	return text
+}
+
+// encode returns the JSON of a value whose parts have one.
+func encode(v any) []byte {
+	text, err := entity.Encode(v)
+	if err != nil {
+		panic("mcpserver: " + err.Error())
+	}
+	return text
+}

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"growthworkspace/shared/entity"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -58,7 +58,7 @@ func encodePoint(p Point) (string, error) {
 		}
 		ingested = new(at.UnixMilli() - start.UnixMilli())
 	}
-	text, err := entity.Encode([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
+	text, err := schema.Encode([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
 	if err != nil {
 		return "", fmt.Errorf("encode a point of %s: %w", p.MetricKey, err)
 	}

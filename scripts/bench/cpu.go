@@ -21,7 +21,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/entity"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
@@ -71,7 +71,7 @@ func spell(list any, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return entity.Encode(list)
+	return schema.Encode(list)
 }
 
 // listsMeasured is how many lists a turn has.

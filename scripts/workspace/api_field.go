@@ -16,7 +16,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/client"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/schema"
 )
 
@@ -80,7 +79,7 @@ func (f *fieldFlag) Set(text string) error {
 func (f *fieldFlag) value() (json.RawMessage, error) {
 	switch f.Kind {
 	case schema.String:
-		return entity.Encode(f.values[0])
+		return schema.Encode(f.values[0])
 	case schema.Array:
 		return f.array()
 	}
@@ -121,7 +120,7 @@ func (f *fieldFlag) array() (json.RawMessage, error) {
 		case f.Fields != nil:
 			elements = append(elements, json.RawMessage(begin))
 		default:
-			element, err := entity.Encode(text)
+			element, err := schema.Encode(text)
 			if err != nil {
 				return nil, err
 			}
@@ -270,7 +269,7 @@ func (c *operationCall) request() client.Request {
 		}
 	}
 	if c.hasBody() && c.body == nil {
-		r.Body, _ = entity.Encode(body) // of valid JSON
+		r.Body, _ = schema.Encode(body) // of valid JSON
 	}
 	return r
 }

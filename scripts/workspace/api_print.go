@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/term"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/schema"
 )
 
@@ -62,7 +61,7 @@ func (a *app) printPages(ctx context.Context, r connection, c *operationCall) er
 		}
 		request.Query.Set("cursor", next)
 	}
-	body, err := entity.Encode(list[json.RawMessage]{items})
+	body, err := schema.Encode(list[json.RawMessage]{items})
 	if err != nil {
 		return fmt.Errorf("put the pages together: %w", err)
 	}
@@ -161,7 +160,7 @@ func textOf(v any, newline string) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	text, err := entity.Encode(v)
+	text, err := schema.Encode(v)
 	if err != nil {
 		return "?"
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 func openapiDocument(k *kit, r *ruleReport) {
@@ -43,7 +43,7 @@ func openapiDocument(k *kit, r *ruleReport) {
 
 // rpc sends a message to the tools' endpoint and returns its result. The answer may be JSON or one event of a stream.
 func (k *kit) rpc(method string, params any, session http.Header) (result map[string]any, header http.Header, err error) {
-	body, err := entity.Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	body, err := schema.Encode(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +153,7 @@ func mcpCall(k *kit, r *ruleReport) {
 			r.fail("%v", err)
 			return
 		}
-		text, _ := entity.Encode(result["content"]) // of decoded JSON
+		text, _ := schema.Encode(result["content"]) // of decoded JSON
 		if result["isError"] != true || !strings.Contains(string(text), string(fault.RateLimited)) || k.sleep(k.ctx, toolWait) != nil {
 			break
 		}

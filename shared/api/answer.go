@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/ratelimit"
 	"growthworkspace/shared/refusal"
+	"growthworkspace/shared/schema"
 )
 
 // Answer is what a call ends in: a body when Err is nil.
@@ -33,7 +33,7 @@ func (a *API) conclude(value any, err error, in bound, record *logRecord) Answer
 	if list, ok := value.(lister); ok {
 		value, next, isList = list.Body(), list.position(), true
 	}
-	body, err := entity.Encode(value)
+	body, err := schema.Encode(value)
 	if err != nil {
 		return a.refuse(fmt.Errorf("encode the answer: %w", err), record)
 	}

@@ -177,7 +177,7 @@ type lister interface {
 }
 
 // MarshalJSON is json.Marshaler.
-func (l List[T]) MarshalJSON() ([]byte, error) { return entity.Encode(l.Body()) }
+func (l List[T]) MarshalJSON() ([]byte, error) { return schema.Encode(l.Body()) }
 
 // Body is what the answer is spelled from.
 func (l List[T]) Body() any {

@@ -26,6 +26,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/entity"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
@@ -153,7 +154,7 @@ func Transact(ctx context.Context, t *table.Client, answer any, writes ...table.
 	if at == nil {
 		return t.Transact(ctx, writes...)
 	}
-	body, err := entity.Encode(answer)
+	body, err := schema.Encode(answer)
 	if err != nil {
 		return fmt.Errorf("remember an answer: %w", err)
 	}

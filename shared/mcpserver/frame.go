@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 const (
@@ -190,7 +190,7 @@ func errorBody(id json.RawMessage, err *jsonrpc.Error) []byte {
 
 // encode spells what cannot fail to be spelled.
 func encode(v any) []byte {
-	text, err := entity.Encode(v)
+	text, err := schema.Encode(v)
 	if err != nil {
 		panic("mcpserver: " + err.Error())
 	}

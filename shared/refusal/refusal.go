@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/ratelimit"
+	"growthworkspace/shared/schema"
 )
 
 // Of returns the half for the caller. An error that is not made for a caller to read is `internal`, and nothing of it leaves.
@@ -49,7 +49,7 @@ func Envelope(err *fault.Error) []byte {
 	for i, message := range err.Messages {
 		e.Errors[i] = entry{err.Code, message}
 	}
-	body, failed := entity.Encode(e)
+	body, failed := schema.Encode(e)
 	if failed != nil {
 		panic("refusal: an envelope of strings does not encode: " + failed.Error())
 	}

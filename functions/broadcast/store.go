@@ -57,10 +57,10 @@ func channelKeys(c Channel) table.Keys {
 
 func ideaKeys(i Idea) table.Keys {
 	keys, at, status := table.Keys{Key: recordKey(i.CompanyID, kindIdea, i.ID)}, i.newestFirst(), part(i.Status)
-	keys.Index[1] = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
-	keys.Index[2] = table.Key{PK: ideas(i.CompanyID), SK: at}
+	keys.GSI2 = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
+	keys.GSI3 = table.Key{PK: ideas(i.CompanyID), SK: at}
 	if i.PlanID != nil {
-		keys.Index[0] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
+		keys.GSI1 = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
 	}
 	return keys
 }
@@ -78,10 +78,10 @@ func ideas(companyID string) string { return table.Partition(companyID, area, "i
 func postKeys(p Post) table.Keys {
 	keys, at := table.Keys{Key: recordKey(p.CompanyID, kindPost, p.ID)}, p.latestFirst()
 	if p.IdeaID != nil {
-		keys.Index[0] = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
+		keys.GSI1 = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
 	}
-	keys.Index[1] = table.Key{PK: postsOf(p.CompanyID, part(p.Platform), part(p.Status)), SK: at}
-	keys.Index[2] = table.Key{PK: posts(p.CompanyID), SK: at}
+	keys.GSI2 = table.Key{PK: postsOf(p.CompanyID, part(p.Platform), part(p.Status)), SK: at}
+	keys.GSI3 = table.Key{PK: posts(p.CompanyID), SK: at}
 	return keys
 }
 

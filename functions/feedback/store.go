@@ -62,14 +62,14 @@ func queuePartition(companyID string, status ReplyStatus) string {
 func keysOf(f Feedback) table.Keys {
 	order := table.Join(table.SortNumber(f.Priority), table.Newest(f.PostedAt), f.ID)
 	source, sentiment := part(f.Source), part(f.Sentiment)
-	keys := table.Keys{Key: feedbackKey(f.CompanyID, f.ID), Index: [4]table.Key{
-		{PK: allPartition(f.CompanyID), SK: order},
-		{},
-		{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
-	}}
+	keys := table.Keys{
+		Key:  feedbackKey(f.CompanyID, f.ID),
+		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: order},
+		GSI3: table.Key{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
+	}
 	if f.ReplyStatus != nil {
-		keys.Index[3] = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
-		keys.Index[1] = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
+		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
+		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
 	}
 	return keys
 }

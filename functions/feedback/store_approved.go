@@ -28,7 +28,7 @@ func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, lim
 				continue
 			}
 			if len(approved) == limit {
-				return approved, keysOf(approved[limit-1]).Index[3].SK, nil
+				return approved, keysOf(approved[limit-1]).GSI4.SK, nil
 			}
 			approved = append(approved, f)
 		}

@@ -42,7 +42,7 @@ func reviewPartition(companyID string, review Review) string {
 func keysOf(d Definition) table.Keys {
 	keys := table.Keys{Key: definitionKey(d.CompanyID, d.Key)}
 	if review := reviewOf(d); review != "" {
-		keys.Index[1] = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
+		keys.GSI2 = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
 	}
 	return keys
 }

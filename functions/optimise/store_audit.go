@@ -24,14 +24,14 @@ func auditKey(companyID, auditID string) table.Key { return key(companyID, audit
 func keysOfAudit(a storedAudit) table.Keys {
 	order := table.Join(table.Newest(a.StartedAt), a.ID)
 	keys := table.Keys{Key: auditKey(a.CompanyID, a.ID)}
-	keys.Index[0] = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
+	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
 	status := noStatus
 	if a.Status != nil {
 		status = string(*a.Status)
-		keys.Index[1] = table.Key{PK: partition(a.CompanyID, auditsOf, status), SK: order}
+		keys.GSI2 = table.Key{PK: partition(a.CompanyID, auditsOf, status), SK: order}
 	}
 	if a.SiteID != nil {
-		keys.Index[2] = table.Key{PK: partition(a.CompanyID, auditsOf, *a.SiteID, status), SK: order}
+		keys.GSI3 = table.Key{PK: partition(a.CompanyID, auditsOf, *a.SiteID, status), SK: order}
 	}
 	return keys
 }

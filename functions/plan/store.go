@@ -96,10 +96,11 @@ func keysOfItem(i storedItem) table.Keys {
 	if i.Status != nil {
 		status = string(*i.Status)
 	}
-	return table.Keys{Key: itemKey(i.CompanyID, i.ID), Index: [4]table.Key{
-		{PK: boardPartition(i.CompanyID, i.RoadmapID), SK: order},
-		{PK: boardPartition(i.CompanyID, i.RoadmapID, status), SK: order},
-	}}
+	return table.Keys{
+		Key:  itemKey(i.CompanyID, i.ID),
+		GSI1: table.Key{PK: boardPartition(i.CompanyID, i.RoadmapID), SK: order},
+		GSI2: table.Key{PK: boardPartition(i.CompanyID, i.RoadmapID, status), SK: order},
+	}
 }
 
 // reservation makes a slug unique on its board: a record under the slug that names its item.

@@ -142,9 +142,9 @@ func noteOrder(n note) string { return table.Join(table.SortNumber(n.N), n.ID) }
 
 func keysOf(n note) table.Keys {
 	k := table.Keys{Key: noteKey(n.Company, n.ID)}
-	k.Index[0] = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteOrder(n)}
+	k.GSI1 = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteOrder(n)}
 	if n.Status != "" {
-		k.Index[1] = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteOrder(n)}
+		k.GSI2 = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteOrder(n)}
 	}
 	return k
 }

@@ -35,8 +35,8 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 
 func (k Keys) into(item Item) {
 	maps.Copy(item, k.item())
-	for n, key := range k.Index {
-		if i := Indexes()[n]; key.PK != "" {
+	for i, key := range map[Index]Key{GSI1: k.GSI1, GSI2: k.GSI2, GSI3: k.GSI3, GSI4: k.GSI4} {
+		if key.PK != "" {
 			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
 		}
 	}

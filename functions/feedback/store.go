@@ -2,10 +2,10 @@ package feedback
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -119,10 +119,10 @@ func query(companyID string, f Filter) table.Query {
 }
 
 // List returns a page of the records that pass a filter, as texts, and the position to go on from.
-func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]entity.Text[Feedback], string, error) {
+func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
 	q := query(companyID, f)
 	q.After, q.Limit = after, limit
-	return table.List[entity.Text[Feedback]](ctx, s.table, q)
+	return table.ListTexts[Feedback](ctx, s.table, q)
 }
 
 // Get returns one record. fault.ErrNotFound when there is none.

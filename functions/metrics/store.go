@@ -2,8 +2,8 @@ package metrics
 
 import (
 	"context"
+	"encoding/json"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -47,13 +47,13 @@ func keysOf(d Definition) table.Keys {
 	return keys
 }
 
-// ListDefinitions returns a page of the definitions by key, those that answer to the filter, all when it is empty.
-func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []entity.Text[Definition], next string, err error) {
+// ListDefinitions returns a page of the definitions by key as JSON texts: those that match the filter, all when it is empty.
+func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {
 		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}
 	}
-	return table.List[entity.Text[Definition]](ctx, s.table, q)
+	return table.ListTexts[Definition](ctx, s.table, q)
 }
 
 // PutDefinitions stores definitions, replacing those with the same keys, whatever their ids; of one key the last wins.

@@ -100,10 +100,9 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 		if !ok {
 			return nil, fmt.Errorf("the point %s of %s has an unexpected type", p.PointKey, p.MetricKey)
 		}
-		if err := c.read(text.Value); err != nil {
+		if err := c.read(text.Value, &p); err != nil {
 			return nil, fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
 		}
-		c.fill(&p)
 		points = append(points, p)
 	}
 	return points, nil

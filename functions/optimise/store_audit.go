@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -42,8 +41,8 @@ type AuditFilter struct {
 	Status *AuditStatus
 }
 
-// ListAudits returns a page of audits, newest first, and the position to go on from.
-func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []entity.Text[AuditSummary], next string, err error) {
+// ListAudits returns a page of audits as JSON texts, newest first, and the position to go on from.
+func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
 	switch {
 	case f.SiteID != nil && f.Status != nil:
@@ -56,7 +55,7 @@ func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, 
 	case f.Status != nil:
 		q.Index, q.Partitions = table.GSI2, []string{partition(companyID, auditsOf, string(*f.Status))}
 	}
-	return table.List[entity.Text[AuditSummary]](ctx, s.table, q)
+	return table.ListTexts[AuditSummary](ctx, s.table, q)
 }
 
 // GetAudit returns an audit with its findings. fault.ErrNotFound when there is none.

@@ -29,18 +29,20 @@ func (a *API) conclude(value any, err error, in bound, record *logRecord) Answer
 	if err != nil {
 		return a.refuse(err, record)
 	}
-	next, isList := "", false
-	if list, ok := value.(lister); ok {
-		value, next, isList = list.Body(), list.position(), true
+	list, isList := value.(lister)
+	var body []byte
+	if isList {
+		body, err = list.Body()
+	} else {
+		body, err = schema.Encode(value)
 	}
-	body, err := schema.Encode(value)
 	if err != nil {
 		return a.refuse(fmt.Errorf("encode the answer: %w", err), record)
 	}
 	out := a.spell(body, tagOf(record.call.Operation, value, body), record)
 	out.List = isList && out.Err == nil
-	if next != "" && out.List {
-		out.Next = in.list.Encode(next)
+	if out.List && list.position() != "" {
+		out.Next = in.list.Encode(list.position())
 	}
 	return out
 }

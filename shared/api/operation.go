@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -152,12 +153,11 @@ const companyParameter = "companyId"
 // Cursor is the type of the input field that a list goes on from: the position that NewList was given, or empty.
 type Cursor = schema.Cursor
 
-// List is the answer of every list: an object with items and nothing else (spec.md, Endpoints 5). Where the page ends
-// is told in headers, because the body has no room for it (decisions.md §8).
+// List is the response of every list: an object with items and nothing else. Headers say whether the list goes on.
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	texts []entity.Text[T] // in place of Items
+	texts []json.RawMessage // in place of Items
 	next  string
 }
 
@@ -166,35 +166,42 @@ func NewList[T any](items []T, next string) List[T] {
 	return List[T]{Items: items, next: next}
 }
 
-// NewTextList is NewList of records that are in text already.
-func NewTextList[T any](items []entity.Text[T], next string) List[T] {
-	return List[T]{texts: items, next: next}
+// NewTextList is NewList of the JSON texts of the records.
+func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
+	return List[T]{texts: texts, next: next}
 }
 
 type lister interface {
-	Body() any
+	Body() ([]byte, error)
 	position() string
 }
 
 // MarshalJSON is json.Marshaler.
-func (l List[T]) MarshalJSON() ([]byte, error) { return schema.Encode(l.Body()) }
+func (l List[T]) MarshalJSON() ([]byte, error) { return l.Body() }
 
-// Body is what the answer is spelled from.
-func (l List[T]) Body() any {
-	if len(l.texts) > 0 {
-		return page[entity.Text[T]]{l.texts}
+// Body returns the list as JSON. Texts are copied as they are: encoding/json would check each of their bytes once more.
+func (l List[T]) Body() ([]byte, error) {
+	if len(l.texts) == 0 {
+		items := l.Items
+		if items == nil {
+			items = []T{} // encoding/json would write null
+		}
+		return schema.Encode(map[string][]T{"items": items})
 	}
-	if l.Items == nil {
-		l.Items = []T{} // encoding/json would spell null
+	size := len(`{"items":[]}`)
+	for _, text := range l.texts {
+		size += len(text) + len(",")
 	}
-	return page[T]{l.Items}
+	body := append(make([]byte, 0, size), `{"items":`...)
+	separator := byte('[')
+	for _, text := range l.texts {
+		body = append(append(body, separator), text...)
+		separator = ','
+	}
+	return append(body, "]}"...), nil
 }
 
 func (l List[T]) position() string { return l.next }
-
-type page[T any] struct {
-	Items []T `json:"items"`
-}
 
 // Tagged tells whether the answers have an entity tag: those that are one record do, and those that bring their own
 // (decisions.md §12).

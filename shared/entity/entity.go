@@ -1,5 +1,5 @@
-// Package entity spells what leaves the service, and names it by an entity tag, so that a caller can say which state of a
-// record it has seen (decisions.md §12, RFC 9110 §13).
+// Package entity names the state of a record by an entity tag, so that a caller can say which one it has seen (RFC 9110,
+// 13).
 package entity
 
 import (
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 // Tagged is an answer that has an entity tag of its own, the opaque text between the quotes of the ETag header.
@@ -37,7 +38,7 @@ func (c Condition) Check(record any) error {
 	if c.IfMatch == nil {
 		return nil
 	}
-	body, err := Encode(record)
+	body, err := schema.Encode(record)
 	if err != nil {
 		return err
 	}

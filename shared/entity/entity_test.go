@@ -6,6 +6,7 @@ import (
 
 	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 type record struct {
@@ -26,7 +27,7 @@ func TestComparison(t *testing.T) {
 
 // Ensure a condition holds for the record that was read and for no other.
 func TestCondition(t *testing.T) {
-	body, err := entity.Encode(record{"a<b"})
+	body, err := schema.Encode(record{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {
 		t.Fatalf("%s, %v", body, err)
 	}

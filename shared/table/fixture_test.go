@@ -132,6 +132,20 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
+// listed is a note without its bytes, which have no text.
+type listed struct {
+	ID        string          `json:"id"`
+	Company   string          `json:"companyId"`
+	Status    status          `json:"status"`
+	Text      *string         `json:"text"`
+	N         *float64        `json:"n"`
+	Count     int64           `json:"count"`
+	Done      *bool           `json:"done"`
+	Tags      []string        `json:"tags"`
+	Any       json.RawMessage `json:"any"`
+	UpdatedAt *string         `json:"updatedAt"`
+}
+
 type status string
 
 func noteKey(company, id string) table.Key {

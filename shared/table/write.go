@@ -108,7 +108,8 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 
 // holds tells whether records of a type have a field of this name, null or not.
 func holds[T any](attribute string) bool {
-	return slices.ContainsFunc(planOf(reflect.TypeFor[T]()), func(f fieldPlan) bool { return f.name == attribute })
+	_, ok := planOf(reflect.TypeFor[T]()).byName[attribute]
+	return ok
 }
 
 func equalAttribute(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }

@@ -157,7 +157,7 @@ func TestLayout(t *testing.T) {
 // floors are the packages of shared, from the ground: each imports lower floors only.
 var floors = [][]string{
 	{"client", "engine", "fault", "id", "timestamp"},
-	{"auth", "entity", "schema", "version"},
+	{"auth", "schema", "version"},
 	{"jsonschema", "table"},
 	{"claim", "idempotency", "transfer"},
 	{"api", "keys"},

@@ -60,5 +60,5 @@ func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasI
 	if err != nil {
 		return api.List[Idea]{}, err
 	}
-	return api.NewTextList(ideas, next), nil
+	return api.NewTextList[Idea](ideas, next), nil
 }

@@ -112,7 +112,7 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 	if err != nil {
 		return api.List[Post]{}, err
 	}
-	return api.NewTextList(posts, next), nil
+	return api.NewTextList[Post](posts, next), nil
 }
 
 type createPostInput struct {

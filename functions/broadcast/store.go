@@ -2,8 +2,8 @@ package broadcast
 
 import (
 	"context"
+	"encoding/json"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
@@ -57,10 +57,10 @@ func channelKeys(c Channel) table.Keys {
 
 func ideaKeys(i Idea) table.Keys {
 	keys, at, status := table.Keys{Key: recordKey(i.CompanyID, kindIdea, i.ID)}, i.newestFirst(), part(i.Status)
-	keys.Index[1] = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
-	keys.Index[2] = table.Key{PK: ideas(i.CompanyID), SK: at}
+	keys.GSI2 = table.Key{PK: ideasOfStatus(i.CompanyID, status), SK: at}
+	keys.GSI3 = table.Key{PK: ideas(i.CompanyID), SK: at}
 	if i.PlanID != nil {
-		keys.Index[0] = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
+		keys.GSI1 = table.Key{PK: ideasOfPlan(i.CompanyID, *i.PlanID, status), SK: at}
 	}
 	return keys
 }
@@ -78,10 +78,10 @@ func ideas(companyID string) string { return table.Partition(companyID, area, "i
 func postKeys(p Post) table.Keys {
 	keys, at := table.Keys{Key: recordKey(p.CompanyID, kindPost, p.ID)}, p.latestFirst()
 	if p.IdeaID != nil {
-		keys.Index[0] = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
+		keys.GSI1 = table.Key{PK: postsOfIdea(p.CompanyID, *p.IdeaID), SK: at}
 	}
-	keys.Index[1] = table.Key{PK: postsOf(p.CompanyID, part(p.Platform), part(p.Status)), SK: at}
-	keys.Index[2] = table.Key{PK: posts(p.CompanyID), SK: at}
+	keys.GSI2 = table.Key{PK: postsOf(p.CompanyID, part(p.Platform), part(p.Status)), SK: at}
+	keys.GSI3 = table.Key{PK: posts(p.CompanyID), SK: at}
 	return keys
 }
 
@@ -145,8 +145,8 @@ type IdeaFilter struct {
 	Status *IdeaStatus
 }
 
-// ListIdeas returns a page of ideas, the newest first.
-func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []entity.Text[Idea], next string, err error) {
+// ListIdeas returns a page of ideas as JSON texts, the newest first.
+func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
 	case f.PlanID != nil:
@@ -159,7 +159,7 @@ func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, af
 	default:
 		q.Index, q.Partitions = table.GSI3, []string{ideas(companyID)}
 	}
-	return table.List[entity.Text[Idea]](ctx, s.table, q)
+	return table.ListTexts[Idea](ctx, s.table, q)
 }
 
 // PostFilter narrows a list of posts; nil: any. IdeaID is a well-formed id.
@@ -169,8 +169,8 @@ type PostFilter struct {
 	Status   *PostStatus
 }
 
-// ListPosts returns a page of posts, the latest first.
-func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []entity.Text[Post], next string, err error) {
+// ListPosts returns a page of posts as JSON texts, the latest first.
+func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
 	case f.IdeaID != nil:
@@ -185,7 +185,7 @@ func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, af
 			}
 		}
 	}
-	return table.List[entity.Text[Post]](ctx, s.table, q)
+	return table.ListTexts[Post](ctx, s.table, q)
 }
 
 // onTop is what of the filter is no key when the posts of an idea are read.

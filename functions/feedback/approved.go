@@ -78,7 +78,7 @@ func (p *Posting) end(claimID string, to ReplyStatus) error {
 // claim.Ready.
 func (s Store) ApprovedReplies(ctx context.Context, companyID, after string, limit int) (approved []Feedback, next string, err error) {
 	q := table.Query{Index: table.GSI4, Partitions: []string{queuePartition(companyID, ReplyStatusApproved)}, After: after}
-	position := func(f Feedback) string { return keysOf(f).Index[3].SK }
+	position := func(f Feedback) string { return keysOf(f).GSI4.SK }
 	return claim.Ready(ctx, s.table, q, limit, position, func(f Feedback) (ready, more bool) { return f.postable(), true })
 }
 

@@ -67,7 +67,7 @@ type listFeedbackInput struct {
 func (s service) listFeedback(ctx context.Context, caller api.Caller, in listFeedbackInput) (api.List[Feedback], error) {
 	filter := Filter{in.Source, in.Sentiment, in.ReplyStatus}
 	records, next, err := s.store.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
-	return api.NewTextList(records, next), err
+	return api.NewTextList[Feedback](records, next), err
 }
 
 type getFeedbackInput struct {

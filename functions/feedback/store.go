@@ -2,9 +2,9 @@ package feedback
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -61,14 +61,14 @@ func queuePartition(companyID string, status ReplyStatus) string {
 func keysOf(f Feedback) table.Keys {
 	order := table.Join(table.SortNumber(f.Priority), table.Newest(f.PostedAt), f.ID)
 	source, sentiment := part(f.Source), part(f.Sentiment)
-	keys := table.Keys{Key: feedbackKey(f.CompanyID, f.ID), Index: [4]table.Key{
-		{PK: allPartition(f.CompanyID), SK: order},
-		{},
-		{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
-	}}
+	keys := table.Keys{
+		Key:  feedbackKey(f.CompanyID, f.ID),
+		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: order},
+		GSI3: table.Key{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
+	}
 	if f.ReplyStatus != nil {
-		keys.Index[3] = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
-		keys.Index[1] = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
+		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
+		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
 	}
 	return keys
 }
@@ -118,10 +118,10 @@ func query(companyID string, f Filter) table.Query {
 }
 
 // List returns a page of the records that pass a filter, as texts, and the position to go on from.
-func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]entity.Text[Feedback], string, error) {
+func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
 	q := query(companyID, f)
 	q.After, q.Limit = after, limit
-	return table.List[entity.Text[Feedback]](ctx, s.table, q)
+	return table.ListTexts[Feedback](ctx, s.table, q)
 }
 
 // Get returns one record. fault.ErrNotFound when there is none.

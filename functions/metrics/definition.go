@@ -110,5 +110,5 @@ func (s service) listDefinitions(ctx context.Context, caller api.Caller, in list
 	if err != nil {
 		return api.List[Definition]{}, err
 	}
-	return api.NewTextList(definitions, next), nil
+	return api.NewTextList[Definition](definitions, next), nil
 }

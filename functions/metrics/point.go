@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -83,7 +83,7 @@ func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	if err := decoder.Decode(&value); err != nil || value == nil {
 		return nil, err
 	}
-	return entity.Encode(value)
+	return schema.Encode(value)
 }
 
 const midnight = "T00:00:00.000Z"

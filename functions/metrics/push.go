@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -129,7 +129,7 @@ func (p pushedPoint) point(key, now string) (Point, error) {
 		Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source, IngestedAt: &now,
 	}
 	if len(p.Dims) > 0 {
-		dims, err := entity.Encode(p.Dims)
+		dims, err := schema.Encode(p.Dims)
 		if err != nil {
 			return out, fmt.Errorf("dims: %w", err)
 		}

@@ -418,7 +418,7 @@ func TestPushedPointsTransfer(t *testing.T) {
 	for i := range 10 {
 		dims[fmt.Sprint(i)+label[1:]] = label
 	}
-	text, err := json.Marshal(map[string]any{"metricKey": "a", "ts": "2026-01-01", "value": -1e-300, "dims": dims, "source": label, "currency": "EUR"})
+	text, err := json.Marshal(map[string]any{"metricKey": "a", "ts": "2026-01-01", "value": -1e-129, "dims": dims, "source": label, "currency": "EUR"})
 	if err != nil {
 		t.Fatal(err)
 	}

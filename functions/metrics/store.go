@@ -2,8 +2,8 @@ package metrics
 
 import (
 	"context"
+	"encoding/json"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -42,16 +42,16 @@ func reviewPartition(companyID string, review Review) string {
 func keysOf(d Definition) table.Keys {
 	keys := table.Keys{Key: definitionKey(d.CompanyID, d.Key)}
 	if review := reviewOf(d); review != "" {
-		keys.Index[1] = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
+		keys.GSI2 = table.Key{PK: reviewPartition(d.CompanyID, review), SK: d.Key}
 	}
 	return keys
 }
 
-// ListDefinitions returns a page of the definitions by key, those that answer to the filter, all when it is empty.
-func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []entity.Text[Definition], next string, err error) {
+// ListDefinitions returns a page of the definitions by key as JSON texts: those that match the filter, all when it is empty.
+func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {
 		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}
 	}
-	return table.List[entity.Text[Definition]](ctx, s.table, q)
+	return table.ListTexts[Definition](ctx, s.table, q)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"growthworkspace/shared/entity"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -57,7 +57,7 @@ func encodePoint(p Point) (string, error) {
 		}
 		ingested = new(at.UnixMilli() - start.UnixMilli())
 	}
-	text, err := entity.Encode([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
+	text, err := schema.Encode([]any{p.Value, ingested, p.Currency, p.BaseValue, p.Source})
 	if err != nil {
 		return "", fmt.Errorf("encode a point of %s: %w", p.MetricKey, err)
 	}
@@ -99,10 +99,9 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 		if !ok {
 			return nil, fmt.Errorf("the point %s of %s has an unexpected type", p.PointKey, p.MetricKey)
 		}
-		if err := c.read(text.Value); err != nil {
+		if err := c.read(text.Value, &p); err != nil {
 			return nil, fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
 		}
-		c.fill(&p)
 		points = append(points, p)
 	}
 	return points, nil

@@ -64,7 +64,7 @@ func (s service) listAudits(ctx context.Context, caller api.Caller, in listAudit
 	if err != nil {
 		return api.List[AuditSummary]{}, err
 	}
-	return api.NewTextList(audits, next), nil
+	return api.NewTextList[AuditSummary](audits, next), nil
 }
 
 type getAuditInput struct {

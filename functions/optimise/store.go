@@ -55,9 +55,10 @@ func siteKey(companyID, siteID string) table.Key { return key(companyID, siteKin
 func keysOfSite(s Site) table.Keys { return table.Keys{Key: siteKey(s.CompanyID, s.ID)} }
 
 func keysOfGoal(g SiteGoal) table.Keys {
-	return table.Keys{Key: key(g.CompanyID, goalKind, g.ID), Index: [4]table.Key{
-		{PK: partition(g.CompanyID, goalsOf, g.SiteID), SK: table.Join(table.SortNumber(g.Order), g.ID)},
-	}}
+	return table.Keys{
+		Key:  key(g.CompanyID, goalKind, g.ID),
+		GSI1: table.Key{PK: partition(g.CompanyID, goalsOf, g.SiteID), SK: table.Join(table.SortNumber(g.Order), g.ID)},
+	}
 }
 
 // ListSites returns the company's sites by createdAt.

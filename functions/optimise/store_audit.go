@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -24,14 +23,14 @@ func auditKey(companyID, auditID string) table.Key { return key(companyID, audit
 func keysOfAudit(a storedAudit) table.Keys {
 	order := table.Join(table.Newest(a.StartedAt), a.ID)
 	keys := table.Keys{Key: auditKey(a.CompanyID, a.ID)}
-	keys.Index[0] = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
+	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
 	status := noStatus
 	if a.Status != nil {
 		status = string(*a.Status)
-		keys.Index[1] = table.Key{PK: partition(a.CompanyID, auditsOf, status), SK: order}
+		keys.GSI2 = table.Key{PK: partition(a.CompanyID, auditsOf, status), SK: order}
 	}
 	if a.SiteID != nil {
-		keys.Index[2] = table.Key{PK: partition(a.CompanyID, auditsOf, *a.SiteID, status), SK: order}
+		keys.GSI3 = table.Key{PK: partition(a.CompanyID, auditsOf, *a.SiteID, status), SK: order}
 	}
 	return keys
 }
@@ -42,8 +41,8 @@ type AuditFilter struct {
 	Status *AuditStatus
 }
 
-// ListAudits returns a page of audits, newest first, and the position to go on from.
-func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []entity.Text[AuditSummary], next string, err error) {
+// ListAudits returns a page of audits as JSON texts, newest first, and the position to go on from.
+func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
 	switch {
 	case f.SiteID != nil && f.Status != nil:
@@ -56,7 +55,7 @@ func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, 
 	case f.Status != nil:
 		q.Index, q.Partitions = table.GSI2, []string{partition(companyID, auditsOf, string(*f.Status))}
 	}
-	return table.List[entity.Text[AuditSummary]](ctx, s.table, q)
+	return table.ListTexts[AuditSummary](ctx, s.table, q)
 }
 
 // GetAudit returns an audit with its findings. fault.ErrNotFound when there is none.

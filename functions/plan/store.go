@@ -98,10 +98,11 @@ func keysOfItem(i storedItem) table.Keys {
 	if i.Status != nil {
 		status = string(*i.Status)
 	}
-	return table.Keys{Key: itemKey(i.CompanyID, i.ID), Index: [4]table.Key{
-		{PK: boardPartition(i.CompanyID, i.RoadmapID), SK: order},
-		{PK: boardPartition(i.CompanyID, i.RoadmapID, status), SK: order},
-	}}
+	return table.Keys{
+		Key:  itemKey(i.CompanyID, i.ID),
+		GSI1: table.Key{PK: boardPartition(i.CompanyID, i.RoadmapID), SK: order},
+		GSI2: table.Key{PK: boardPartition(i.CompanyID, i.RoadmapID, status), SK: order},
+	}
 }
 
 // Boards returns all boards of the company, in no order.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -9,7 +10,6 @@ import (
 	"strings"
 
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 )
@@ -172,7 +172,7 @@ type Cursor = schema.Cursor
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	texts []entity.Text[T] // in place of Items
+	texts []json.RawMessage // in place of Items
 	next  string
 }
 
@@ -181,35 +181,42 @@ func NewList[T any](items []T, next string) List[T] {
 	return List[T]{Items: items, next: next}
 }
 
-// NewTextList is NewList of records that are in text already.
-func NewTextList[T any](items []entity.Text[T], next string) List[T] {
-	return List[T]{texts: items, next: next}
+// NewTextList is NewList of the JSON texts of the records.
+func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
+	return List[T]{texts: texts, next: next}
 }
 
 type lister interface {
-	Body() any
+	Body() ([]byte, error)
 	position() string
 }
 
 // MarshalJSON is json.Marshaler.
-func (l List[T]) MarshalJSON() ([]byte, error) { return entity.Encode(l.Body()) }
+func (l List[T]) MarshalJSON() ([]byte, error) { return l.Body() }
 
-// Body returns what the response is encoded from.
-func (l List[T]) Body() any {
-	if len(l.texts) > 0 {
-		return page[entity.Text[T]]{l.texts}
+// Body returns the list as JSON. Texts are copied as they are: encoding/json would check each of their bytes once more.
+func (l List[T]) Body() ([]byte, error) {
+	if len(l.texts) == 0 {
+		items := l.Items
+		if items == nil {
+			items = []T{} // encoding/json would write null
+		}
+		return schema.Encode(map[string][]T{"items": items})
 	}
-	if l.Items == nil {
-		l.Items = []T{} // encoding/json would spell null
+	size := len(`{"items":[]}`)
+	for _, text := range l.texts {
+		size += len(text) + len(",")
 	}
-	return page[T]{l.Items}
+	body := append(make([]byte, 0, size), `{"items":`...)
+	separator := byte('[')
+	for _, text := range l.texts {
+		body = append(append(body, separator), text...)
+		separator = ','
+	}
+	return append(body, "]}"...), nil
 }
 
 func (l List[T]) position() string { return l.next }
-
-type page[T any] struct {
-	Items []T `json:"items"`
-}
 
 // Tagged reports whether the responses have an entity tag: those of one record do, and those that bring their own.
 func (op Operation) Tagged() bool {

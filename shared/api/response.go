@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
@@ -60,16 +60,18 @@ type result struct {
 // encode returns the JSON of what the function of an operation returned, and its entity tag if the operation's records have one.
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
+	var err error
 	if list, ok := value.(lister); ok {
-		value, r.next, r.list = list.Body(), list.position(), true
+		r.next, r.list = list.position(), true
+		r.body, err = list.Body()
+	} else {
+		r.body, err = schema.Encode(value)
 	}
-	body, err := entity.Encode(value)
 	if err != nil {
 		return result{}, fmt.Errorf("encode the response: %w", err)
 	}
-	r.body = body
 	if _, own := value.(Tagged); own || tagged {
-		r.tag = tagOf(value, body)
+		r.tag = tagOf(value, r.body)
 	}
 	return r, nil
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 // An entity tag names one state of a record, so that a caller can say which state it has seen (RFC 9110, section 13).
@@ -34,7 +34,7 @@ func (c Condition) Check(record any) error {
 	if c.IfMatch == nil {
 		return nil
 	}
-	body, err := entity.Encode(record)
+	body, err := schema.Encode(record)
 	if err != nil {
 		return err
 	}

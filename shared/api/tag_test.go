@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 type thing struct {
@@ -26,7 +26,7 @@ func TestComparison(t *testing.T) {
 
 // Ensure a condition holds for the record that was read and for no other.
 func TestCondition(t *testing.T) {
-	body, err := entity.Encode(thing{"a<b"})
+	body, err := schema.Encode(thing{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {
 		t.Fatalf("%s, %v", body, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
+	"growthworkspace/shared/schema"
 )
 
 const (
@@ -187,7 +187,7 @@ func encoded(m jsonrpc.Message) []byte {
 
 // encode returns the JSON of a value whose parts have one.
 func encode(v any) []byte {
-	text, err := entity.Encode(v)
+	text, err := schema.Encode(v)
 	if err != nil {
 		panic("mcpserver: " + err.Error())
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -91,6 +92,20 @@ func (a argument) asNumber() (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil && numberForm.MatchString(text) // 1e400 is no float64; nan, 0x1p4 and +1 are no JSON
+}
+
+// DynamoDB's numbers are 0 and those between these two, positive or negative; it refuses to store any other.
+const (
+	numberLeast = 1e-129
+	numberMost  = 1e125
+)
+
+// checkNumber returns what is wrong with a number, "" when it can be stored.
+func checkNumber(n float64) string {
+	if abs := math.Abs(n); abs != 0 && (abs < numberLeast || abs > numberMost) {
+		return "must be 0 or between 1e-129 and 1e125, positive or negative"
+	}
+	return ""
 }
 
 func (a argument) asBool() (value, ok bool) {

@@ -112,6 +112,9 @@ func (b *Binder) assign(f *Field, place string, target reflect.Value, a argument
 		return
 	case Number:
 		if n, ok := a.asNumber(); ok {
+			if wrong := checkNumber(n); wrong != "" {
+				b.Problem(place, "%s", wrong)
+			}
 			b.checkRange(f, place, n)
 			target.SetFloat(n)
 			return

@@ -99,6 +99,9 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 		if !ok {
 			return "must be a number"
 		}
+		if wrong := checkNumber(n); wrong != "" {
+			return wrong
+		}
 		target.SetFloat(n)
 	case reflect.Bool:
 		b, ok := a.asBool()

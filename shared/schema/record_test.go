@@ -48,6 +48,7 @@ func TestDecodeRecordProblems(t *testing.T) {
 		{"null where null cannot be", `{"id":null,"rank":null}`, "record.id: is required\nrecord.rank: is required"},
 		{"all at once", `{"id":1,"name":[],"colour":"blue","score":"1","rank":1e400,"active":1,"tags":[1,"a",null],"times":["x"],"at":"2026-08-11","Name":"","-":1,"hidden":1,"Unsaid":""}`,
 			"record.id: must be a string\nrecord.name: must be a string\nrecord.colour: must be one of red, green\nrecord.score: must be a number\nrecord.rank: must be a number\nrecord.active: must be true or false\nrecord.tags[0]: must be a string\nrecord.tags[2]: must be a string\nrecord.times[0]: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.at: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.Name: unknown property\nrecord.-: unknown property\nrecord.hidden: unknown property\nrecord.Unsaid: unknown property"},
+		{"numbers that DynamoDB does not store", `{"id":"a","rank":1e-130,"score":-1e126}`, "record.score: must be 0 or between 1e-129 and 1e125, positive or negative\nrecord.rank: must be 0 or between 1e-129 and 1e125, positive or negative"},
 		{"list is text", `{"id":"a","rank":1,"tags":"a"}`, "record.tags: must be an array"},
 		{"repeated", `{"id":"a","rank":1,"id":"b","media":{"a":1,"a":2}}`, "record.id: is there twice\nrecord.media.a: is there twice"},
 		{"list", `[]`, "record: must be a JSON object"},

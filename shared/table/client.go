@@ -61,7 +61,6 @@ func New(o Options) *Client {
 		if o.Endpoint != "" {
 			d.BaseEndpoint = &o.Endpoint
 		}
-		d.Protocol = protocol{d.Protocol}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID}
 }
@@ -125,10 +124,10 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 // queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local tells no units for one.
 const queryUnitsMin = 0.5
 
-// Query reads one page of a partition.
-func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+// Query reads one page of a partition. The options are for this call only.
+func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
-	out, err := c.db.Query(ctx, in)
+	out, err := c.db.Query(ctx, in, options...)
 	if err != nil {
 		countFailed(ctx)
 		return nil, fmt.Errorf("query: %w", err)

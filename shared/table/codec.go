@@ -3,12 +3,13 @@ package table
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -19,257 +20,223 @@ type Item = map[string]types.AttributeValue
 // json.RawMessage, the last for fields that hold any JSON value, stored as one text because DynamoDB refuses numbers of
 // more than 38 digits and deep nesting. nil is null and is stored as an absent attribute; an empty list is stored.
 // The attribute is named by the json tag, or by a store tag for what clients never see. Embedded structs are flattened.
-// This codec is ours because the SDK's stores nulls, knows no raw JSON and decodes several times slower.
+// This codec is ours because the SDK's stores nulls and knows no raw JSON.
 
-type fieldPlan struct {
-	codec
-	name  string
-	index []int
+var (
+	rawJSON = reflect.TypeFor[json.RawMessage]()
+	binary  = reflect.TypeFor[[]byte]()
+)
+
+// plan is what is known of a type of record.
+type plan struct {
+	fields       []field
+	byName       map[string]int    // the fields by their attributes
+	projection   string            // the attributes, for a ProjectionExpression
+	placeholders map[string]string // of projection
 }
 
-var plans memo[reflect.Type, []fieldPlan]
+// field is a field of a record.
+type field struct {
+	name  string // of its attribute
+	index []int
+	text  textForm
+}
 
-// Encode returns the attributes of a record, without keys. It panics on a type that is no record: that is a mistake in
-// the declaration of a struct, which every test of it shows.
+var plans sync.Map // reflect.Type → *plan
+
+// planOf panics on a type that is no record: that is a mistake in the declaration of a struct, which every test of it
+// finds.
+func planOf(t reflect.Type) *plan {
+	found, ok := plans.Load(t)
+	if !ok {
+		found, _ = plans.LoadOrStore(t, newPlan(t))
+	}
+	return found.(*plan)
+}
+
+func newPlan(t reflect.Type) *plan {
+	p := &plan{byName: map[string]int{}, placeholders: map[string]string{}}
+	p.add(t, nil)
+	placeholders := make([]string, len(p.fields))
+	for i, f := range p.fields {
+		if _, known := p.byName[f.name]; known {
+			panic(fmt.Sprintf("table: %s has two fields that are stored as %s", t, f.name))
+		}
+		p.byName[f.name] = i
+		placeholders[i] = "#p" + strconv.Itoa(i) // because many names are reserved words
+		p.placeholders[placeholders[i]] = f.name
+	}
+	p.projection = strings.Join(placeholders, ",")
+	return p
+}
+
+func (p *plan) add(t reflect.Type, at []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(append([]int(nil), at...), i)
+		shown, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name := shown
+		if stored := f.Tag.Get("store"); stored != "" {
+			name = stored
+		}
+		switch {
+		case f.Anonymous:
+			p.add(f.Type, index)
+		case name == "-" || name == "":
+			continue
+		case !storable(f.Type):
+			panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
+		default:
+			p.fields = append(p.fields, field{name, index, newTextForm(f)})
+		}
+	}
+}
+
+func storable(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Int64, reflect.Float64, reflect.Bool:
+		return true
+	case reflect.Slice:
+		return t == rawJSON || t == binary || t.Elem().Kind() == reflect.String
+	case reflect.Pointer:
+		return t.Elem().Kind() != reflect.Pointer && t.Elem().Kind() != reflect.Slice && storable(t.Elem())
+	}
+	return false
+}
+
+// project limits a query to the attributes of a record and the sort key, if any. The keys of the indexes, of which every
+// record has up to eight, are two fifths of a response: they cost no units, but time to send and to read.
+func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
+	expression := p.projection
+	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
+	if _, isField := p.byName[sortKey]; sortKey != "" && !isField {
+		expression += ",#sk"
+		in.ExpressionAttributeNames["#sk"] = sortKey
+	}
+	in.ProjectionExpression = &expression
+}
+
+// Encode returns the attributes of a record, without keys. It panics on a type that is no record.
 func Encode(record any) Item {
 	v := reflect.Indirect(reflect.ValueOf(record))
-	fields := planOf(v.Type())
-	out := make(Item, len(fields)+10)
-	for _, f := range fields {
-		if a := f.encode(v.FieldByIndex(f.index)); a != nil {
+	p := planOf(v.Type())
+	out := make(Item, len(p.fields)+10)
+	for _, f := range p.fields {
+		if a := encode(v.FieldByIndex(f.index)); a != nil {
 			out[f.name] = a
 		}
 	}
 	return out
 }
 
-// Decode fills a record from its attributes. Attributes that it has no field for are left alone; an attribute of
+// Decode fills a record from its attributes. Attributes that it has no field for are left alone. An attribute of
 // another type than its field's is an error, because the table then holds what this program did not write.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
-	for _, f := range planOf(v.Type()) {
-		if a, ok := item[f.name]; ok && !f.decode(a, v.FieldByIndex(f.index)) {
+	for _, f := range planOf(v.Type()).fields {
+		if a, ok := item[f.name]; ok && !decode(a, v.FieldByIndex(f.index)) {
 			return fmt.Errorf("decode %s: attribute %s has an unexpected type", v.Type(), f.name)
 		}
 	}
 	return nil
 }
 
-func planOf(t reflect.Type) []fieldPlan { return plans.get(t, newPlan) }
-
-func newPlan(t reflect.Type) []fieldPlan {
-	plan := makePlan(t, nil)
-	known := map[string]bool{}
-	for _, f := range plan {
-		if known[f.name] {
-			panic(fmt.Sprintf("table: %s has two fields that are stored as %s", t, f.name))
-		}
-		known[f.name] = true
-	}
-	return plan
-}
-
-// memo keeps what is made once for each key, such as the plan of a type.
-type memo[K comparable, V any] struct{ made sync.Map }
-
-func (m *memo[K, V]) get(key K, make func(K) V) V {
-	found, ok := m.made.Load(key)
-	if !ok {
-		found, _ = m.made.LoadOrStore(key, make(key))
-	}
-	return found.(V)
-}
-
-func makePlan(t reflect.Type, at []int) []fieldPlan {
-	var out []fieldPlan
-	for i := range t.NumField() {
-		f := t.Field(i)
-		index := append(append([]int(nil), at...), i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if stored := f.Tag.Get("store"); stored != "" {
-			name = stored
-		}
-		switch {
-		case f.Anonymous:
-			out = append(out, makePlan(f.Type, index)...)
-		case name == "-" || name == "":
-			continue
-		default:
-			c, ok := codecOf(f.Type)
-			if !ok {
-				panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
-			}
-			out = append(out, fieldPlan{c, name, index})
+func decodeAll[T any](items []Item) ([]T, error) {
+	records := make([]T, len(items))
+	for i, item := range items {
+		if err := Decode(item, &records[i]); err != nil {
+			return nil, err
 		}
 	}
-	return out
+	return records, nil
 }
 
-type codec struct {
-	encode func(reflect.Value) types.AttributeValue // nil result: absent
-	decode func(types.AttributeValue, reflect.Value) bool
-	read   readField
-}
-
-// codecOf goes by kind, so that the closed lists of the areas (`type Status string`) are strings here.
-func codecOf(t reflect.Type) (codec, bool) {
-	if t == reflect.TypeFor[json.RawMessage]() {
-		return codec{encodeJSON, decodeJSON, readJSON}, true
-	}
-	if t == reflect.TypeFor[[]byte]() {
-		return codec{encodeBytes, decodeBytes, readBytes}, true
-	}
-	switch t.Kind() {
-	case reflect.String:
-		return codec{encodeString, decodeString, readString}, true
-	case reflect.Int64:
-		return codec{encodeInt, decodeInt, readInt}, true
-	case reflect.Float64:
-		return codec{encodeFloat, decodeFloat, readFloat}, true
-	case reflect.Bool:
-		return codec{encodeBool, decodeBool, readBool}, true
-	case reflect.Slice:
-		return codec{encodeList, decodeList, readList}, t.Elem().Kind() == reflect.String
+// encode goes by kind, so that the closed lists of the areas (`type Status string`) are strings here. nil: absent.
+func encode(v reflect.Value) types.AttributeValue {
+	switch v.Kind() {
 	case reflect.Pointer:
-		if t.Elem().Kind() == reflect.Pointer || t.Elem().Kind() == reflect.Slice {
-			return codec{}, false
-		}
-		c, ok := codecOf(t.Elem())
-		return codec{pointer(c.encode), allocate(c.decode), readPointer(t, c.read)}, ok
-	}
-	return codec{}, false
-}
-
-func pointer(encode func(reflect.Value) types.AttributeValue) func(reflect.Value) types.AttributeValue {
-	return func(v reflect.Value) types.AttributeValue {
 		if v.IsNil() {
 			return nil
 		}
 		return encode(v.Elem())
+	case reflect.Int64:
+		return Number(v.Int())
+	case reflect.Float64:
+		return Float(v.Float())
+	case reflect.Bool:
+		return &types.AttributeValueMemberBOOL{Value: v.Bool()}
+	case reflect.String:
+		return String(v.String())
 	}
+	switch {
+	case v.IsNil():
+		return nil
+	case v.Type() == rawJSON:
+		return String(string(v.Bytes()))
+	case v.Type() == binary:
+		return &types.AttributeValueMemberB{Value: v.Bytes()}
+	}
+	list := make([]types.AttributeValue, v.Len())
+	for i := range list {
+		list[i] = String(v.Index(i).String())
+	}
+	return &types.AttributeValueMemberL{Value: list}
 }
 
-func allocate(decode func(types.AttributeValue, reflect.Value) bool) func(types.AttributeValue, reflect.Value) bool {
-	return func(a types.AttributeValue, v reflect.Value) bool {
+// decode sets a value from an attribute, and reports whether the attribute is of the value's kind.
+func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
+	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		return decode(a, v.Elem())
 	}
-}
-
-func encodeString(v reflect.Value) types.AttributeValue { return String(v.String()) }
-
-func decodeString(a types.AttributeValue, v reflect.Value) bool {
-	s, ok := a.(*types.AttributeValueMemberS)
-	if ok {
-		v.SetString(s.Value)
-	}
-	return ok
-}
-
-func encodeInt(v reflect.Value) types.AttributeValue { return Number(v.Int()) }
-
-func decodeInt(a types.AttributeValue, v reflect.Value) bool {
-	s, ok := a.(*types.AttributeValueMemberN)
-	if !ok {
-		return false
-	}
-	n, err := strconv.ParseInt(s.Value, 10, 64)
-	v.SetInt(n)
-	return err == nil
-}
-
-func encodeFloat(v reflect.Value) types.AttributeValue { return Float(v.Float()) }
-
-// Float is a number attribute. DynamoDB's numbers span 1e-130 to 9.99e125; what JSON allows beyond that becomes a text.
-// They have no -0 either: it becomes 0 here, so that a record reads the same before and after it is stored.
-func Float(f float64) types.AttributeValue {
-	f += 0
-	text := strconv.FormatFloat(f, 'g', -1, 64)
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-129 || abs > 1e125) {
-		return String(text)
-	}
-	return &types.AttributeValueMemberN{Value: text}
-}
-
-func decodeFloat(a types.AttributeValue, v reflect.Value) bool {
-	var text string
 	switch a := a.(type) {
-	case *types.AttributeValueMemberN:
-		text = a.Value
 	case *types.AttributeValueMemberS:
-		text = a.Value
+		if v.Type() == rawJSON {
+			v.SetBytes([]byte(a.Value))
+			return true
+		}
+		if v.Kind() == reflect.String {
+			v.SetString(a.Value)
+			return true
+		}
+	case *types.AttributeValueMemberN:
+		if v.Kind() == reflect.Int64 {
+			n, err := strconv.ParseInt(a.Value, 10, 64)
+			v.SetInt(n)
+			return err == nil
+		}
+		if v.Kind() == reflect.Float64 {
+			f, err := strconv.ParseFloat(a.Value, 64)
+			v.SetFloat(f)
+			return err == nil
+		}
+	case *types.AttributeValueMemberBOOL:
+		if v.Kind() == reflect.Bool {
+			v.SetBool(a.Value)
+			return true
+		}
+	case *types.AttributeValueMemberB:
+		if v.Type() == binary {
+			v.SetBytes(a.Value)
+			return true
+		}
+	case *types.AttributeValueMemberL:
+		return v.Kind() == reflect.Slice && decodeList(a.Value, v)
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	v.SetFloat(f)
-	return err == nil
+	return false
 }
 
-func encodeBool(v reflect.Value) types.AttributeValue {
-	return &types.AttributeValueMemberBOOL{Value: v.Bool()}
-}
-
-func decodeBool(a types.AttributeValue, v reflect.Value) bool {
-	b, ok := a.(*types.AttributeValueMemberBOOL)
-	if ok {
-		v.SetBool(b.Value)
-	}
-	return ok
-}
-
-func encodeList(v reflect.Value) types.AttributeValue {
-	if v.IsNil() {
-		return nil
-	}
-	out := make([]types.AttributeValue, v.Len())
-	for i := range out {
-		out[i] = String(v.Index(i).String())
-	}
-	return &types.AttributeValueMemberL{Value: out}
-}
-
-func decodeList(a types.AttributeValue, v reflect.Value) bool {
-	l, ok := a.(*types.AttributeValueMemberL)
-	if !ok {
+func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
+	if v.Type().Elem().Kind() != reflect.String {
 		return false
 	}
-	out := reflect.MakeSlice(v.Type(), len(l.Value), len(l.Value))
-	for i, e := range l.Value {
-		if !decodeString(e, out.Index(i)) {
+	v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
+	for i, element := range list {
+		if !decode(element, v.Index(i)) {
 			return false
 		}
 	}
-	v.Set(out)
 	return true
-}
-
-func encodeJSON(v reflect.Value) types.AttributeValue {
-	if v.IsNil() {
-		return nil
-	}
-	return String(string(v.Bytes()))
-}
-
-func decodeJSON(a types.AttributeValue, v reflect.Value) bool {
-	s, ok := a.(*types.AttributeValueMemberS)
-	if ok {
-		v.SetBytes([]byte(s.Value))
-	}
-	return ok
-}
-
-func encodeBytes(v reflect.Value) types.AttributeValue {
-	if v.IsNil() {
-		return nil
-	}
-	return &types.AttributeValueMemberB{Value: v.Bytes()}
-}
-
-func decodeBytes(a types.AttributeValue, v reflect.Value) bool {
-	b, ok := a.(*types.AttributeValueMemberB)
-	if ok {
-		v.SetBytes(b.Value)
-	}
-	return ok
 }
 
 // String is a text attribute.
@@ -278,4 +245,10 @@ func String(s string) types.AttributeValue { return &types.AttributeValueMemberS
 // Number is a whole-number attribute.
 func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// Float is a number attribute, for a number that package schema accepts. DynamoDB has no -0: it becomes 0 here, so
+// that a record reads the same before and after it is stored.
+func Float(f float64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f+0, 'g', -1, 64)}
 }

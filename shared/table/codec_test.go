@@ -87,12 +87,11 @@ func TestCodecRoundTrip(t *testing.T) {
 }
 
 var floats = []float64{
-	0, 1, -1, 0.1, 1e-300, 1e300, 5e-324, -5e-324, math.MaxFloat64, -math.MaxFloat64, math.MaxInt64, 1 << 53, 1<<53 + 2,
-	-(1<<60 + 1<<10), 1e21, 123456789.123456789, 1e-129, 9.99e-130, 1e-130, 1e-131, 1e125, 1.1e125, 9.99e125, 1e126, math.Pi,
-	math.Nextafter(1, 2), 2.2250738585072014e-308, 0.30000000000000004,
+	0, 1, -1, 0.1, math.MaxInt64, 1 << 53, 1<<53 + 2, -(1<<60 + 1<<10), 1e21, 123456789.123456789, math.Pi, math.Nextafter(1, 2), 0.30000000000000004,
+	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the ends of what package schema accepts
 }
 
-// Ensure every number that JSON can bring survives, also where DynamoDB's numbers end.
+// Ensure every number that a request can bring survives, also where DynamoDB's numbers end.
 func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -113,8 +112,9 @@ func TestFloatRoundTrip(t *testing.T) {
 }
 
 func floatGen() *rapid.Generator[float64] {
-	return rapid.OneOf(rapid.SampledFrom(floats), rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), rapid.Float64Range(-1e6, 1e6),
-		rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int64().Draw(t, "whole")) }))
+	return rapid.OneOf(rapid.SampledFrom(floats), rapid.Float64Range(-1e125, 1e125), rapid.Float64Range(-1e6, 1e6),
+		rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.Int64().Draw(t, "whole")) }),
+	).Filter(func(f float64) bool { return f == 0 || math.Abs(f) >= 1e-129 })
 }
 
 func pointerGen[T any](g *rapid.Generator[T]) *rapid.Generator[*T] { return rapid.Ptr(g, true) }
@@ -228,6 +228,13 @@ func TestForeignRecordInAList(t *testing.T) {
 	q := table.Query{Partitions: []string{noteKey(n.Company, "").PK}, Limit: 10}
 	if _, _, err := table.List[note](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("List: %v", err)
+	}
+	if _, _, err := table.ListTexts[listed](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
+		t.Errorf("ListTexts: %v", err)
+	}
+	q.Limit = 1 // the foreign record is just beyond the page
+	if _, _, err := table.ListTexts[listed](t.Context(), c, q); err == nil {
+		t.Error("ListTexts of the page before: no error")
 	}
 	if _, err := table.Whole[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {
 		t.Error("Whole: no error")

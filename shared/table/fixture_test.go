@@ -148,6 +148,20 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
+// listed is a note without its bytes, which have no text.
+type listed struct {
+	ID        string          `json:"id"`
+	Company   string          `json:"companyId"`
+	Status    status          `json:"status"`
+	Text      *string         `json:"text"`
+	N         *float64        `json:"n"`
+	Count     int64           `json:"count"`
+	Done      *bool           `json:"done"`
+	Tags      []string        `json:"tags"`
+	Any       json.RawMessage `json:"any"`
+	UpdatedAt *string         `json:"updatedAt"`
+}
+
 type status string
 
 func noteKey(company, id string) table.Key {
@@ -158,9 +172,9 @@ func noteOrder(n note) string { return table.Join(table.SortNumber(n.N), n.ID) }
 
 func keysOf(n note) table.Keys {
 	k := table.Keys{Key: noteKey(n.Company, n.ID)}
-	k.Index[0] = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteOrder(n)}
+	k.GSI1 = table.Key{PK: table.Partition(n.Company, "notes", "all"), SK: noteOrder(n)}
 	if n.Status != "" {
-		k.Index[1] = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteOrder(n)}
+		k.GSI2 = table.Key{PK: table.Partition(n.Company, "notes", string(n.Status)), SK: noteOrder(n)}
 	}
 	return k
 }

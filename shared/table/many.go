@@ -77,13 +77,3 @@ func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error)
 	}
 	return nil, errors.New("batch get: the table is throttling; try again later")
 }
-
-func decodeAll[T any](items []Item) ([]T, error) {
-	records := make([]T, len(items))
-	for i, item := range items {
-		if err := Decode(item, &records[i]); err != nil {
-			return nil, err
-		}
-	}
-	return records, nil
-}

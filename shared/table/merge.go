@@ -16,8 +16,8 @@ const firstShare = 60
 const firstLeast = 10
 
 // part is what was read of one partition.
-type part[T any] struct {
-	rows[T]
+type part[R any] struct {
+	rows[R]
 	partition string
 	more      bool // it may go on after its records
 }
@@ -34,18 +34,18 @@ type place struct {
 // one of them has more than that of the page, which is when its share of all records is larger than firstShare, its rest
 // is asked for in a second wave, of which there never is a third. So a merge of n partitions reads at most
 // firstShare × n + (100 % − firstShare) of a page, however the records are spread.
-func merged[T any](ctx context.Context, c *Client, q Query, want int) (rows[T], error) {
+func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
-		return page[T](ctx, c, q, q.Partitions[0], want)
+		return page(ctx, q, q.Partitions[0], want, read)
 	}
 	ask := make([]int, len(q.Partitions))
-	parts := make([]part[T], len(q.Partitions))
+	parts := make([]part[R], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		ask[i], parts[i] = min(want, max(firstLeast, (want*firstShare+99)/100)), part[T]{partition: partition, more: true}
+		ask[i], parts[i] = min(want, max(firstLeast, (want*firstShare+99)/100)), part[R]{partition: partition, more: true}
 	}
 	for {
-		if err := extend(ctx, c, q, parts, ask); err != nil {
-			return rows[T]{}, err
+		if err := extend(ctx, q, parts, ask, read); err != nil {
+			return rows[R]{}, err
 		}
 		places := inOrder(q, parts)
 		short := false
@@ -60,7 +60,7 @@ func merged[T any](ctx context.Context, c *Client, q Query, want int) (rows[T], 
 }
 
 // extend reads ask[i] more records of each part, all at once.
-func extend[T any](ctx context.Context, c *Client, q Query, parts []part[T], ask []int) error {
+func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, read fetch[R]) error {
 	return Parallel(len(parts), len(parts), func(i int) error {
 		if ask[i] == 0 {
 			return nil
@@ -69,7 +69,7 @@ func extend[T any](ctx context.Context, c *Client, q Query, parts []part[T], ask
 		if len(p.keys) > 0 {
 			after.After = q.position(p.keys[len(p.keys)-1])
 		}
-		found, err := page[T](ctx, c, after, p.partition, ask[i])
+		found, err := page(ctx, after, p.partition, ask[i], read)
 		p.records, p.keys = append(p.records, found.records...), append(p.keys, found.keys...)
 		p.more = len(found.records) == ask[i]
 		return err
@@ -78,7 +78,7 @@ func extend[T any](ctx context.Context, c *Client, q Query, parts []part[T], ask
 
 // missing is how many of a part's records beyond those read may belong to the first want. Whatever sorts up to the last
 // one read is known, of every partition, so they are what those leave of want.
-func (p part[T]) missing(q Query, places []place, want int) int {
+func (p part[R]) missing(q Query, places []place, want int) int {
 	if !p.more || len(p.keys) == 0 {
 		return 0
 	}
@@ -88,7 +88,7 @@ func (p part[T]) missing(q Query, places []place, want int) int {
 }
 
 // inOrder merges what was read.
-func inOrder[T any](q Query, parts []part[T]) []place {
+func inOrder[R any](q Query, parts []part[R]) []place {
 	var places []place
 	for i, p := range parts {
 		for n, key := range p.keys {
@@ -99,8 +99,8 @@ func inOrder[T any](q Query, parts []part[T]) []place {
 	return places
 }
 
-func gather[T any](parts []part[T], places []place) rows[T] {
-	out := rows[T]{records: make([]T, 0, len(places)), keys: make([]string, 0, len(places))}
+func gather[R any](parts []part[R], places []place) rows[R] {
+	out := rows[R]{records: make([]R, 0, len(places)), keys: make([]string, 0, len(places))}
 	for _, at := range places {
 		out.records, out.keys = append(out.records, parts[at.part].records[at.n]), append(out.keys, at.key)
 	}

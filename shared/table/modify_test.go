@@ -53,7 +53,7 @@ func TestModifyWritesTheDifference(t *testing.T) {
 		func(n *note) { n.Tags = nil },
 		func(n *note) { n.Text = ptr("") },
 		func(n *note) { n.Text = nil },
-		func(n *note) { n.N = ptr(1e300) },
+		func(n *note) { n.N = ptr(1e125) },
 		func(n *note) { n.N = ptr(-1.5) },
 		func(n *note) { n.N = nil },
 		func(n *note) { n.Any, n.Bytes, n.Done, n.Count = []byte(`null`), []byte{}, ptr(true), 7 },

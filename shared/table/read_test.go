@@ -170,6 +170,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 	if page, next, err := table.List[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
 		t.Errorf("%d, %q, %v", len(page), next, err)
 	}
+	sameAsTexts(t, c, q, "itm_13")
 	stop := errors.New("stop")
 	if err := table.Each(t.Context(), c, table.Collection{Partition: noteKey(company, "").PK}, func(note) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the visitor's error: %v", err)
@@ -184,6 +185,10 @@ func TestNothingThere(t *testing.T) {
 	list, next, err := table.List[note](t.Context(), c, table.Query{Partitions: []string{partition, partition + "#b"}, Limit: 5})
 	if list == nil || len(list) != 0 || next != "" || err != nil {
 		t.Errorf("List: %v, %q, %v", list, next, err)
+	}
+	texts, next, err := table.ListTexts[listed](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
+	if texts == nil || len(texts) != 0 || next != "" || err != nil {
+		t.Errorf("ListTexts: %s, %q, %v", texts, next, err)
 	}
 	whole, err := table.Whole[note](t.Context(), c, table.Collection{Partition: partition})
 	if whole == nil || len(whole) != 0 || err != nil {

@@ -70,10 +70,10 @@ func Join(parts ...string) string { return strings.Join(parts, "#") }
 // Key is where a record is in the base table.
 type Key struct{ PK, SK string }
 
-// Keys is where a record is in the base table and in which index partitions; indexes left zero do not have it.
+// Keys is where a record is in the base table and in each index; an index whose key is left zero does not have it.
 type Keys struct {
 	Key
-	Index [4]Key // of GSI1 to GSI4
+	GSI1, GSI2, GSI3, GSI4 Key
 }
 
 // Errors of this package, beside fault.ErrNotFound for a record that is not there. Anything else is a fault of the

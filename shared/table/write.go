@@ -35,8 +35,8 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 
 func (k Keys) into(item Item) {
 	maps.Copy(item, k.item())
-	for n, key := range k.Index {
-		if i := Indexes()[n]; key.PK != "" {
+	for i, key := range map[Index]Key{GSI1: k.GSI1, GSI2: k.GSI2, GSI3: k.GSI3, GSI4: k.GSI4} {
+		if key.PK != "" {
 			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
 		}
 	}
@@ -114,7 +114,8 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 
 // holds tells whether records of a type have a field of this name, null or not.
 func holds[T any](attribute string) bool {
-	return slices.ContainsFunc(planOf(reflect.TypeFor[T]()), func(f fieldPlan) bool { return f.name == attribute })
+	_, ok := planOf(reflect.TypeFor[T]()).byName[attribute]
+	return ok
 }
 
 func equalAttribute(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema"
 )
 
 // exampleCompany is the company of all examples.
@@ -131,7 +131,7 @@ func valueOf(n *float64) float64 {
 }
 
 func (b *builder) marshal(v any) json.RawMessage {
-	text, err := entity.Encode(v)
+	text, err := schema.Encode(v)
 	if err != nil {
 		b.problem("an example does not encode: %w", err)
 	}

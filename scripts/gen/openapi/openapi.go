@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/entity"
+	"growthworkspace/shared/schema"
 )
 
 // Source is what a document says beyond the declarations: the words and examples that nobody can derive.
@@ -119,7 +119,7 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 }
 
 func encode(v any) ([]byte, error) {
-	text, err := entity.Encode(v) // with the characters of HTML as they are: people read the document
+	text, err := schema.Encode(v) // with the characters of HTML as they are: people read the document
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}

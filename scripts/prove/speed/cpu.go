@@ -22,7 +22,6 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
-	"growthworkspace/shared/entity"
 	"growthworkspace/shared/table"
 )
 
@@ -41,20 +40,19 @@ var lists = []list{
 	{"feedback", "200 feedback", 0.3, func(ctx context.Context, t *table.Client) ([]byte, error) {
 		filter := feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview)}
 		records, next, err := feedback.NewStore(t).List(ctx, demo.CompanyID, filter, "", 200)
-		return spell(api.NewTextList(records, next).Body(), err)
+		if err != nil {
+			return nil, err
+		}
+		return api.NewTextList[feedback.Feedback](records, next).Body()
 	}},
 	{"points", "365 points", 0.4, func(ctx context.Context, t *table.Client) ([]byte, error) {
 		q := metrics.PointQuery{MetricKey: metricKey, Grain: metrics.GrainDay, Limit: 365}
 		points, next, err := metrics.NewStore(t).ListPoints(ctx, demo.CompanyID, q)
-		return spell(api.NewList(points, next.String()).Body(), err)
+		if err != nil {
+			return nil, err
+		}
+		return api.NewList(points, next.String()).Body()
 	}},
-}
-
-func spell(list any, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	return entity.Encode(list)
 }
 
 // listBed has the records of the lists, and a few that are on a next page. It responds from memory to a query that was

@@ -1,0 +1,373 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"growthworkspace/shared/schema"
+)
+
+// A list that hands on what is stored needs no structs. textReader turns the records of a Query's response into their
+// JSON texts, in a quarter of the time that the SDK, Decode and schema.Encode take. It reads only what DynamoDB usually
+// writes. Any other response is read the slow way as a whole.
+
+// textsOf reads the JSON texts of the records of T.
+func textsOf[T any](c *Client, sortKey string) fetch[json.RawMessage] {
+	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[json.RawMessage], Item, error) {
+		planOf(reflect.TypeFor[T]()).project(in, sortKey)
+		r := newTextReader[T](sortKey)
+		out, err := c.Query(ctx, in, func(o *dynamodb.Options) { r.ClientProtocol, o.Protocol = o.Protocol, r })
+		if err != nil {
+			return rows[json.RawMessage]{}, nil, err
+		}
+		if r.complete {
+			return r.rows, out.LastEvaluatedKey, nil
+		}
+		texts, err := encodeAll[T](out.Items)
+		return rows[json.RawMessage]{texts, sortKeys(out.Items, sortKey)}, out.LastEvaluatedKey, err
+	}
+}
+
+// encodeAll returns the JSON texts of items that the SDK read.
+func encodeAll[T any](items []Item) ([]json.RawMessage, error) {
+	texts := make([]json.RawMessage, len(items))
+	for i, item := range items {
+		var record T
+		if err := Decode(item, &record); err != nil {
+			return nil, err
+		}
+		var err error
+		if texts[i], err = schema.Encode(&record); err != nil {
+			return nil, fmt.Errorf("encode %T: %w", record, err)
+		}
+	}
+	return texts, nil
+}
+
+// textReader is the protocol of one Query: it takes the records out of the response and leaves the rest to the SDK.
+type textReader struct {
+	smithyhttp.ClientProtocol // the SDK's
+
+	fields   []field
+	byName   map[string]int
+	key      int // the field that is the sort key
+	rows     rows[json.RawMessage]
+	complete bool // rows has all records of the response
+
+	body  []byte // the response
+	at    int    // how much of it is read
+	texts []byte // of the records, one after the other
+
+	// Of the record that is being read:
+	values []byte // the texts of its attributes, in the order of the response
+	places []span // where in values each field is
+}
+
+type span struct{ begin, end int }
+
+// newTextReader panics on a type whose text only encoding/json can write: that is a mistake in the declaration of a list,
+// which every test of it finds.
+func newTextReader[T any](sortKey string) *textReader {
+	p := planOf(reflect.TypeFor[T]())
+	for _, f := range p.fields {
+		if f.text.read == nil {
+			panic(fmt.Sprintf("table: the attribute %s of %s cannot be listed as text", f.name, reflect.TypeFor[T]()))
+		}
+	}
+	r := &textReader{fields: p.fields, byName: maps.Clone(p.byName)}
+	if _, isField := r.byName[sortKey]; !isField {
+		r.byName[sortKey] = len(r.fields)
+		r.fields = append(slices.Clip(r.fields), field{name: sortKey, text: textForm{read: (*textReader).readString}})
+	}
+	r.key = r.byName[sortKey]
+	return r
+}
+
+// bodies are the buffers that responses are read into. A third of a list's memory is its response. Texts and keys are
+// copies, so nothing points into a buffer once its response is read.
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// DeserializeResponse is smithyhttp.ClientProtocol.
+func (r *textReader) DeserializeResponse(ctx context.Context, operation *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+	r.complete = false // of an earlier attempt
+	if resp.StatusCode == http.StatusOK {
+		read := bodies.Get().(*bytes.Buffer)
+		defer bodies.Put(read)
+		read.Reset()
+		read.Grow(int(max(0, resp.ContentLength)) + bytes.MinRead)
+		if _, err := read.ReadFrom(resp.Body); err != nil {
+			return &smithy.DeserializationError{Err: err}
+		}
+		body := read.Bytes()
+		if others, ok := r.cut(body); ok {
+			body, r.complete = others, true
+		}
+		resp.Body = struct {
+			io.Reader
+			io.Closer // of the connection, whose timeout ends with it
+		}{bytes.NewReader(body), resp.Body}
+	}
+	return r.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
+}
+
+// cut reads the records of a response and returns the response without them. ok is false for a response that is for the
+// SDK.
+func (r *textReader) cut(body []byte) (others []byte, ok bool) {
+	const items = `"Items":`
+	begin := bytes.Index(body, []byte(items))
+	if begin < 0 || !plain(body) {
+		return nil, false
+	}
+	r.body, r.at, r.places = body, begin+len(items), make([]span, len(r.fields))
+	r.rows, r.texts = rows[json.RawMessage]{}, make([]byte, 0, len(body))
+	if !r.sequence('[', ']', r.record) {
+		return nil, false
+	}
+	others = slices.Concat(body[:begin], []byte(items+"[]"), body[r.at:])
+	outermost := json.Valid(slices.Concat(body[:begin], []byte(items+"[]}")))
+	return others, outermost && bytes.Count(others, []byte(`"Items"`)) == 1 && !bytes.Contains(others, []byte(`\`))
+}
+
+// plain reports whether encoding/json would write the characters of a response as they are. Control characters need no
+// check, because no string in JSON has them.
+func plain(body []byte) bool {
+	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
+}
+
+// sequence reads brackets and the elements between them.
+func (r *textReader) sequence(begin, end byte, element func() bool) bool {
+	if !r.is(begin) {
+		return false
+	}
+	if r.is(end) {
+		return true
+	}
+	for element() {
+		if !r.is(',') {
+			return r.is(end)
+		}
+	}
+	return false
+}
+
+func (r *textReader) is(c byte) bool {
+	if r.at == len(r.body) || r.body[r.at] != c {
+		return false
+	}
+	r.at++
+	return true
+}
+
+func (r *textReader) record() bool {
+	clear(r.places)
+	r.values = r.values[:0]
+	if !r.sequence('{', '}', r.attribute) {
+		return false
+	}
+	at := r.places[r.key]
+	key, isText := strings.CutPrefix(string(r.values[at.begin:at.end]), `"`)
+	if !isText || strings.Contains(key, `\`) {
+		return false
+	}
+	begin, separator := len(r.texts), byte('{')
+	for n := range r.fields {
+		form := &r.fields[n].text
+		if form.name == "" {
+			continue
+		}
+		r.texts = append(append(r.texts, separator), form.name...)
+		separator = ','
+		if at := r.places[n]; at.end > 0 {
+			r.texts = append(r.texts, r.values[at.begin:at.end]...)
+		} else {
+			r.texts = append(r.texts, form.none...)
+		}
+	}
+	r.texts = append(r.texts, '}')
+	r.rows.records = append(r.rows.records, r.texts[begin:len(r.texts):len(r.texts)])
+	r.rows.keys = append(r.rows.keys, strings.TrimSuffix(key, `"`))
+	return separator == ','
+}
+
+func (r *textReader) attribute() bool {
+	quoted, ok := r.quoted()
+	if !ok || !r.is(':') {
+		return false
+	}
+	n, ok := r.byName[string(quoted[1:len(quoted)-1])]
+	if !ok {
+		return false
+	}
+	begin := len(r.values)
+	ok = r.fields[n].text.read(r)
+	r.places[n] = span{begin, len(r.values)}
+	return ok
+}
+
+// quoted reads a string and returns it with its quotes. It refuses escapes that encoding/json does not write.
+func (r *textReader) quoted() (text []byte, ok bool) {
+	begin, quote := r.at, -1
+	if !r.is('"') {
+		return nil, false
+	}
+	for {
+		if quote < r.at {
+			n := bytes.IndexByte(r.body[r.at:], '"')
+			if n < 0 {
+				return nil, false
+			}
+			quote = r.at + n
+		}
+		escape := bytes.IndexByte(r.body[r.at:quote], '\\')
+		if escape < 0 {
+			r.at = quote + 1
+			return r.body[begin:r.at], true
+		}
+		if r.at += escape + 2; r.at > len(r.body) || strings.IndexByte(`"\bfnrt`, r.body[r.at-1]) < 0 {
+			return nil, false
+		}
+	}
+}
+
+// textForm is how a field stands in a JSON text.
+type textForm struct {
+	name string                   // in quotes, with a colon; empty: clients never see the field
+	none string                   // the text of an absent attribute
+	read func(r *textReader) bool // appends the text of an attribute to values; nil: cannot be listed as text
+}
+
+func newTextForm(f reflect.StructField) textForm {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	form := textFormOf(f.Type)
+	if options != "" {
+		form.read = nil
+	}
+	if name != "" && name != "-" {
+		form.name = `"` + name + `":`
+	}
+	return form
+}
+
+func textFormOf(t reflect.Type) textForm {
+	switch {
+	case t == rawJSON:
+		return textForm{none: "null", read: (*textReader).readJSON}
+	case t.Kind() == reflect.Pointer:
+		return textForm{none: "null", read: textFormOf(t.Elem()).read}
+	case marshals(t) || t == binary:
+		return textForm{}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return textForm{none: `""`, read: (*textReader).readString}
+	case reflect.Int64:
+		return textForm{none: "0", read: (*textReader).readInt}
+	case reflect.Float64:
+		return textForm{none: "0", read: (*textReader).readFloat}
+	case reflect.Bool:
+		return textForm{none: "false", read: (*textReader).readBool}
+	}
+	if marshals(t.Elem()) {
+		return textForm{}
+	}
+	return textForm{none: "null", read: (*textReader).readList}
+}
+
+// marshals reports whether a type has a JSON text of its own.
+func marshals(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return t == reflect.TypeFor[json.Number]() || p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]())
+}
+
+// skip reads exactly this text.
+func (r *textReader) skip(text string) bool {
+	if rest := r.body[r.at:]; len(rest) < len(text) || string(rest[:len(text)]) != text {
+		return false
+	}
+	r.at += len(text)
+	return true
+}
+
+// value reads an attribute of a kind whose value is a string.
+func (r *textReader) value(kind string) (text []byte, ok bool) {
+	if !r.skip(kind) {
+		return nil, false
+	}
+	text, ok = r.quoted()
+	return text, ok && r.skip("}")
+}
+
+func (r *textReader) readString() bool {
+	text, ok := r.value(`{"S":`)
+	r.values = append(r.values, text...)
+	return ok
+}
+
+func (r *textReader) readInt() bool {
+	text, ok := r.value(`{"N":`)
+	n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+	r.values = strconv.AppendInt(r.values, n, 10)
+	return ok && err == nil
+}
+
+func (r *textReader) readFloat() bool {
+	text, ok := r.value(`{"N":`)
+	f, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	r.values = strconv.AppendFloat(r.values, f, 'f', -1, 64)
+	abs := math.Abs(f)
+	return ok && err == nil && (abs == 0 || 1e-6 <= abs && abs < 1e21) // encoding/json writes others with an exponent
+}
+
+func (r *textReader) readBool() bool {
+	for _, value := range []string{"true", "false"} {
+		if r.skip(`{"BOOL":` + value + "}") {
+			r.values = append(r.values, value...)
+			return true
+		}
+	}
+	return false
+}
+
+func (r *textReader) readList() bool {
+	if !r.skip(`{"L":`) {
+		return false
+	}
+	begin := len(r.values)
+	ok := r.sequence('[', ']', func() bool {
+		r.values = append(r.values, ',')
+		return r.readString()
+	})
+	if len(r.values) == begin {
+		r.values = append(r.values, '[')
+	}
+	r.values[begin] = '['
+	r.values = append(r.values, ']')
+	return ok && r.skip("}")
+}
+
+func (r *textReader) readJSON() bool {
+	quoted, ok := r.value(`{"S":`)
+	var text string
+	var compact bytes.Buffer
+	if !ok || json.Unmarshal(quoted, &text) != nil || json.Compact(&compact, []byte(text)) != nil {
+		return false
+	}
+	r.values = append(r.values, compact.Bytes()...)
+	return true
+}

@@ -1,0 +1,244 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+type word string
+
+type inner struct {
+	Hidden *word `json:"-" store:"h"`
+}
+
+// shown has a field of each kind that has a text, under names of one letter, which a fuzzer finds.
+type shown struct {
+	inner
+
+	Text   string          `json:"s"`
+	TextP  *word           `json:"t"`
+	Int    int64           `json:"i"`
+	IntP   *int64          `json:"j"`
+	Float  float64         `json:"f"`
+	FloatP *float64        `json:"g"`
+	Bool   bool            `json:"b"`
+	BoolP  *bool           `json:"c"`
+	List   []word          `json:"l"`
+	JSON   json.RawMessage `json:"r" store:"x"`
+}
+
+var (
+	querySchema = smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
+	// sdk is the SDK's own reader.
+	sdk = func() (p smithyhttp.ClientProtocol) {
+		dynamodb.New(dynamodb.Options{Region: "none"}, func(o *dynamodb.Options) { p = o.Protocol })
+		return p
+	}()
+)
+
+func deserialize(t *testing.T, p smithyhttp.ClientProtocol, body string) (out dynamodb.QueryOutput, err error) {
+	t.Helper()
+	resp := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}}
+	err = p.DeserializeResponse(t.Context(), querySchema, nil, resp, &out)
+	return out, err
+}
+
+const full = `"sk":{"S":"k"},"s":{"S":"a"},"t":{"S":"b"},"i":{"N":"1"},"j":{"N":"-2"},"f":{"N":"1.5"},"g":{"N":"1000"},"b":{"BOOL":true},"c":{"BOOL":false},"l":{"L":[{"S":"x"},{"S":"y"}]},"x":{"S":"[1]"},"h":{"S":"z"}`
+
+func items(items ...string) string {
+	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
+}
+
+// fast are responses that are read in one pass, slow those that are left to the SDK.
+var fast = map[string]string{
+	"every kind":           items(full),
+	"several records":      items(full, `"sk":{"S":"l"}`, full),
+	"no field":             items(`"sk":{"S":"k"}`),
+	"no records":           `{"Items":[],"Count":0,"ScannedCount":3}`,
+	"more follow":          `{"ConsumedCapacity":{"CapacityUnits":1.5,"TableName":"t"},"Count":1,"Items":[{` + full + `}],"LastEvaluatedKey":{"pk":{"S":"a"},"n":{"N":"1"}},"ScannedCount":1}`,
+	"plain escapes":        items(`"sk":{"S":"k"},"s":{"S":"\"\\\b\f\n\r\t"},"l":{"L":[{"S":"\\\\\""}]}`),
+	"other scripts":        items(`"sk":{"S":"日本"},"s":{"S":"ção é 日本語 😀 <&>` + "\x7f" + `"}`),
+	"empty texts":          items(`"sk":{"S":""},"s":{"S":""},"t":{"S":""},"l":{"L":[]}`),
+	"JSON with spaces":     items(`"sk":{"S":"k"},"x":{"S":"{ \"a\" : [1.0, null,\n\"\\\"\"] }"}`),
+	"numbers of any form":  items(`"sk":{"S":"k"},"i":{"N":"007"},"j":{"N":"-0"},"f":{"N":"1E5"},"g":{"N":"0.000001"}`),
+	"one attribute twice":  items(`"sk":{"S":"k"},"s":{"S":"a"},"s":{"S":"b"}`),
+	"a text full of quote": items(`"sk":{"S":"k"},"s":{"S":"` + strings.Repeat(`\"`, 500) + `"}`),
+}
+
+var slow = map[string]string{
+	"no list":                           `{"Count":0,"ScannedCount":3}`,
+	"null for a list":                   `{"Items":null}`,
+	"a text in a number's field":        items(`"sk":{"S":"k"},"f":{"S":"1"}`),
+	"a number in a text's field":        items(`"sk":{"S":"k"},"s":{"N":"1"}`),
+	"a text in a list's field":          items(`"sk":{"S":"k"},"l":{"S":"x"}`),
+	"a number in a list":                items(`"sk":{"S":"k"},"l":{"L":[{"N":"1"}]}`),
+	"a kind that no record has":         items(`"sk":{"S":"k"},"s":{"NULL":true}`),
+	"an object":                         items(`"sk":{"S":"k"},"s":{"M":{}}`),
+	"two kinds at once":                 items(`"sk":{"S":"k"},"s":{"S":"a","N":"1"}`),
+	"an unknown attribute":              items(`"sk":{"S":"k"},"other":{"S":"a"}`),
+	"an attribute of null":              items(`"sk":{"S":"k"},"s":null`),
+	"a whole number with a point":       items(`"sk":{"S":"k"},"i":{"N":"1.0"}`),
+	"a whole number that is too large":  items(`"sk":{"S":"k"},"i":{"N":"9223372036854775808"}`),
+	"a number that is none":             items(`"sk":{"S":"k"},"f":{"N":"nan"}`),
+	"a number that is too large":        items(`"sk":{"S":"k"},"f":{"N":"1e400"}`),
+	"a number with an exponent":         items(`"sk":{"S":"k"},"f":{"N":"1e21"}`),
+	"a small number":                    items(`"sk":{"S":"k"},"f":{"N":"0.0000001"}`),
+	"a boolean that is none":            items(`"sk":{"S":"k"},"b":{"BOOL":1}`),
+	"a coded character":                 items(`"sk":{"S":"k"},"s":{"S":"\u00e4"}`),
+	"an escaped slash":                  items(`"sk":{"S":"k"},"s":{"S":"\/"}`),
+	"half of a surrogate pair":          items(`"sk":{"S":"k"},"s":{"S":"\ud800"}`),
+	"a line separator":                  items(`"sk":{"S":"k"},"s":{"S":"` + "\u2028" + `"}`),
+	"a paragraph separator":             items(`"sk":{"S":"k"},"s":{"S":"` + "\u2029" + `"}`),
+	"invalid UTF-8":                     items(`"sk":{"S":"k"},"s":{"S":"` + "\xff" + `"}`),
+	"invalid JSON in a field":           items(`"sk":{"S":"k"},"x":{"S":"{"}`),
+	"nothing in a field of JSON":        items(`"sk":{"S":"k"},"x":{"S":""}`),
+	"no sort key":                       items(`"s":{"S":"a"}`),
+	"a number as sort key":              items(`"sk":{"N":"1"}`),
+	"an escape in the sort key":         items(`"sk":{"S":"\n"}`),
+	"a foreign record after a good one": items(full, `"sk":{"S":"k"},"s":{"N":"1"}`),
+	"space between values":              `{"Items":[{"sk": {"S":"k"}}]}`,
+	"space before the list":             `{"Items" : [{"sk":{"S":"k"}}]}`,
+	"two lists":                         `{"Items":[{"sk":{"S":"k"}}],"Items":[]}`,
+	"a list within":                     `{"LastEvaluatedKey":{"Items":[{"sk":{"S":"k"}}]}}`,
+	"an escape beside the list":         `{"Items":[{"sk":{"S":"k"}}],"LastEvaluatedKey":{"pk":{"S":"\n"}}}`,
+}
+
+// Ensure the texts that are read in one pass are those of the slow way: SDK, Decode and schema.Encode. The one pass may
+// leave a response to the SDK; it must not differ.
+func FuzzTexts(f *testing.F) {
+	for name, body := range fast {
+		if _, ok := newTextReader[shown]("sk").cut([]byte(body)); !ok {
+			f.Errorf("%s is left to the SDK: %s", name, body)
+		}
+		f.Add(body)
+	}
+	for name, body := range slow {
+		if _, ok := newTextReader[shown]("sk").cut([]byte(body)); ok {
+			f.Errorf("%s is not left to the SDK: %s", name, body)
+		}
+		f.Add(body)
+	}
+	f.Add(`{"Items":[{"sk":{"S":"k"}}],"Count":"x"}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		if !json.Valid([]byte(body)) {
+			return // what is no JSON may have control characters in its texts
+		}
+		r := newTextReader[shown]("sk")
+		r.ClientProtocol = sdk
+		got, err := deserialize(t, r, body)
+		want, wantErr := deserialize(t, sdk, body)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%s: %v, the SDK: %v", body, err, wantErr)
+		}
+		if err != nil || !r.complete {
+			return
+		}
+		texts, err := encodeAll[shown](want.Items)
+		if err != nil {
+			t.Fatalf("%s is read as %s; the slow way: %v", body, r.rows.records, err)
+		}
+		if diff := cmp.Diff(texts, r.rows.records, cmpopts.EquateEmpty()) + cmp.Diff(sortKeys(want.Items, "sk"), r.rows.keys, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("%s: %s", body, diff)
+		}
+		if got.Items, want.Items = nil, nil; !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %+v, want %+v", body, got, want)
+		}
+	})
+}
+
+// Ensure a list of texts of a type that only encoding/json can write is found by the first test that touches it.
+func TestTextOfAnyType(t *testing.T) {
+	for name, list := range map[string]func(){
+		"y": func() {
+			newTextReader[struct {
+				Bytes []byte `json:"y"`
+			}]("sk")
+		},
+		"n": func() {
+			newTextReader[struct {
+				Number json.Number `json:"n"`
+			}]("sk")
+		},
+		"o": func() {
+			newTextReader[struct {
+				Own spelling `json:"o"`
+			}]("sk")
+		},
+		"l": func() {
+			newTextReader[struct {
+				Own []spelling `json:"l"`
+			}]("sk")
+		},
+		"e": func() {
+			newTextReader[struct {
+				Empty string `json:"e,omitempty"`
+			}]("sk")
+		},
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), " "+name+" ") {
+					t.Errorf("%v, want the attribute %s", p, name)
+				}
+			}()
+			list()
+		}()
+	}
+}
+
+// spelling is a word with a text of its own.
+type spelling string
+
+func (s spelling) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
+
+// responses returns these bodies, one after the other; one that ends in "…" breaks off.
+type responses []string
+
+func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
+	body, broken := strings.CutSuffix((*r)[0], "…")
+	*r = (*r)[1:]
+	var rest error = io.EOF
+	if broken {
+		rest = io.ErrUnexpectedEOF
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, ContentLength: -1,
+		Body: io.NopCloser(io.MultiReader(strings.NewReader(body), iotest.ErrReader(rest))),
+	}, nil
+}
+
+// Ensure nothing is kept of a response that broke off, and that pages which are read in different ways become one list.
+func TestTextsOfSeveralResponses(t *testing.T) {
+	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
+	sent := responses{
+		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}}]…`,
+		`{"Items":[{"sk":{"S":"a"},"s":{"S":"1"}},{"sk":{"S":"b"},"s":{"S":"2"}}]` + more,
+		`{"Items":[{"sk":{"S":"c"},"s":{"S":"\u0033"}}]` + more,
+		`{"Items":[{"sk":{"S":"d"},"s":{"S":"4"}}]}`,
+	}
+	c := New(Options{
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: &sent, Now: time.Now,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	texts, next, err := ListTexts[struct {
+		Text string `json:"s"`
+	}](t.Context(), c, Query{Partitions: []string{"p"}, Limit: 9})
+	if got, want := fmt.Sprintf("%s", texts), `[{"s":"1"} {"s":"2"} {"s":"3"} {"s":"4"}]`; got != want || next != "" || err != nil || len(sent) != 0 {
+		t.Errorf("%s, %q, %v, want %s; %d responses are left", got, next, err, want, len(sent))
+	}
+}

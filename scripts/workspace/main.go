@@ -84,8 +84,14 @@ protocol.`,
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, and errors as JSON")
 	var table session.Flags
 	table.Register(flags)
-	root.AddCommand(user.Commands(t, &table)...)
-	root.AddCommand(operator.Commands(t, &table)...)
-	root.AddCommand(serve.Command(t, &table), (&app{t, &table}).checkCommand())
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		for _, c := range commands {
+			c.GroupID = title
+			root.AddCommand(c)
+		}
+	}
+	add("For users of the API", user.Commands(t, &table)...)
+	add("For operators", append(operator.Commands(t, &table), serve.Command(t, &table))...)
 	return root
 }

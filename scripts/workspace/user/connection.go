@@ -85,8 +85,8 @@ func (u *user) credential(r remote) (credential, error) {
 	return c, nil
 }
 
-// ErrNoKey returns an error that tells how to name a key.
-func ErrNoKey(base string) error {
+// errNoKey returns an error that tells how to name a key.
+func errNoKey(base string) error {
 	return fmt.Errorf("no key for %s: set %s, or run `workspace login --base-url %s` with the key on standard input", base, keyVariable, base)
 }
 
@@ -110,7 +110,7 @@ func (u *user) connect(r remote, options ...client.Option) (connection, error) {
 		return connection{}, err
 	}
 	if c.Key == "" {
-		return connection{}, ErrNoKey(c.BaseURL)
+		return connection{}, errNoKey(c.BaseURL)
 	}
 	return u.connectWith(c, r.company, options...)
 }
@@ -163,10 +163,4 @@ func (c connection) holder(ctx context.Context) (*client.Key, error) {
 		return nil, err
 	}
 	return &key, nil
-}
-
-// Key returns the key for the service at a base URL, empty when there is none.
-func Key(t *terminal.Terminal, table *session.Flags, baseURL string) (string, error) {
-	c, err := (&user{t, table}).credential(remote{baseURL: baseURL})
-	return c.Key, err
 }

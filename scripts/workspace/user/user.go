@@ -1,5 +1,5 @@
-// Package user has the commands for users of the API: calling its operations, keeping a key, and finding out why a call
-// fails. They reach the service over HTTP, and open no table.
+// Package user has the commands for users of the API: calling its operations, keeping a key, finding out why a call fails,
+// and holding an implementation to the contract. They reach the service over HTTP, and open no table.
 package user
 
 import (
@@ -12,5 +12,5 @@ import (
 // Commands returns the commands.
 func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
 	u := &user{t, table}
-	return []*cobra.Command{u.apiCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand()}
+	return []*cobra.Command{u.apiCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand()}
 }

@@ -1,4 +1,4 @@
-package main
+package user
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/workspace/terminal"
 )
 
-func (a *app) checkCommand() *cobra.Command {
+func (u *user) checkCommand() *cobra.Command {
 	var only []string
 	var write, specification bool
 	cmd := &cobra.Command{
-		Use: "check BASE_URL", Short: "Hold an implementation of the API to its contract", Args: takes("BASE_URL"),
+		Use: "check BASE_URL", Short: "Hold an implementation of the API to its contract", Args: terminal.Takes("BASE_URL"),
 		Long: `Run the rules of the API against any implementation of it and report which hold. The key
 is that of WORKSPACE_KEY, or of "workspace login" for this base URL; the more scopes it
 has and the more records its company, the more is looked at. What cannot be looked at is
@@ -38,12 +39,12 @@ The exit code is 1 when a rule does not hold.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		chosen, err := contract.Choose(contract.Names(false), only, specification)
 		if err != nil {
-			return misuse(cmd, "%s", err)
+			return terminal.Misuse(cmd, "%s", err)
 		}
 		if u, err := url.Parse(args[0]); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return misuse(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
+			return terminal.Misuse(cmd, "BASE_URL must be a URL such as https://api.example.com, not %q", args[0])
 		}
-		return a.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: a.waitAloud})
+		return u.check(cmd.Context(), contract.Options{BaseURL: strings.TrimRight(args[0], "/"), Rules: chosen, Write: write, Wait: u.Wait})
 	}
 	if err := cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(contract.Names(false), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("workspace: " + err.Error()) // two completions for one flag
@@ -51,8 +52,8 @@ The exit code is 1 when a rule does not hold.`,
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, o contract.Options) error {
-	c, err := a.credential(remote{baseURL: o.BaseURL})
+func (u *user) check(ctx context.Context, o contract.Options) error {
+	c, err := u.credential(remote{baseURL: o.BaseURL})
 	if err != nil {
 		return err
 	}
@@ -63,11 +64,11 @@ func (a *app) check(ctx context.Context, o contract.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := a.print(report, "%s", report.String()); err != nil {
+	if err := u.Print(report, "%s", report.String()); err != nil {
 		return err
 	}
 	if report.Failed > 0 {
-		return &reportedError{fmt.Sprintf("%d of %d rules do not hold", report.Failed, len(report.Rules))}
+		return fmt.Errorf("%d of %d rules do not hold", report.Failed, len(report.Rules))
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func TestDue(t *testing.T) {
 		t.Error(post)
 	}
 	second := do("claim", "pst_1")["claimId"].(string)
-	want(t, lost("published", "pst_1", "--claim", claimID), "another claim holds the post")
+	want(t, lost("published", "pst_1", "--claim", claimID), "another claim locks the post")
 	if post := do("failed", "pst_1", "--claim", second, "--reason", "the account is locked"); post["status"] != "failed" || post["failureReason"] != "the account is locked" {
 		t.Error(post)
 	}
@@ -180,7 +180,7 @@ func TestApproved(t *testing.T) {
 		t.Error(stuck)
 	}
 	other := do("claim", "fbk_2")["claimId"].(string)
-	want(t, lost("posted", "fbk_1", "--claim", other), "another claim holds the reply")
+	want(t, lost("posted", "fbk_1", "--claim", other), "another claim locks the reply")
 	for range 2 {
 		if reply := do("posted", "fbk_1", "--claim", claimID); reply["replyStatus"] != "posted" {
 			t.Error(reply)

@@ -1,6 +1,6 @@
-// Package id makes and checks the identifiers of records: a type prefix, an underscore and 26 characters of lower-case
-// Crockford base32 that hold a time-ordered 128-bit value (decisions.md §1). They are opaque to clients; records sort
-// by age when sorted by id.
+// Package id creates and validates the ids of records: a prefix for the type, an underscore and 26 characters of
+// lower-case Crockford base32 with a time-ordered 128-bit value. Ids are opaque to clients. Records that are sorted by
+// id are sorted by age.
 package id
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Prefixes of the records, as listed in decisions.md §1.
+// Prefixes of the ids of each type of record.
 const (
 	Company          = "co"
 	Board            = "brd"
@@ -34,14 +34,14 @@ const (
 const (
 	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
 	bodyLen    = 26
-	bodyLenMax = 40 // of an imported id, design.md §7
+	bodyLenMax = 40 // of an imported id
 )
 
 // Generator returns a new id with the given prefix. Tests replace it to get ids they can predict.
 type Generator func(prefix string) string
 
-// NewGenerator returns a Generator of ids whose first 48 bits are now in milliseconds and whose other 80 come from
-// random. It panics when random fails: without randomness ids could repeat, and no request could be served rightly.
+// NewGenerator returns a Generator of ids. Their first 48 bits are the time in milliseconds, the other 80 come from
+// random. The Generator panics if random fails, because ids could then repeat.
 func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	return func(prefix string) string {
 		var b [16]byte
@@ -53,14 +53,14 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 	}
 }
 
-// Oldest returns an id that sorts before every one that a Generator makes at that time or later.
+// Oldest returns an id that sorts before every id that a Generator returns at that time or later.
 func Oldest(prefix string, at time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)
 	return FromBytes(prefix, b)
 }
 
-// FromBytes spells a 128-bit value as an id.
+// FromBytes returns the id of a 128-bit value.
 func FromBytes(prefix string, b [16]byte) string {
 	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
 	out := make([]byte, len(prefix)+1+bodyLen)
@@ -74,7 +74,7 @@ func FromBytes(prefix string, b [16]byte) string {
 	return string(out)
 }
 
-// Bytes returns the 128-bit value of an id that FromBytes could have made; ok is false for any other text.
+// Bytes returns the 128-bit value of an id. ok is false for a text that FromBytes cannot return.
 func Bytes(prefix, s string) (b [16]byte, ok bool) {
 	body, found := strings.CutPrefix(s, prefix+"_")
 	if !found || len(body) != bodyLen || body[0] > '7' {
@@ -94,8 +94,8 @@ func Bytes(prefix, s string) (b [16]byte, ok bool) {
 	return b, true
 }
 
-// Valid tells whether s may be the id of a record with this prefix: generated here, or imported and kept, which allows
-// 1 to 40 characters of [0-9a-z] after the underscore. An empty prefix admits any prefix of lower-case letters.
+// Valid reports whether s may be the id of a record with this prefix. Imported ids have 1 to 40 characters of [0-9a-z]
+// after the underscore. An empty prefix allows any prefix of lower-case letters.
 func Valid(prefix, s string) bool {
 	head, body, found := strings.Cut(s, "_")
 	if !found || head == "" || (prefix != "" && head != prefix) || body == "" || len(body) > bodyLenMax {

@@ -49,11 +49,11 @@ func TestValid(t *testing.T) {
 		}
 	}
 	if !id.Valid("", "brd_1") || id.Valid("", "1_1") {
-		t.Error("any prefix means any lower-case letters")
+		t.Error("an empty prefix must allow lower-case letters only")
 	}
 }
 
-// Ensure a broken source of randomness stops the process instead of repeating ids.
+// Ensure a failing source of randomness causes a panic and not repeated ids.
 func TestGeneratorPanicsWithoutRandomness(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -63,7 +63,7 @@ func TestGeneratorPanicsWithoutRandomness(t *testing.T) {
 	id.NewGenerator(time.Now, bytes.NewReader(nil))(id.Item)
 }
 
-// Ensure ids sort by their time around the bound that Oldest gives.
+// Ensure ids of an earlier time sort before the id that Oldest returns, and others do not.
 func TestOldest(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_123)
 	for random, want := range map[byte]bool{0: true, 255: true} {

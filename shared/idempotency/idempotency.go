@@ -1,13 +1,14 @@
-// Package idempotency remembers the responses of requests that carry an Idempotency-Key, in the very transaction that makes the
-// change. So there is no moment at which a change is made and its response is unknown, and of two requests with one key only
-// one makes the change.
+// Package idempotency stores the responses of requests with an Idempotency-Key, in the transaction of their change. So
+// there is no moment at which the change is made and its response unknown, and only one of several requests with one
+// key makes the change. See scripts/docs/explanation/errors-and-retries.md.
 //
-// A store whose operation takes the key writes through Transact or Insert of this package, with the response that it is about
-// to return; without a key they are those of package table. What ends without such a write (a refusal, a publish that changes
-// nothing, a push of points, which overwrites by itself) is remembered by the pipeline when it is known.
+// The store of an operation that accepts the key writes with Transact or Insert of this package, and passes the
+// response that it is about to return. Without a key they are those of package table. The pipeline stores the other
+// responses at the end of the request (Attempt.End): those of a refusal, of a publish that changes nothing, and of a
+// push of points, which can be repeated without harm.
 //
-// A response may hold a secret, a new key, which must never be in the table. So responses are sealed with a secret that only
-// the bearer of the caller's key can derive again.
+// A response may have the secret of a new key, which must not be stored in plain text. So responses are encrypted with
+// a secret that only the caller's key can derive again.
 package idempotency
 
 import (
@@ -29,17 +30,17 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Identity is what a request with an Idempotency-Key is known by.
+// Identity identifies a request with an Idempotency-Key.
 type Identity struct {
 	CompanyID, KeyID string
-	Area             string // of the operation: its partition keeps the response
+	Area             string // of the operation; the response is stored in its partition
 	Operation        string
 	Key              string            // the Idempotency-Key
 	Request          [sha256.Size]byte // digest of the arguments
-	Seal             [32]byte          // the secret that the response is sealed with
+	Seal             [32]byte          // the secret that the response is encrypted with
 }
 
-// Response is how a request ended.
+// Response is the response to a request.
 type Response struct {
 	Request [sha256.Size]byte
 	Status  int
@@ -47,29 +48,29 @@ type Response struct {
 	Tag     string // entity tag; empty: none
 }
 
-// ErrAnswered is the error of a write that was not made, because another request with the same Idempotency-Key made it first.
-// The response of that request is the response.
-var ErrAnswered = errors.New("another request with the same Idempotency-Key was first")
+// ErrAnswered is the error of a write that was not made, because another request with the same Idempotency-Key was
+// faster. The response of that request is the result of both.
+var ErrAnswered = errors.New("another request with the same Idempotency-Key was faster")
 
-// keepFor is how long a response is remembered.
+// keepFor is how long a response is stored.
 const keepFor = 24 * time.Hour
 
-// partBytes is the largest part of a response in one record, of which DynamoDB accepts 400 KB.
+// partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.
 const partBytes = 350 << 10
 
-// Store keeps responses. The records of one request have one prefix, in the partition of the operation's area:
+// Store stores responses. The records of one response have one prefix, in the partition of the operation's area:
 //
 //	access         key
 //	the response   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
 //	other parts    <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the record that names them
 //
-// where digest is that of the caller's key id, the operation and the Idempotency-Key.
+// digest is that of the caller's key id, the operation and the Idempotency-Key.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Attempt is one request with an Idempotency-Key while it is served. Safe for concurrent use.
+// Attempt is the processing of one request with an Idempotency-Key. Safe for concurrent use.
 type Attempt struct {
 	Identity
 
@@ -80,22 +81,22 @@ type Attempt struct {
 	state state
 }
 
-// state is how far an attempt came.
+// state is the state of an attempt.
 type state int
 
 const (
 	open       state = iota
-	remembered       // the response is in the table
-	lost             // another request with the same identity was first
+	remembered       // the response is stored
+	lost             // another request with the same identity was faster
 )
 
-// Begin returns the attempt of a request. encode returns the JSON and the entity tag of what the operation's function is about to
-// return. The attempt takes effect as table.Request.Attempt of the context.
+// Begin returns the attempt of a request; the caller sets it as table.Request.Attempt of the context. encode returns
+// the JSON and the entity tag of the response that the operation's function is about to return.
 func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag string, err error)) *Attempt {
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
 
-// stored is the record of a response, or of one of its parts.
+// stored is the record of a response or of one of its parts.
 type stored struct {
 	SK      string  `store:"sk"`
 	Request []byte  `store:"request"`
@@ -103,7 +104,7 @@ type stored struct {
 	Tag     *string `store:"tag"`
 	Attempt string  `store:"attempt"` // names the parts
 	Parts   int64   `store:"parts"`
-	Body    []byte  `store:"body"` // sealed
+	Body    []byte  `store:"body"` // encrypted
 	TTL     int64   `store:"ttl"`
 }
 
@@ -122,8 +123,8 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 	return table.Key{PK: i.partition(), SK: i.prefix() + table.Join("part", attempt, fmt.Sprintf("%06d", n))}
 }
 
-// Recall returns the response of an earlier request with the same identity, nil when there is none; a nil Attempt has none. The error
-// is bad_request when that was another request than this one.
+// Recall returns the stored response of an earlier request with the same identity, nil if there is none or the attempt
+// is nil. Returns bad_request if the earlier request had other arguments.
 func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	if a == nil {
 		return nil, nil
@@ -131,7 +132,7 @@ func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	r, err := a.recall(ctx)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("recall a response: %w", err)
+		return nil, fmt.Errorf("read a stored response: %w", err)
 	case r != nil && r.Request != a.Request:
 		return nil, fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
 	}
@@ -170,8 +171,8 @@ func (a *Attempt) recall(ctx context.Context) (*Response, error) {
 	return &out, nil
 }
 
-// End ends an attempt. It remembers the response, unless that is nil or was remembered in the transaction of the change. When another
-// request with the same identity was first, that one's response is returned, and counts.
+// End stores the response, unless it is nil or was stored in the transaction of the change. If another request with the
+// same identity was faster, End returns that request's response, which the caller must send instead.
 func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch a.reached() {
 	case remembered:
@@ -186,12 +187,12 @@ func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err 
 	}
 	earlier, err = a.Recall(ctx)
 	if err == nil && earlier == nil {
-		err = errors.New("remember a response: the earlier one is gone")
+		err = errors.New("store a response: the earlier one has been deleted")
 	}
 	return earlier, err
 }
 
-// attemptOf returns the attempt of a context, nil when its request carries no Idempotency-Key.
+// attemptOf returns the attempt of a context, nil if the request has no Idempotency-Key.
 func attemptOf(ctx context.Context) *Attempt {
 	r := table.RequestOf(ctx)
 	if r == nil {
@@ -201,8 +202,8 @@ func attemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
-// Transact is table.Client.Transact for the change that an operation is about. With an Idempotency-Key the response is remembered
-// in the same transaction; ErrAnswered when another request was first, and nothing was written.
+// Transact is table.Client.Transact for the change of an operation. With an Idempotency-Key it stores the response in
+// the same transaction. Returns ErrAnswered, and writes nothing, if another request with the key was faster.
 func Transact(ctx context.Context, t *table.Client, response any, writes ...table.Write) error {
 	a := attemptOf(ctx)
 	if a == nil {
@@ -210,12 +211,12 @@ func Transact(ctx context.Context, t *table.Client, response any, writes ...tabl
 	}
 	body, tag, err := a.encode(response)
 	if err != nil {
-		return fmt.Errorf("remember a response: %w", err)
+		return fmt.Errorf("store a response: %w", err)
 	}
 	return a.transact(ctx, t, Response{Request: a.Request, Status: http.StatusOK, Body: body, Tag: tag}, writes...)
 }
 
-// Insert is table.Client.Insert for the record that an operation creates; see Transact.
+// Insert is table.Client.Insert for the record that an operation creates. See Transact.
 func Insert(ctx context.Context, t *table.Client, response any, keys table.Keys, record any) error {
 	if attemptOf(ctx) == nil {
 		return t.Insert(ctx, keys, record)
@@ -242,17 +243,17 @@ func (a *Attempt) reach(s state) {
 	a.state = s
 }
 
-// transact makes the writes and remembers the response, all or nothing.
+// transact makes the writes and stores the response, all or nothing.
 func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, writes ...table.Write) error {
 	record, err := a.prepare(ctx, r)
 	if err != nil {
-		return fmt.Errorf("remember a response: %w", err)
+		return fmt.Errorf("store a response: %w", err)
 	}
 	all := append(slices.Clone(writes), t.WriteUnlessKept(table.Keys{Key: a.responseKey()}, record, a.now().Unix()))
 	err = t.Transact(ctx, all...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
-		if _, answered := canceled.Failed(len(writes)); answered {
+		if _, earlier := canceled.Failed(len(writes)); earlier {
 			a.reach(lost)
 			return ErrAnswered
 		}
@@ -263,7 +264,7 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	return err
 }
 
-// prepare seals a response and writes the parts that do not fit into its record. Parts that no record names expire.
+// prepare encrypts a response and writes the parts that do not fit into its record. Parts that no record names expire.
 func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	sealed, err := a.seal(r.Body)
 	if err != nil {
@@ -287,7 +288,7 @@ func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	return record, err
 }
 
-// seal encrypts a body for the bearer of the caller's key, bound to where it is stored.
+// seal encrypts a body with the secret of the caller's key, with its storage location as authenticated data.
 func (a *Attempt) seal(body []byte) ([]byte, error) {
 	gcm, err := a.cipher()
 	if err != nil {

@@ -42,7 +42,7 @@ func start(t *testing.T) fixture {
 	return fixture{t, c, clock, idempotency.NewStore(c), a}
 }
 
-// begin returns an attempt whose responses are encoded as an API would.
+// begin returns an attempt that encodes responses like the API.
 func (f fixture) begin(i idempotency.Identity) *idempotency.Attempt {
 	return f.store.Begin(i, func(response any) ([]byte, string, error) {
 		body, err := json.Marshal(response)
@@ -66,7 +66,7 @@ func (f fixture) key(noteID string) table.Key {
 	return table.Key{PK: table.Partition(f.identity.CompanyID, "notes"), SK: table.Join("note", noteID)}
 }
 
-// create is what the store of an area does.
+// create creates a note like the store of an area.
 func (f fixture) create(ctx context.Context, n note) error {
 	return idempotency.Insert(ctx, f.table, n, table.Keys{Key: f.key(n.ID)}, n)
 }
@@ -89,12 +89,12 @@ func (f fixture) recall(a idempotency.Identity) *idempotency.Response {
 	return kept
 }
 
-// Ensure a change and its answer are there together, and that a second attempt changes nothing.
+// Ensure a change and its response are stored together, and a second attempt changes nothing.
 func TestOneChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if f.recall(f.identity) != nil {
-		t.Fatal("remembers what was not")
+		t.Fatal("a response is stored before the request")
 	}
 	ctx := f.attach(f.identity)
 	if err := f.create(ctx, note{"a", "first"}); err != nil {
@@ -105,18 +105,18 @@ func TestOneChange(t *testing.T) {
 		t.Fatalf("%+v", kept)
 	}
 	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
-		t.Errorf("an answer that is in the table was remembered again: %v, %v", other, err)
+		t.Errorf("a stored response was replaced: %v, %v", other, err)
 	}
 	twin := f.attach(f.identity)
 	if err := f.create(twin, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
 		t.Errorf("a second change: %v", err)
 	}
 	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); err != nil || other == nil || other.Status != 200 {
-		t.Errorf("the later answer won: %+v, %v", other, err)
+		t.Errorf("want the earlier response: %+v, %v", other, err)
 	}
 }
 
-// Ensure a change that is refused leaves no answer, and that an attempt without a key is a plain write.
+// Ensure a refused change stores no response, and without an Idempotency-Key there is only the write.
 func TestRefusedChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -138,7 +138,7 @@ func TestRefusedChange(t *testing.T) {
 	}
 }
 
-// Ensure an answer is kept for 24 hours and then is as if it had never been, whether or not the engine has deleted it.
+// Ensure a response is stored for 24 hours and then ignored, whether or not the engine has deleted it.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -147,11 +147,11 @@ func TestExpiry(t *testing.T) {
 	}
 	f.clock.Advance(24*time.Hour - time.Second)
 	if f.recall(f.identity) == nil {
-		t.Error("forgotten too early")
+		t.Error("expired too early")
 	}
 	f.clock.Advance(time.Second)
 	if f.recall(f.identity) != nil {
-		t.Error("remembered too long")
+		t.Error("did not expire")
 	}
 	if err := f.create(f.attach(f.identity), note{"b", "second"}); err != nil || !f.exists("b") {
 		t.Errorf("%v", err)
@@ -161,8 +161,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// Ensure answers of any size are remembered whole, and unnamed parts of others do not disturb them.
-func TestLargeAnswers(t *testing.T) {
+// Ensure a response of any size is stored whole, and parts of an attempt that lost do not disturb it.
+func TestLargeResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	large := make([]byte, 1<<20)
@@ -178,12 +178,12 @@ func TestLargeAnswers(t *testing.T) {
 		t.Errorf("%v, %v", err, other == nil)
 	}
 	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
-		t.Error("not as it was")
+		t.Error("the stored response differs")
 	}
 }
 
-// Ensure answers are apart by company, key, operation and Idempotency-Key, and that only the bearer of the caller's key
-// can read one: the table holds no plain text.
+// Ensure the stored response is found only with the same company, key, operation and Idempotency-Key, and is encrypted
+// for the caller's key.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -205,7 +205,7 @@ func TestApart(t *testing.T) {
 	stranger := f.identity
 	stranger.Seal[0]++
 	if _, err := f.begin(stranger).Recall(t.Context()); err == nil {
-		t.Error("read without the caller's key")
+		t.Error("decrypted without the caller's key")
 	}
 	type row struct {
 		Body []byte `store:"body"`

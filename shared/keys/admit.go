@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Store verifies and keeps keys. Safe for concurrent use.
+// Store verifies and stores keys. Safe for concurrent use.
 type Store struct {
 	table  *table.Client
 	now    func() time.Time
@@ -25,15 +25,15 @@ type Store struct {
 	memory map[remembered]bucket
 }
 
-// remembered names a bucket by the hash of the whole key, so that a wrong secret learns nothing from what was remembered of the
-// right one.
+// remembered identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets nothing that
+// was remembered for the right one.
 type remembered struct {
 	hash  [32]byte
 	class auth.Class
 }
 
-// bucket is its last known state. The TAT in the table never falls, so a remembered refusal is always right, and a flood on one
-// function costs no table calls.
+// bucket is the last known state of a bucket. The theoretical arrival time (TAT) in the table never decreases, so a
+// remembered refusal stays correct, and a flood of requests to one function costs no calls to the table.
 type bucket struct {
 	quota auth.Quota
 	tat   int64
@@ -47,21 +47,21 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 	return &Store{table: t, now: now, memory: map[remembered]bucket{}}
 }
 
-// leap is how far in the future a TAT starts at least, once guesses went wrong: about the time of a call to the table.
+// leap is the least that a TAT starts in the future after several wrong guesses: about the time of a call to the table.
 const leap = 5 * time.Millisecond
 
-// attemptsMax bounds how often a guess about a bucket may be wrong. One wrong guess is usual after a pause, a second one when
-// another caller came between.
+// attemptsMax bounds the wrong guesses about a bucket. One is usual after a pause, and a second one if another caller
+// was faster.
 const attemptsMax = 16
 
 // admissionID is the prefix of the write tokens of admissions.
 const admissionID = "a"
 
-// Admit verifies a key, requires a scope (none when empty) and takes one request from the bucket of the class. It is exact for any
-// number of concurrent callers: the arithmetic is in the write and its condition.
+// Admit verifies a key, requires a scope (none if empty) and takes one request from the bucket of the class. It is
+// exact for any number of concurrent callers, because the arithmetic is part of the write and its condition.
 //
-// The error is auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope or auth.QuotaExceeded, or a failure of the table. The
-// last two of these errors about the key come with the state of its bucket.
+// Returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope or auth.QuotaExceeded, or a failure of the table.
+// With MissingScope and QuotaExceeded the admission has the state of the bucket.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
 	slot := remembered{token.Hash, class}
 	known := s.recall(slot)
@@ -71,8 +71,8 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 		if !admits || known.tat > latest {
 			return auth.Admission{Quota: known.quota.At(known.tat, now)}, auth.QuotaExceeded(class)
 		}
-		mark := s.table.NewID(admissionID)
-		out, err := s.table.UpdateKey(ctx, admission(token, scope, class, known, now, attempt, mark))
+		writeToken := s.table.NewID(admissionID)
+		out, err := s.table.UpdateKey(ctx, admission(token, scope, class, known, now, attempt, writeToken))
 		var failed *types.ConditionalCheckFailedException
 		if err != nil && !errors.As(err, &failed) {
 			return auth.Admission{}, fmt.Errorf("admit: %w", err)
@@ -93,11 +93,11 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			return auth.Admission{Quota: admitted.Quota}, auth.MissingScope(scope)
 		}
 		s.remember(slot, known)
-		if failed == nil || key.Admission == mark { // the latter after a lost response, when the SDK repeated the write
+		if failed == nil || key.Admission == writeToken { // the latter if the SDK retried after a lost response
 			return admitted, nil
 		}
 	}
-	return auth.Admission{}, errors.New("admit: the bucket moved at every attempt")
+	return auth.Admission{}, errors.New("admit: other callers changed the bucket during every attempt")
 }
 
 func (k storedKey) scopes() []auth.Scope {
@@ -108,16 +108,16 @@ func (k storedKey) scopes() []auth.Scope {
 	return out
 }
 
-// admission is the conditional write. The TAT of a bucket that is full starts at now; that of one in use moves on by one interval,
-// which concurrent callers may do side by side.
+// admission returns the conditional write. The TAT of a full bucket starts at now. The TAT of a bucket in use increases
+// by one interval, which concurrent callers can do without conflict.
 //
-// A bucket that refills about as fast as it is used goes back and forth between the two while calls are under way. After four
-// wrong guesses the TAT therefore starts a little in the future, which is right for both and costs the caller that little: more
-// with each guess, and never more than the bucket has.
+// A bucket that refills about as fast as it is used switches between the two while calls are on their way. After four
+// wrong guesses the TAT therefore starts a little in the future, which is correct in both cases and costs the caller a
+// part of its quota: more with each guess, but never more than the bucket has.
 //
-// The write token makes a retry after a lost response fail, so that a request takes one token from the bucket, whatever happens
-// to responses. Admit recognises its own token.
-func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, now time.Time, attempt int, mark string) *dynamodb.UpdateItemInput {
+// The write token makes a retry after a lost response fail, so a request takes one token from the bucket even if it is
+// sent twice. Admit recognises its own token.
+func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, now time.Time, attempt int, writeToken string) *dynamodb.UpdateItemInput {
 	interval := int64(known.quota.Interval())
 	latest, _ := known.quota.Latest(now)
 	begin := now.UnixNano()
@@ -125,7 +125,7 @@ func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucke
 		begin = min(latest, max(begin, known.tat)+max(interval, int64(leap))<<(attempt-4))
 	}
 	names := map[string]string{"#hash": "hash", "#revoked": "revokedAt", "#expires": "expiresAt", "#suspended": "suspendedAt", "#tat": tatAttribute(class), "#quota": quotaAttribute(class), "#used": "lastUsedAt", "#mark": "admission"}
-	values := table.Item{":mark": table.String(mark), ":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(begin)}
+	values := table.Item{":mark": table.String(writeToken), ":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(begin)}
 
 	set, condition := "", "#hash = :hash AND attribute_not_exists(#revoked) AND (attribute_not_exists(#expires) OR #expires > :at) AND attribute_not_exists(#suspended) AND (attribute_not_exists(#mark) OR #mark <> :mark)"
 	if scope != "" {
@@ -172,8 +172,8 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, class auth.Class) 
 	return quota.At(tat, now), nil
 }
 
-// verified reads a key's record and decides about it. Unknown, wrong, revoked and expired are one error to the caller; the reason
-// is for the log.
+// verified decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and expired keys get the
+// same error; only the log shows the reason.
 func verified(token auth.Token, item table.Item, now time.Time) (storedKey, error) {
 	var key storedKey
 	if err := table.Decode(item, &key); err != nil {
@@ -205,10 +205,10 @@ func (s *Store) remember(slot remembered, b bucket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.memory[slot]; !ok && len(s.memory) >= memoryMax {
-		clear(s.memory) // learning one again costs one table call
+		clear(s.memory) // a forgotten bucket costs one call
 	}
 	if b.quota <= 0 {
-		delete(s.memory, slot) // read each time, so that it is served again as soon as the operator lifts the quota
+		delete(s.memory, slot) // a frozen key is read each time, so that it is admitted again as soon as the quota is raised
 		return
 	}
 	if b.tat >= s.memory[slot].tat || b.quota != s.memory[slot].quota {

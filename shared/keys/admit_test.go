@@ -11,12 +11,12 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure each refusal is as documented: unknown, wrong, revoked and expired read the same, a missing scope is
-// named, a suspension is its own, and the text for the log tells them apart without holding a secret.
+// Ensure each refusal is as documented. Unknown, wrong, revoked and expired keys get the same public error; a missing
+// scope is named; a suspension has its own error. The error for the log has the reason but no secret.
 func TestAdmitRefuses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader) // right ids, wrong secret
+	sister, err := auth.Mint(f.CompanyID, f.key.ID, rand.Reader) // correct ids, wrong secret
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestAdmitRefuses(t *testing.T) {
 		"expired":      {expired, auth.PlanRead, "expired: " + auth.ErrUnauthorised.Error()},
 		"no scope":     {f.secret, auth.KeysWrite, auth.MissingScope(auth.KeysWrite).Error()},
 		"part of one":  {f.secret, "plan", auth.MissingScope("plan").Error()},
-		// What a key is comes before what it may do.
+		// The validity of a key is checked before its scopes.
 		"wrong secret, no scope": {sister, auth.KeysWrite, "unknown: " + auth.ErrUnauthorised.Error()},
 		"revoked, no scope":      {revokedSecret, auth.KeysWrite, "revoked: " + auth.ErrUnauthorised.Error()},
 	} {
@@ -63,8 +63,8 @@ func (f *fixture) admitAs(t *testing.T, secret string, scope auth.Scope) (auth.Q
 	return admission.Quota, err
 }
 
-// Ensure a wrong secret with the right ids learns nothing: not from what was remembered of the right one, and neither
-// does it spend the right one's quota.
+// Ensure a wrong secret with the correct ids is refused whatever is remembered of the right key, and takes nothing from
+// its quota.
 func TestWrongSecretLearnsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -91,7 +91,7 @@ func TestWrongSecretLearnsNothing(t *testing.T) {
 	}
 }
 
-// Ensure a 401 spends nobody's quota.
+// Ensure a request that is refused for its scope takes nothing from the quota.
 func TestRefusedKeySpendsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -109,7 +109,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 	}
 }
 
-// Ensure a key is refused from the very instant at which it expires, to the millisecond, and not before.
+// Ensure a key is refused from the moment at which it expires, and not before.
 func TestExpiryIsExact(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -124,17 +124,17 @@ func TestExpiryIsExact(t *testing.T) {
 	}
 	f.Clock.Advance(time.Nanosecond)
 	if _, err := f.admitAs(t, secret, auth.PlanRead); !errors.Is(err, auth.ErrUnauthorised) {
-		t.Errorf("at the instant: %v", err)
+		t.Errorf("at the moment: %v", err)
 	}
 	if _, err := f.Keys.Verify(t.Context(), parse(t, secret), auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
-		t.Errorf("Verify at the instant: %v", err)
+		t.Errorf("Verify at the moment: %v", err)
 	}
 	if used := value(f.list(t)[key.ID].LastUsedAt); used != at(f.Clock.Now().Add(-time.Millisecond)) {
-		t.Errorf("used at %s, when it had expired", used)
+		t.Errorf("used at %s, after it had expired", used)
 	}
 }
 
-// Ensure revocation and suspension end a key at once in every process, whatever it remembers.
+// Ensure a revoked or suspended key is refused at once in every process.
 func TestRevokedAtOnceEverywhere(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -165,7 +165,7 @@ func TestRevokedAtOnceEverywhere(t *testing.T) {
 	all(auth.ErrUnauthorised)
 }
 
-// Ensure a request costs one table call, and at most one more per wrong guess about the bucket.
+// Ensure an admission costs one call to the table, and one more for each wrong guess about the bucket.
 func TestCallsPerAdmission(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -202,7 +202,7 @@ func TestCallsPerAdmission(t *testing.T) {
 	})
 }
 
-// Ensure lastUsedAt is the time of the last admitted request, in any class.
+// Ensure lastUsedAt is the time of the last admitted request of any class.
 func TestLastUsedAt(t *testing.T) {
 	t.Parallel()
 	f := start(t)

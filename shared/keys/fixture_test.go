@@ -77,7 +77,7 @@ func parse(t *testing.T, secret string) auth.Token {
 	return token
 }
 
-// another returns a store as another process has it: with a memory of its own.
+// another returns the store of another process, with its own memory.
 func (f *fixture) another() *keys.Store { return keys.NewStore(f.Table, f.Clock.Now) }
 
 func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error) {
@@ -88,7 +88,7 @@ func (f *fixture) admit(s *keys.Store, class auth.Class) (auth.QuotaState, error
 	return admission.Quota, err
 }
 
-// exceeded is the refusal of a used-up quota with the state of its bucket.
+// exceeded is the refusal of a used-up quota, with the state of its bucket.
 type exceeded struct {
 	error
 

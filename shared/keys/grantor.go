@@ -12,11 +12,11 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// grantor is who makes a key. The zero value is the operator.
+// grantor is the key that creates another key. The zero value is the operator.
 type grantor struct{ key *storedKey }
 
-// grantor reads the key that grants. What it may do never changes, so it need not be read again when the new key is
-// written; whether it still works is a condition of that write.
+// grantor reads the granting key. Its scopes never change, so they are not read again when the new key is written. That
+// it is still valid is a condition of that write; see alive.
 func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, error) {
 	if keyID == "" {
 		return grantor{}, nil
@@ -33,7 +33,7 @@ func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, 
 	return grantor{&key}, nil
 }
 
-// holds returns an error that names every scope that the key would grant and lacks .
+// holds returns an error that names every scope that the granting key lacks.
 func (g grantor) holds(scopes []auth.Scope) error {
 	if g.key == nil {
 		return nil
@@ -50,7 +50,7 @@ func (g grantor) holds(scopes []auth.Scope) error {
 	return nil
 }
 
-// bound holds a new key to what its grantor is held to: its quotas, and its end.
+// bound limits a new key to the quotas and the expiry of its grantor.
 func (g grantor) bound(fresh *storedKey) {
 	if g.key == nil {
 		return
@@ -61,7 +61,7 @@ func (g grantor) bound(fresh *storedKey) {
 	}
 }
 
-// alive are the writes that let no key come into being once the one that grants it is revoked or has ended.
+// alive returns the writes that fail the creation of a key if the granting key is revoked or expired by then.
 func (g grantor) alive(s *Store) []table.Write {
 	if g.key == nil {
 		return nil

@@ -1,8 +1,8 @@
-// Package keys keeps the keys of companies in the table, and admits requests: one conditional write checks a key, takes a request
-// from its bucket and notes the use.
+// Package keys stores the keys of companies and admits requests. One conditional write checks a key, takes a request
+// from its bucket and records the use. See scripts/docs/explanation/one-round-trip.md.
 //
-// A key's record is in the company's keys partition under its id. The key itself names both, so no index is needed, and nothing
-// is cached: a revoked key is refused at once.
+// A key's record is in the company's keys partition under its id. The key itself contains both, so no index is needed.
+// Nothing about validity is cached, so a revoked key is refused at once.
 package keys
 
 import (
@@ -15,24 +15,24 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Key is the record of a key as the API shows it. The key itself is nowhere in it.
+// Key is the record of a key as the API returns it, without the secret.
 type Key struct {
 	ID         string   `json:"id" doc:"the key's id"`
-	CompanyID  string   `json:"companyId" doc:"the company that the key opens"`
+	CompanyID  string   `json:"companyId" doc:"the company that the key belongs to"`
 	Name       *string  `json:"name" doc:"what the key is for"`
 	Kind       *string  `json:"kind" doc:"secret"`
-	Prefix     *string  `json:"prefix" doc:"the start of the key, to tell keys apart; it opens nothing"`
+	Prefix     *string  `json:"prefix" doc:"the start of the key, to tell keys apart; not a secret"`
 	Scopes     []string `json:"scopes" doc:"what the key may do"`
-	APIVersion *string  `json:"apiVersion" doc:"the version served when a request names none"`
+	APIVersion *string  `json:"apiVersion" doc:"the version of the API for requests that name none"`
 	CreatedAt  *string  `json:"createdAt" format:"date-time"`
-	LastUsedAt *string  `json:"lastUsedAt" format:"date-time" doc:"when a request last came with the key"`
-	ExpiresAt  *string  `json:"expiresAt" format:"date-time" doc:"the key is refused from then on; null: never"`
-	RevokedAt  *string  `json:"revokedAt" format:"date-time" doc:"when the key was revoked; null: it was not"`
-	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that a rotation issued"`
+	LastUsedAt *string  `json:"lastUsedAt" format:"date-time" doc:"when the key was last used"`
+	ExpiresAt  *string  `json:"expiresAt" format:"date-time" doc:"when the key expires; null: never"`
+	RevokedAt  *string  `json:"revokedAt" format:"date-time" doc:"when the key was revoked; null: it is not revoked"`
+	ReplacedBy *string  `json:"replacedBy" doc:"the id of the key that replaced it in a rotation"`
 }
 
-// ETag is api.Tagged. Neither a use nor being shown with its secret makes another state of a key: who decides on what
-// it saw of a key decides on what the key may do, and until when.
+// ETag implements api.Tagged. It changes with the key's name, scopes, expiry, revocation and replacement, but not with
+// a use of the key.
 func (k Key) ETag() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{
 		k.ID, value(k.Name), strings.Join(k.Scopes, " "), value(k.ExpiresAt), value(k.RevokedAt), value(k.ReplacedBy),
@@ -40,21 +40,21 @@ func (k Key) ETag() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// IssuedKey is a new key: its record, and the key itself, which is nowhere else and never again.
+// IssuedKey is a new key: its record and its secret, which is not stored and never returned again.
 type IssuedKey struct {
 	Key
 
-	Secret string `json:"secret" doc:"the key; shown this once"`
+	Secret string `json:"secret" doc:"the key; returned only once"`
 }
 
-// storedKey is the record as the table holds it.
+// storedKey is the stored record of a key.
 type storedKey struct {
 	Key
 
-	Rev         int64   `store:"rev"`  // moves with what a key may do, not with its use
+	Rev         int64   `store:"rev"`  // counts changes, but not uses
 	Hash        string  `store:"hash"` // SHA-256 of the whole key, in hex
 	SuspendedAt *string `store:"suspendedAt"`
-	Admission   string  `store:"admission"` // the write token of the last one
+	Admission   string  `store:"admission"` // the write token of the last admission
 	ReadTat     int64   `store:"tatRead"`
 	WriteTat    int64   `store:"tatWrite"`
 	PublishTat  int64   `store:"tatPublish"`
@@ -62,7 +62,7 @@ type storedKey struct {
 	quotas
 }
 
-// quotas are those of each class; absent: the default of the class.
+// quotas has the quota of each class; nil means the default of the class.
 type quotas struct {
 	ReadQuota  *float64 `store:"quotaRead"`
 	WriteQuota *float64 `store:"quotaWrite"`
@@ -87,11 +87,11 @@ func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
 	return auth.DefaultQuota(c), tat
 }
 
-// keyKey is where a key is:
+// keyKey returns the key of a key's record:
 //
 //	access                     key
 //	verify, use, revoke, read  <company>#keys / key#<keyId>
-//	list                       <company>#keys, whole (bounded)
+//	list                       <company>#keys, read whole (bounded)
 func keyKey(companyID, keyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: table.Join("key", keyID)}
 }

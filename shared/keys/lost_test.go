@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// losing does every update and loses as many of the answers as are left to lose.
+// losing passes on every update, and loses as many of the responses as are left to lose.
 type losing struct{ left, lost atomic.Int64 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,12 +23,12 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	l.lost.Add(1)
 	_, err = io.Copy(io.Discard, out.Body)
-	return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a request whose admission was answered into the void takes one token and no more, of a bucket that is full and
-// of one that is in use, with any quota: exact means also that nobody pays for the network (decisions.md §9).
-func TestLostAnswersCostNothing(t *testing.T) {
+// Ensure a request whose admission was retried after a lost response takes one token and no more, from a full bucket
+// and from one in use, with any quota.
+func TestLostResponsesCostNothing(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	for _, quota := range []auth.Quota{10, 1_000_000} {
@@ -43,7 +43,7 @@ func TestLostAnswersCostNothing(t *testing.T) {
 			}
 		}
 		if l.lost.Load() != 10 {
-			t.Errorf("quota %d: %d answers lost", quota, l.lost.Load())
+			t.Errorf("quota %d: %d responses lost", quota, l.lost.Load())
 		}
 		f.Clock.Advance(time.Minute)
 		l.left.Store(1)

@@ -16,10 +16,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// kindSecret is the only kind that this service issues; publishable keys belong to the delivery API.
+// kindSecret is the only kind that this service issues. Publishable keys belong to the delivery API.
 const kindSecret = "secret"
 
-// Grant says what a new key may do.
+// Grant is what a new key may do.
 type Grant struct {
 	Name       string
 	Scopes     []auth.Scope
@@ -28,11 +28,11 @@ type Grant struct {
 	By         string    // the id of the key that grants it; empty: the operator, who may grant everything
 }
 
-// Issue makes a key and returns its record and the key itself, which is nowhere else and never again.
-// Random is where its secret bits come from, crypto/rand except in tests.
+// Issue creates a key and returns its record and its secret, which is not stored and never returned again. random is
+// the source of the secret bits: crypto/rand except in tests.
 //
-// fault.Unauthorised, with the scopes, when the key that grants lacks some of those it grants; auth.ErrUnauthorised when
-// it has been revoked, in whatever moment before the new key is there.
+// Returns fault.Unauthorised, with the scopes, if the granting key lacks some of the scopes that it grants. Returns
+// auth.ErrUnauthorised if the granting key is revoked at any moment before the new key is stored.
 func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		grantor, err := s.grantor(ctx, companyID, g.By)
@@ -55,7 +55,7 @@ func (s *Store) Issue(ctx context.Context, companyID string, g Grant, random io.
 func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, string, error) {
 	for _, scope := range g.Scopes {
 		if !scope.Known() {
-			return storedKey{}, "", fmt.Errorf("no scope %q", scope)
+			return storedKey{}, "", fmt.Errorf("unknown scope %q", scope)
 		}
 	}
 	keyID := s.table.NewID(id.Key)
@@ -65,7 +65,7 @@ func (s *Store) newKey(companyID string, g Grant, random io.Reader) (storedKey, 
 	}
 	token, err := auth.Parse(secret)
 	if err != nil {
-		return storedKey{}, "", fmt.Errorf("a new key does not read: %w", err)
+		return storedKey{}, "", fmt.Errorf("parse the new key: %w", err)
 	}
 	key := storedKey{Hash: hex.EncodeToString(token.Hash[:])}
 	key.ID, key.CompanyID = keyID, companyID
@@ -105,8 +105,8 @@ func (s *Store) Revoke(ctx context.Context, companyID, keyID string) (Key, error
 	return s.RevokeIf(ctx, companyID, keyID, func(Key) error { return nil })
 }
 
-// RevokeIf ends a key at once, if allow says nothing against it as it is in that very moment. fault.ErrNotFound for a key
-// that does not exist or has been revoked before; otherwise what allow says.
+// RevokeIf revokes a key at once, unless allow returns an error for the key as it is at the moment of the write.
+// Returns fault.ErrNotFound if the key does not exist or is already revoked; otherwise the error of allow.
 func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow func(Key) error) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
 		if k.RevokedAt != nil {
@@ -120,13 +120,14 @@ func (s *Store) RevokeIf(ctx context.Context, companyID, keyID string, allow fun
 	})
 }
 
-// Get returns one key. fault.ErrNotFound when the company has no such key.
+// Get returns one key. Returns fault.ErrNotFound if the company has no such key.
 func (s *Store) Get(ctx context.Context, companyID, keyID string) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
 	return stored.Key, err
 }
 
-// Holder returns the key whose secret a token is, whether it works still or not. auth.ErrUnauthorised when it is no key's.
+// Holder returns the key that a token is the secret of, also if the key is revoked, expired or suspended. Returns
+// auth.ErrUnauthorised if there is no such key.
 func (s *Store) Holder(ctx context.Context, token auth.Token) (Key, error) {
 	stored, err := table.Get[storedKey](ctx, s.table, keyKey(token.CompanyID, token.KeyID))
 	if errors.Is(err, fault.ErrNotFound) || err == nil && stored.Hash != hex.EncodeToString(token.Hash[:]) {
@@ -140,10 +141,11 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 	return s.RotateBy(ctx, companyID, "", keyID, overlap, random)
 }
 
-// RotateBy issues a key with the same name and scopes and lets the old one live on for overlap; both work until then.
-// by is the key that asks for it, which is judged as in Issue: who rotates a key gets one that may do what the old one may.
-// fault.ErrNotFound for a key that does not exist, is revoked or has expired; fault.Conflict for one that has been
-// rotated before. Of two rotations at the same time one wins; what the other reads then is judged again.
+// RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap. Both work until then.
+// by is the key that requests the rotation. As in Issue, it must have every scope that the new key gets.
+//
+// Returns fault.ErrNotFound if the key does not exist, is revoked or has expired. Returns fault.Conflict if it was
+// already rotated. One of two concurrent rotations wins; the other starts again with the new record.
 func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overlap time.Duration, random io.Reader) (Key, string, error) {
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		var old storedKey
@@ -165,7 +167,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 			return fresh, "", nil, err
 		}
 		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
-		if by != keyID { // otherwise the condition of that write says it
+		if by != keyID { // otherwise the condition of supersede includes it
 			others = append(others, rotator.alive(s)...)
 		}
 		return fresh, secret, others, nil
@@ -176,7 +178,8 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 	return issued.Key, issued.Secret, nil
 }
 
-// supersede ends a key after overlap, never later than it would have ended, if it is still as it was read.
+// supersede returns the write that lets a key expire after overlap, or at its own expiry if that is earlier. Its
+// condition is that the key was not changed since it was read.
 func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table.Write {
 	ends := timestamp.Format(s.now().Add(overlap))
 	if old.ExpiresAt != nil {
@@ -187,7 +190,7 @@ func (s *Store) supersede(old storedKey, by string, overlap time.Duration) table
 	})
 }
 
-// replacement is the key that is to follow old, if old may still be rotated.
+// replacement returns the key that replaces old, or an error if old must not be rotated.
 func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string, error) {
 	switch {
 	case old.RevokedAt != nil || old.ExpiresAt != nil && *old.ExpiresAt <= timestamp.Format(s.now()):
@@ -198,15 +201,15 @@ func (s *Store) replacement(old storedKey, random io.Reader) (storedKey, string,
 	grant := Grant{Name: value(old.Name), APIVersion: value(old.APIVersion), Scopes: old.scopes()}
 	fresh, secret, err := s.newKey(old.CompanyID, grant, random)
 	fresh.quotas = old.quotas
-	fresh.ExpiresAt = old.ExpiresAt // what was to end still ends
+	fresh.ExpiresAt = old.ExpiresAt // a rotation never extends the life of a key
 	return fresh, secret, err
 }
 
-// SetQuota gives one key another quota; zero freezes the class.
+// SetQuota changes the quota of one key; zero freezes the class.
 func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class auth.Class, quota auth.Quota) (Key, error) {
 	return s.modify(ctx, companyID, keyID, func(k *storedKey) error {
 		if quota < 0 {
-			return fmt.Errorf("a quota of %d", quota)
+			return fmt.Errorf("the quota %d is negative", quota)
 		}
 		n := float64(quota)
 		switch class {
@@ -219,7 +222,7 @@ func (s *Store) SetQuota(ctx context.Context, companyID, keyID string, class aut
 		case auth.ClassPush:
 			k.PushQuota = &n
 		default:
-			return fmt.Errorf("no class %q", class)
+			return fmt.Errorf("unknown class %q", class)
 		}
 		return nil
 	})

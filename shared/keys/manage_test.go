@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a new key is what decisions.md §6 shows, and opens what it says.
+// Ensure a new key has the documented fields and the granted scopes.
 func TestIssue(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -50,7 +50,7 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// Ensure a key is revoked once, keeps its record, and cannot be reached from another company.
+// Ensure a key is revoked once, keeps its record, and cannot be revoked by another company.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -70,7 +70,7 @@ func TestRevoke(t *testing.T) {
 	}
 }
 
-// Ensure a use of the key and its revocation at the same time lose neither: the revocation stays.
+// Ensure a key that is revoked while it is in use stays revoked.
 func TestRevokeWhileInUse(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -92,12 +92,11 @@ func TestRevokeWhileInUse(t *testing.T) {
 	}
 	wait.Wait()
 	if value(f.list(t)[f.key.ID].RevokedAt) == "null" {
-		t.Error("revived")
+		t.Error("no longer revoked")
 	}
 }
 
-// Ensure no secret is kept or told anywhere but in the answer to its issue: not in the table, not in a record, not in an
-// error (decisions.md §6).
+// Ensure no secret is stored or returned after the response to its issue: not in the table, a record or an error.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -147,12 +146,12 @@ func TestSecretsAreNowhere(t *testing.T) {
 		}
 		hash := parse(t, secret).Hash
 		if !strings.Contains(strings.Join(texts, "\n"), hex.EncodeToString(hash[:])) {
-			t.Error("not looked where the hash is")
+			t.Error("the test did not search the record with the hash")
 		}
 	}
 }
 
-// Ensure a broken table is a fault, not an admission, and says nothing of the secret.
+// Ensure a failure of the table is an error, not an admission, and its text has no part of the secret.
 func TestBrokenTable(t *testing.T) {
 	t.Parallel()
 	f := start(t)

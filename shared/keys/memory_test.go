@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure a process that serves any number of keys remembers a bounded number of buckets, the latest among them, and
-// never goes back behind what it knows.
+// Ensure a process remembers a bounded number of buckets, including the last one, and never replaces a state by an
+// older one.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	s := NewStore(nil, nil)

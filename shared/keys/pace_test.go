@@ -13,12 +13,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure callers are admitted whose pace is that of the refill, when the bucket goes back and forth between full and in
-// use while their calls are on their way: only a used-up quota refuses, never the race itself.
+// Ensure callers at the pace of the refill are refused only for a used-up quota, and not because the bucket switches
+// between full and in use while their calls are on their way.
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	client := table.New(apitest.Options(t, time.Now, nil)).Operator() // the real clock: standing still, a bucket never fills
+	client := table.New(apitest.Options(t, time.Now, nil)).Operator() // the real clock, because a bucket refills with time
 	s := keys.NewStore(client, time.Now)
 	company := client.NewID(id.Company)
 	for _, quota := range []auth.Quota{20_000, 100_000} {

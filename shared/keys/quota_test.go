@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure each class admits its whole quota at once, one at a time, and not one more; then one per interval; and that
-// Retry-After is true: a call after that long is admitted, and after 60 s all of them.
+// Ensure each class admits exactly its quota at once, and then one request per interval. A call after Retry-After is
+// admitted, and after 60 s the whole quota.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -49,7 +49,7 @@ func TestQuotaIsExact(t *testing.T) {
 				t.Errorf("%+v", state)
 			}
 			other, err := f.admit(f.another(), test.class)
-			if refused(t, err) != state { // a process that remembers nothing says the same
+			if refused(t, err) != state { // a process that remembers nothing reports the same
 				t.Errorf("%+v and %v, want %+v", other, err, state)
 			}
 
@@ -70,7 +70,7 @@ func TestQuotaIsExact(t *testing.T) {
 			if _, err := f.admit(f.Keys, test.class); err == nil {
 				t.Error("one more than the quota")
 			}
-			for _, class := range auth.Classes() { // each class has a bucket of its own
+			for _, class := range auth.Classes() { // each class has its own bucket
 				if _, err := f.admit(f.Keys, class); (err == nil) == (class == test.class) {
 					t.Errorf("%s: %v", class, err)
 				}
@@ -79,7 +79,7 @@ func TestQuotaIsExact(t *testing.T) {
 	}
 }
 
-// Ensure a flood on one process costs no table calls, and that its refusals stay true.
+// Ensure a flood of requests to one process costs no calls to the table, and the refusals are correct.
 func TestRememberedRefusal(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -101,12 +101,12 @@ func TestRememberedRefusal(t *testing.T) {
 	}
 	_, err := f.admit(f.Keys, auth.ClassRead)
 	_, err2 := f.admit(f.another(), auth.ClassRead)
-	if told, real := refused(t, err), refused(t, err2); told != real {
-		t.Errorf("remembered %+v, the table says %+v", told, real)
+	if got, want := refused(t, err), refused(t, err2); got != want {
+		t.Errorf("remembered %+v, stored %+v", got, want)
 	}
 }
 
-// Ensure concurrent callers of several processes get exactly what the bucket and its refill hold.
+// Ensure concurrent callers in several processes are admitted exactly as often as the bucket and its refill allow.
 func TestQuotaUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	for _, quota := range []auth.Quota{1, 7, 60} {
@@ -145,7 +145,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 	}
 }
 
-// bucket is what a token bucket is, worked out plainly.
+// bucket is a simple model of a token bucket.
 type bucket struct {
 	quota auth.Quota
 	tat   time.Time
@@ -166,8 +166,8 @@ func (b *bucket) admit(now time.Time) bool {
 	return true
 }
 
-// Ensure one caller after the other gets what the bucket says, never more and never less, in whatever process and
-// however long the pauses are; and that the headers tell it beforehand.
+// Ensure successive callers are admitted exactly as the model says, in any process and after any pause, and the quota
+// that Verify reports before is correct.
 func TestQuotaAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -189,13 +189,13 @@ func TestQuotaAgainstModel(t *testing.T) {
 			}
 			_, err = s.Admit(t.Context(), token, auth.PlanRead, auth.ClassRead)
 			if want := model.admit(f.Clock.Now()); (err == nil) != want || (before.Remaining > 0) != want || (before.RetryAfter == 0) != want {
-				r.Fatalf("%v, want %v; told before: %+v", err, want, before)
+				r.Fatalf("%v, want %v; Verify before: %+v", err, want, before)
 			}
 		}
 	})
 }
 
-// Ensure 0 freezes a key in every process at once, whatever it remembers, and any other number thaws it at once.
+// Ensure a quota of 0 freezes a key in every process at once, and any other quota ends that at once.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -219,11 +219,11 @@ func TestFrozen(t *testing.T) {
 		f.setQuota(t, auth.ClassWrite, 120)
 	}
 	if _, err := f.admit(other, auth.ClassWrite); err != nil {
-		t.Errorf("thawed: %v", err)
+		t.Errorf("after the quota was raised: %v", err)
 	}
 }
 
-// Ensure a lower quota counts at once, and a higher one at the latest after one interval of the old one, although a
+// Ensure a lower quota applies at once, and a higher one after at most one interval of the old quota, although a
 // process remembers the old one.
 func TestQuotaChangesWhileRemembered(t *testing.T) {
 	t.Parallel()
@@ -231,7 +231,7 @@ func TestQuotaChangesWhileRemembered(t *testing.T) {
 	if _, err := f.admit(f.Keys, auth.ClassPublish); err != nil {
 		t.Fatal(err)
 	}
-	f.setQuota(t, auth.ClassPublish, 2) // the bucket of 10 had 9 left; 6 s of its time are 6 of 30 s now
+	f.setQuota(t, auth.ClassPublish, 2) // the bucket of 10 had 9 left: 6 s are used, of 30 s per request now
 	for n, want := range []bool{true, false} {
 		if _, err := f.admit(f.Keys, auth.ClassPublish); (err == nil) != want {
 			t.Errorf("lowered, request %d: %v", n+1, err)
@@ -254,7 +254,7 @@ func TestQuotaChangesWhileRemembered(t *testing.T) {
 	}
 }
 
-// Ensure what no bucket can be is refused, instead of a key that nobody can use or that nothing bounds.
+// Ensure an invalid quota is an error.
 func TestSetQuotaRefuses(t *testing.T) {
 	t.Parallel()
 	f := start(t)

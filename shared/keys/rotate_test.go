@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// Ensure both keys work until the overlap ends, and only the new one from then on; it has what the old one had.
+// Ensure both keys work until the overlap ends, and only the new one afterwards, with the name, scopes and quotas of
+// the old one.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -58,7 +59,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// Ensure a rotation never lengthens a key's life, and that without an overlap the old key is dead at once.
+// Ensure a rotation never extends the life of a key, and without an overlap the old key stops working at once.
 func TestRotateOverlap(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -68,7 +69,7 @@ func TestRotateOverlap(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := value(f.list(t)[key.ID].ExpiresAt); got != at(soon) {
-		t.Errorf("lives until %s", got)
+		t.Errorf("expires at %s", got)
 	}
 	if _, _, err := f.Keys.Rotate(t.Context(), f.CompanyID, f.key.ID, 0, rand.Reader); err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func TestRotateOverlap(t *testing.T) {
 	}
 }
 
-// Ensure of many rotations at the same time one wins and the others are told of it, and that no key is left over.
+// Ensure exactly one of several concurrent rotations succeeds, the others are conflicts, and no extra key is created.
 func TestRotateConcurrently(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -103,7 +104,7 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
-// between does something once, after Rotate has read the old key: when it draws the new secret.
+// between calls do once while Rotate draws the new secret, after it has read the old key.
 type between struct{ do func() }
 
 func (b *between) Read(p []byte) (int, error) {
@@ -114,8 +115,8 @@ func (b *between) Read(p []byte) (int, error) {
 	return rand.Read(p)
 }
 
-// Ensure a rotation judges the key as it is in that very moment: revoked in between it stays ended, and a quota that the
-// operator sets in between is the new key's, too.
+// Ensure a rotation uses the key as it is when it is written: a key that is revoked meanwhile is not rotated, and a
+// quota that is set meanwhile applies to the new key, too.
 func TestRotateWhileTheKeyChanges(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -11,18 +11,18 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// suspension says that the company is suspended. Admission never reads it: what it must know is on each key. It is
-// there so that a key which is issued later, or rotated at the same time, is suspended as well.
+// suspension marks a company as suspended. Admission does not read it, because each key has its own suspendedAt. It exists so
+// that a key that is issued or rotated during a suspension is suspended, too.
 type suspension struct {
 	SuspendedAt string `store:"suspendedAt"`
 }
 
-// suspensionKey is where a suspension is, beside the company's keys.
+// suspensionKey returns the key of a suspension, in the partition of the company's keys.
 func suspensionKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, table.KeysArea), SK: "suspension"}
 }
 
-// SuspendedAt returns since when the company is suspended; nil: it is not.
+// SuspendedAt returns when the company was suspended, nil if it is not suspended.
 func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, error) {
 	stored, err := table.Get[suspension](ctx, s.table, suspensionKey(companyID))
 	if errors.Is(err, fault.ErrNotFound) {
@@ -31,10 +31,10 @@ func (s *Store) SuspendedAt(ctx context.Context, companyID string) (*string, err
 	return text(stored.SuspendedAt), err
 }
 
-// Suspend refuses all of the company's keys with 403 until Resume, those that are issued meanwhile included; it returns
-// how many there are. A second suspension changes nothing.
+// Suspend makes the service refuse all of the company's keys with 403 until Resume, including keys issued in the
+// meantime. It returns how many keys there are. Repeating it changes nothing.
 func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
-	// The mark comes first: a key that is added after it reads it, one that was added before it is found below.
+	// The suspension is written first. A key that is added later reads it; one that was added earlier is found below.
 	record := suspension{timestamp.Format(s.now())}
 	err := s.table.Insert(ctx, table.Keys{Key: suspensionKey(companyID)}, record)
 	if err != nil && !errors.Is(err, table.ErrExists) {
@@ -48,7 +48,7 @@ func (s *Store) Suspend(ctx context.Context, companyID string) (int, error) {
 	})
 }
 
-// Resume ends a suspension; it returns how many keys the company has.
+// Resume ends a suspension. It returns how many keys the company has.
 func (s *Store) Resume(ctx context.Context, companyID string) (int, error) {
 	if err := s.table.Delete(ctx, []table.Key{suspensionKey(companyID)}); err != nil {
 		return 0, fmt.Errorf("resume company %s: %w", companyID, err)
@@ -72,10 +72,11 @@ func (s *Store) each(ctx context.Context, companyID string, change func(*storedK
 	return len(keys), nil
 }
 
-// add writes the key that prepare makes, beside other writes, as suspended as the company is in that very moment. prepare
-// reads beside it; when a condition fails, because something was changed in between, both begin again.
+// add writes the key that prepare returns, together with the other writes. The key is suspended if the company is
+// suspended at the moment of the write. prepare runs in parallel with that check. If a condition fails because of a
+// concurrent change, both run again.
 func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh storedKey, secret string, others []table.Write, err error)) (IssuedKey, error) {
-	mark := suspensionKey(companyID)
+	key := suspensionKey(companyID)
 	for range attemptsMax {
 		var at *string
 		var fresh storedKey
@@ -89,9 +90,9 @@ func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh
 			return IssuedKey{}, err
 		}
 		fresh.SuspendedAt = at
-		guard := s.table.CheckAbsent(mark)
+		guard := s.table.CheckAbsent(key)
 		if at != nil {
-			guard = s.table.CheckExists(mark)
+			guard = s.table.CheckExists(key)
 		}
 		issued := IssuedKey{fresh.Key, secret}
 		err = idempotency.Transact(ctx, s.table, issued, append([]table.Write{guard, s.table.WriteNew(keysOf(fresh), fresh)}, others...)...)

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// everyone admits each secret and wants the same of all.
+// everyone checks that each secret is admitted, or refused with the error want.
 func (f *fixture) everyone(t *testing.T, want error, secrets ...string) {
 	t.Helper()
 	for n, secret := range secrets {
@@ -23,8 +23,8 @@ func (f *fixture) everyone(t *testing.T, want error, secrets ...string) {
 	}
 }
 
-// Ensure a suspension covers every key: those there are, those issued or rotated meanwhile, and in the very moment;
-// that it can be repeated; and that its end frees them all.
+// Ensure a suspension covers every key, including those issued or rotated during it or while it is written. Suspend and
+// Resume can be repeated, and Resume covers every key.
 func TestSuspendCoversLaterKeys(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -33,7 +33,7 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 		t.Errorf("%v, %v", since, err)
 	}
 
-	// A key whose issue began before the suspension and ends after it.
+	// A key whose issue starts before the suspension and ends after it.
 	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &between{func() {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
@@ -68,7 +68,7 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	f.everyone(t, nil, f.secret, crossing, later, rotated, fresh)
 }
 
-// seam is a transport that does something once, just before the next transaction is sent.
+// seam is a transport that calls do once, just before the next transaction is sent.
 type seam struct{ do func() }
 
 func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -79,8 +79,7 @@ func (s *seam) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a key whose issue began while the company was suspended, and ends after the resumption, is as free as the rest:
-// nobody would ever lift its suspension.
+// Ensure a key whose issue starts during a suspension and ends after it is not suspended: nobody would resume it.
 func TestResumeWhileIssuing(t *testing.T) {
 	t.Parallel()
 	s := &seam{}

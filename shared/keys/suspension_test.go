@@ -27,7 +27,8 @@ func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret stri
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// Ensure a key that is issued or rotated while its company is suspended is suspended too, the company's first one included.
+// Ensure a key that is issued or rotated while its company is suspended is suspended, too, even the company's first
+// key.
 func TestIssueForSuspendedCompany(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)
@@ -58,7 +59,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := s.Keys.SuspendedAt(ctx, s.CompanyID); err != nil || *again != *at {
-		t.Error("a second suspension moved the first", again, err)
+		t.Error("a second suspension changed the time of the first", again, err)
 	}
 	if n, err := s.Keys.Resume(ctx, s.CompanyID); n != 2 || err != nil {
 		t.Error(n, err)
@@ -69,11 +70,11 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 		}
 	}
 	if listed, err := s.Keys.List(ctx, s.CompanyID); err != nil || len(listed) != 2 {
-		t.Error(listed, err) // the suspension is no key
+		t.Error(listed, err) // the suspension is not listed as a key
 	}
 }
 
-// Ensure no key slips through while a company is being suspended.
+// Ensure every key that is issued while a company is being suspended is suspended.
 func TestIssueRacesSuspend(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, noOperations)

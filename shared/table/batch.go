@@ -14,18 +14,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// BatchMax is how many items one batch takes.
+// BatchMax is how many items DynamoDB accepts in one batch.
 const BatchMax = 25
 
-// batchBytesMax bounds a batch where its items are large. A request may have 16 MB in JSON, but it must also be sent
-// within one attempt's second.
+// batchBytesMax bounds a batch of large items. A request may have 16 MB of JSON, but it must also be sent within the
+// second that one attempt has.
 const batchBytesMax = 2 << 20
 
-// batchTries bounds how often the rest of a batch that the table could not take at once is sent again.
+// batchTries bounds how often the unprocessed rest of a batch is sent again.
 const batchTries = 12
 
-// Put writes items unconditionally, replacing what is under their keys: for imports, which say what a record is.
-// Items of one call must have distinct keys. It sends at most BatchMax at a time, one batch after the other.
+// Put writes items unconditionally, and replaces records under the same keys. For imports. Items of one call must have
+// distinct keys. It sends one batch of at most BatchMax items after the other.
 func (c *Client) Put(ctx context.Context, items []Item) error {
 	if err := c.permit(ctx); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (c *Client) Put(ctx context.Context, items []Item) error {
 	return nil
 }
 
-// Delete deletes what is under keys, where there is anything.
+// Delete deletes the records under the keys. It ignores keys without a record.
 func (c *Client) Delete(ctx context.Context, keys []Key) error {
 	if err := c.permit(ctx); err != nil {
 		return err
@@ -69,12 +69,13 @@ func (c *Client) Delete(ctx context.Context, keys []Key) error {
 
 func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error {
 	for try := range batchTries {
+		// This loop retries throttled batches itself, so the SDK makes fewer attempts.
 		out, err := c.db.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems:           map[string][]types.WriteRequest{c.name: requests},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) }) // this loop asks again
+		}, func(o *dynamodb.Options) { o.Retryer = retry.AddWithMaxAttempts(o.Retryer, attemptsMax) })
 		switch {
-		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // of a whole batch; of a part it is no error
+		case throttles.IsErrorThrottle(err) == aws.TrueTernary: // the whole batch; the throttled rest of a batch is no error
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
@@ -91,7 +92,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 		}
 		pause := 25 * time.Millisecond << min(try, 6)
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+callLongest {
-			break // whoever waits is to be told before the time is up
+			break // report the failure before the deadline of the caller
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
@@ -99,13 +100,13 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			return ctx.Err()
 		}
 	}
-	return errors.New("batch write: the table is throttling; try again later")
+	return errors.New("batch write: DynamoDB throttles the table; try again later")
 }
 
-// throttles recognises the refusal of a whole batch.
+// throttles recognises the error of a throttled call.
 var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
-// itemBytes counts what an item takes in a request, where everything is JSON.
+// itemBytes returns the size of an item in the JSON of a request.
 func itemBytes(item Item) (n int) {
 	for name, a := range item {
 		n += jsonBytes(name) + attributeBytes(a)
@@ -114,7 +115,7 @@ func itemBytes(item Item) (n int) {
 }
 
 func attributeBytes(a types.AttributeValue) (n int) {
-	const around = 10 // of every value: its type and punctuation
+	const around = 10 // overhead of every value: its type and punctuation
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		n = jsonBytes(a.Value)
@@ -132,7 +133,7 @@ func attributeBytes(a types.AttributeValue) (n int) {
 	return n + around
 }
 
-// jsonBytes counts a text with its escapes.
+// jsonBytes returns the length of a text with its JSON escapes.
 func jsonBytes(s string) (n int) {
 	for i := range len(s) {
 		switch c := s[i]; {

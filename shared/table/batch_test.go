@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// notes makes items of one partition, each with so many bytes of text.
+// notes returns items of one partition and their keys; each item has size bytes of text.
 func notes(c *table.Client, company string, count, size int, letter string) (items []table.Item, keys []table.Key) {
 	for i := range count {
 		n := note{ID: fmt.Sprintf("itm_%03d", i), Company: company, Text: ptr(strings.Repeat(letter, size))}
@@ -24,7 +24,7 @@ func notes(c *table.Client, company string, count, size int, letter string) (ite
 	return items, keys
 }
 
-// Ensure more than one batch takes is written and deleted whole.
+// Ensure more items than one batch accepts are all written and deleted.
 func TestPutAndDeleteManyBatches(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -48,7 +48,7 @@ func TestPutAndDeleteManyBatches(t *testing.T) {
 		t.Errorf("%d left after %d calls", got, p.count("BatchWriteItem"))
 	}
 	if err := c.Put(ctx, nil); err != nil || c.Delete(ctx, nil) != nil || p.count("BatchWriteItem") != 6 {
-		t.Error("nothing to do costs a call")
+		t.Error("an empty batch cost a call")
 	}
 }
 
@@ -61,13 +61,13 @@ func size(t *testing.T, c *table.Client, company string) int {
 	return len(all)
 }
 
-// Ensure a request never nears 16 MB in JSON, whatever escapes its texts need, and large records all arrive.
+// Ensure a request stays far below 16 MB of JSON, even if its texts need escapes, and all large records arrive.
 func TestPutLargeItems(t *testing.T) {
 	t.Parallel()
 	for _, letter := range []string{"x", "\x01"} {
 		var mu sync.Mutex
 		largest, batches := int64(0), 0
-		p := &proxy{answer: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 			if call == "BatchWriteItem" {
 				mu.Lock()
 				largest, batches = max(largest, r.ContentLength), batches+1
@@ -91,11 +91,12 @@ func TestPutLargeItems(t *testing.T) {
 	}
 }
 
-// partly takes at most n requests of every batch and leaves the rest unprocessed; -1: it refuses batches whole.
+// partly processes at most n requests of each of the first batches, and leaves the rest unprocessed. n = -1 throttles
+// these batches as a whole.
 func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 	t.Helper()
 	var mu sync.Mutex
-	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, err := io.ReadAll(r.Body)
@@ -126,7 +127,7 @@ func partly(t *testing.T, n, times int, taken map[string]int) *proxy {
 	}}
 }
 
-// Ensure what the table could not take at once, in part or whole, is sent again until it is in, each once.
+// Ensure unprocessed items and throttled batches are sent again until each item is written, once.
 func TestPutUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -137,9 +138,9 @@ func TestPutUnprocessed(t *testing.T) {
 	}{
 		{"three at a time", 3, 99, true, 19}, // of 25, 25 and 1
 		{"nothing for a while", 0, 5, true, 8},
-		{"refused whole for a while", -1, 4, true, 7},
-		{"nothing, ever", 0, 1 << 30, false, 12},
-		{"refused whole, ever", -1, 1 << 30, false, 36},
+		{"throttled whole for a while", -1, 4, true, 7},
+		{"nothing for ever", 0, 1 << 30, false, 12},
+		{"throttled whole for ever", -1, 1 << 30, false, 36},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +166,7 @@ func TestPutUnprocessed(t *testing.T) {
 	}
 }
 
-// Ensure a caller that gives up stops the sending.
+// Ensure Put stops when its context is cancelled.
 func TestPutStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestPutStopsWithItsContext(t *testing.T) {
 		items, _ := notes(c, "co", 1, 10, "x")
 		done := make(chan error, 1)
 		go func() { done <- c.Put(ctx, items) }()
-		synctest.Wait() // now it pauses
+		synctest.Wait() // until Put pauses
 		cancel()
 		if err := <-done; err == nil || p.count("") != 1 {
 			t.Errorf("%v after %d calls", err, p.count(""))

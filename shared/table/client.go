@@ -17,27 +17,27 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Options say where the table is. The client is built from these literal values: package config of the SDK costs a
-// Lambda function start-up time, and only the command line needs it.
+// Options configure a Client. They replace the SDK's package config, which costs a Lambda function start-up time; only
+// the command line uses that package.
 type Options struct {
 	Name        string
 	Region      string
 	Endpoint    string // empty: DynamoDB itself
 	Credentials aws.CredentialsProvider
-	Transport   http.RoundTripper // nil: a pooled transport that trusts the roots of AWS first (roots.go)
+	Transport   http.RoundTripper // nil: a pooled transport that tries the roots of AWS first (roots.go)
 	Timeout     time.Duration     // of one attempt; zero: one second
 	Now         func() time.Time
 	NewID       id.Generator
 }
 
-// Client reads and writes the table. Its writes need a permit: a context with a Request whose key was verified. Safe for
+// Client reads and writes the table. A write needs a permit: a context with a Request whose key was verified. Safe for
 // concurrent use.
 type Client struct {
 	db       *dynamodb.Client
 	name     string
 	now      func() time.Time
 	newID    id.Generator
-	operator bool // writes need no permit where the context carries no Request
+	operator bool // writes without a Request in the context are permitted
 }
 
 // New returns a client. It makes no call.
@@ -47,9 +47,9 @@ func New(o Options) *Client {
 	}
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 64 // merges ask several partitions at once; each would dial anew with the default of 2
+		t.MaxIdleConnsPerHost = 64 // a merge queries several partitions at once; the default of 2 would close most connections
 		t.DialTLSContext = newDialer(amazonRoots(), nil).DialTLSContext
-		t.ForceAttemptHTTP2 = false // DynamoDB speaks HTTP/1.1
+		t.ForceAttemptHTTP2 = false // DynamoDB uses HTTP/1.1
 		o.Transport = t
 	}
 	db := dynamodb.New(dynamodb.Options{
@@ -65,8 +65,8 @@ func New(o Options) *Client {
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID}
 }
 
-// Operator returns the client of the person who runs the service, for the command line and the tests: where the context
-// carries no Request, its writes need no permit. A handler never gets one.
+// Operator returns a client for the operator's command line and the tests: its writes need no permit if the context has
+// no Request. A handler never gets one.
 func (c *Client) Operator() *Client {
 	o := *c
 	o.operator = true
@@ -76,17 +76,17 @@ func (c *Client) Operator() *Client {
 // Name returns the table's name.
 func (c *Client) Name() string { return c.name }
 
-// Now returns the time as a timestamp field holds it (decisions.md §1).
+// Now returns the current time as a timestamp field stores it.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
-// Clock returns the clock that the client tells the time by.
+// Clock returns the client's clock.
 func (c *Client) Clock() func() time.Time { return c.now }
 
 // NewID returns a new id with the given prefix.
 func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 
-// Create makes the table where it does not exist, and waits until it serves. For local engines and the tests: in an
-// account the stack owns the table.
+// Create creates the table if it does not exist, and waits until it is active. For local engines and tests: in an AWS
+// account the stack creates the table.
 func (c *Client) Create(ctx context.Context) error {
 	_, err := c.db.CreateTable(ctx, Definition(c.name))
 	var exists *types.ResourceInUseException
@@ -100,16 +100,16 @@ func (c *Client) Create(ctx context.Context) error {
 	return nil
 }
 
-// Drop deletes the table. For the tests.
+// Drop deletes the table. For tests.
 func (c *Client) Drop(ctx context.Context) error {
 	_, err := c.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &c.name})
 	return err
 }
 
-// The calls below are the SDK's with the table's name set, their units counted, and writes held back until they are
-// permitted. Areas rarely need them: see Get, List, Modify and Transact.
+// The methods below call the SDK. They set the table's name, count the units, and delay writes until these are permitted.
+// Areas rarely need them: see Get, List, Modify and Transact.
 
-// GetItem reads one item, strongly consistent: a read by id never lags behind a write.
+// GetItem reads one item with strong consistency, so a read by id sees every earlier write.
 func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
 	in.TableName, in.ConsistentRead, in.ReturnConsumedCapacity = &c.name, aws.Bool(true), types.ReturnConsumedCapacityTotal
 	out, err := c.db.GetItem(ctx, in)
@@ -121,10 +121,10 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	return out, nil
 }
 
-// queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local tells no units for one.
+// queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local reports no units for one.
 const queryUnitsMin = 0.5
 
-// Query reads one page of a partition. The options are for this call only.
+// Query reads one page of a partition. The options apply to this call only.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.Query(ctx, in, options...)
@@ -136,7 +136,7 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 	return out, nil
 }
 
-// Scan reads one page of the whole table. For the operator's command line: the functions' roles deny it.
+// Scan reads one page of the whole table. Only the operator's command line uses it: the functions' roles deny it.
 func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
 	out, err := c.db.Scan(ctx, in)
@@ -156,11 +156,11 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	return c.updateItem(ctx, in)
 }
 
-// UpdateKey is UpdateItem for the write that checks a key. It needs no permit, because permits follow from it, so it fails for
-// any record outside of KeysArea.
+// UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because the permit depends on it. It
+// returns an error for a record outside of KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
 	if !strings.HasSuffix(keyOf(in.Key).PK, Join("", KeysArea)) {
-		return nil, fmt.Errorf("update a key: %q holds no keys", keyOf(in.Key).PK)
+		return nil, fmt.Errorf("update a key: the partition %q has no keys", keyOf(in.Key).PK)
 	}
 	return c.updateItem(ctx, in)
 }
@@ -197,7 +197,7 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) e
 	return err
 }
 
-// deleteItem also tells how often the call was sent: after the first time, an answer may have been lost.
+// deleteItem also returns how often the request was sent: more than once means that a response may have been lost.
 func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (sent int, err error) {
 	if err := c.permit(ctx); err != nil {
 		return 0, err
@@ -228,7 +228,7 @@ func countWrite(ctx context.Context, units *types.ConsumedCapacity) {
 	count(ctx, 0, capacity(units))
 }
 
-// countFailed counts a call whose units are unknown: DynamoDB tells them with a success only.
+// countFailed counts a call without units: DynamoDB reports units only for a call that succeeds.
 func countFailed(ctx context.Context) { count(ctx, 0, 0) }
 
 func capacity(units *types.ConsumedCapacity) float64 {

@@ -13,24 +13,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Item is a stored record: its attributes by name.
+// Item is the attributes of a stored record by name.
 type Item = map[string]types.AttributeValue
 
-// Records are structs whose fields are of these kinds: string, int64, float64 and bool, pointers to them, []string, []byte and
-// json.RawMessage, the last for fields that hold any JSON value, stored as one text because DynamoDB refuses numbers of
-// more than 38 digits and deep nesting. nil is null and is stored as an absent attribute; an empty list is stored.
-// The attribute is named by the json tag, or by a store tag for what clients never see. Embedded structs are flattened.
-// This codec is ours because the SDK's stores nulls and knows no raw JSON.
+// A record is a struct with fields of these types: string, int64, float64 and bool, pointers to them, []string, []byte and
+// json.RawMessage. A json.RawMessage has any JSON value. It is stored as one text, because DynamoDB rejects numbers of more
+// than 38 digits and deep nesting.
+//
+// nil is null and is stored as an absent attribute; an empty list is stored. The json tag names the attribute, or the store
+// tag if clients never see it. Embedded structs are flattened. The SDK's codec is not used: it stores nulls and has no raw
+// JSON.
 
 var (
 	rawJSON = reflect.TypeFor[json.RawMessage]()
 	binary  = reflect.TypeFor[[]byte]()
 )
 
-// plan is what is known of a type of record.
+// plan describes a type of record.
 type plan struct {
 	fields       []field
-	byName       map[string]int    // the fields by their attributes
+	byName       map[string]int    // index of the field by the name of its attribute
 	projection   string            // the attributes, for a ProjectionExpression
 	placeholders map[string]string // of projection
 }
@@ -44,8 +46,8 @@ type field struct {
 
 var plans sync.Map // reflect.Type → *plan
 
-// planOf panics on a type that is no record: that is a mistake in the declaration of a struct, which every test of it
-// finds.
+// planOf returns the plan of a type of record. It panics on a type that is not a record: the struct is declared
+// wrongly, and every test that uses it fails.
 func planOf(t reflect.Type) *plan {
 	found, ok := plans.Load(t)
 	if !ok {
@@ -104,8 +106,8 @@ func storable(t reflect.Type) bool {
 	return false
 }
 
-// project limits a query to the attributes of a record and the sort key, if any. The keys of the indexes, of which every
-// record has up to eight, are two fifths of a response: they cost no units, but time to send and to read.
+// project limits a query to the attributes of a record and the sort key, if any. The keys of the indexes, up to eight
+// per record, are two fifths of a response. They cost no units, but time to send and to parse.
 func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	expression := p.projection
 	maps.Copy(in.ExpressionAttributeNames, p.placeholders)
@@ -116,7 +118,7 @@ func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 	in.ProjectionExpression = &expression
 }
 
-// Encode returns the attributes of a record, without keys. It panics on a type that is no record.
+// Encode returns the attributes of a record, without keys. It panics on a type that is not a record.
 func Encode(record any) Item {
 	v := reflect.Indirect(reflect.ValueOf(record))
 	p := planOf(v.Type())
@@ -129,8 +131,8 @@ func Encode(record any) Item {
 	return out
 }
 
-// Decode fills a record from its attributes. Attributes that it has no field for are left alone. An attribute of
-// another type than its field's is an error, because the table then holds what this program did not write.
+// Decode fills a record from its attributes. It ignores attributes that the record has no field for. It returns an
+// error if an attribute has another type than its field, because this program did not write it.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
 	for _, f := range planOf(v.Type()).fields {
@@ -151,7 +153,8 @@ func decodeAll[T any](items []Item) ([]T, error) {
 	return records, nil
 }
 
-// encode goes by kind, so that the closed lists of the areas (`type Status string`) are strings here. nil: absent.
+// encode returns the attribute of a value, nil for null. It switches on the kind, so that a named type (`type Status
+// string`) is encoded as a string.
 func encode(v reflect.Value) types.AttributeValue {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -183,7 +186,7 @@ func encode(v reflect.Value) types.AttributeValue {
 	return &types.AttributeValueMemberL{Value: list}
 }
 
-// decode sets a value from an attribute, and reports whether the attribute is of the value's kind.
+// decode sets a value from an attribute, and reports whether the attribute has the value's kind.
 func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -239,16 +242,16 @@ func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
 	return true
 }
 
-// String is a text attribute.
+// String returns a text attribute.
 func String(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Number is a whole-number attribute.
+// Number returns a whole-number attribute.
 func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// Float is a number attribute, for a number that package schema accepts. DynamoDB has no -0: it becomes 0 here, so
-// that a record reads the same before and after it is stored.
+// Float returns a number attribute, for a number that package schema accepts. DynamoDB has no -0, so -0 becomes 0: a
+// record then reads the same before and after it is stored.
 func Float(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f+0, 'g', -1, 64)}
 }

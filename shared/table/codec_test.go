@@ -14,12 +14,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// hidden is embedded and has what clients never see.
+// hidden is embedded. Its field is never shown to clients.
 type hidden struct {
 	Secret *status `store:"secret"`
 }
 
-// everything has a field of each kind that a record may have.
+// everything has a field of each type that a record may have.
 type everything struct {
 	hidden
 
@@ -40,7 +40,7 @@ type everything struct {
 	Skipped string          `json:"-"`
 }
 
-// stored writes a record to the engine and reads it.
+// stored writes a record to the engine and reads it back.
 func stored(t testing.TB, c *table.Client, key table.Key, record everything) (out everything) {
 	t.Helper()
 	if err := c.Put(t.Context(), []table.Item{c.NewItem(table.Keys{Key: key}, record)}); err != nil {
@@ -55,7 +55,7 @@ func stored(t testing.TB, c *table.Client, key table.Key, record everything) (ou
 
 var sameRecord = cmp.AllowUnexported(everything{})
 
-// Ensure a record reads as it was written, null apart from empty, and numbers as they were.
+// Ensure a record reads as it was written: null differs from empty, and numbers are unchanged.
 func TestCodecRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -88,10 +88,10 @@ func TestCodecRoundTrip(t *testing.T) {
 
 var floats = []float64{
 	0, 1, -1, 0.1, math.MaxInt64, 1 << 53, 1<<53 + 2, -(1<<60 + 1<<10), 1e21, 123456789.123456789, math.Pi, math.Nextafter(1, 2), 0.30000000000000004,
-	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the ends of what package schema accepts
+	1e-129, -1e-129, 1e125, -1e125, math.Nextafter(1e-129, 1), math.Nextafter(1e125, 1), // the limits of package schema
 }
 
-// Ensure every number that a request can bring survives, also where DynamoDB's numbers end.
+// Ensure every number that a request may have is stored exactly, also at the limits of DynamoDB's numbers.
 func TestFloatRoundTrip(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -106,7 +106,7 @@ func TestFloatRoundTrip(t *testing.T) {
 		t.Errorf("-0 reads as %g", got.Float)
 	}
 	a, ok := table.Float(negative).(*types.AttributeValueMemberN)
-	if !ok || a.Value != "0" { // else it would differ from itself at every update
+	if !ok || a.Value != "0" { // otherwise every update would write it again
 		t.Errorf("-0 is stored as %v", a)
 	}
 }
@@ -140,7 +140,7 @@ func everythingGen() *rapid.Generator[everything] {
 	})
 }
 
-// Ensure the same of whatever a record may hold.
+// Ensure any record reads as it was written.
 func TestCodecProperty(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -160,7 +160,7 @@ func TestCodecProperty(t *testing.T) {
 	})
 }
 
-// Ensure what this program did not write is an error that names the attribute, and never a panic.
+// Ensure an attribute of an unexpected type is an error that names the attribute, and never a panic.
 func TestDecodeOfAnotherType(t *testing.T) {
 	t.Parallel()
 	attributes := map[string]types.AttributeValue{
@@ -184,7 +184,7 @@ func TestDecodeOfAnotherType(t *testing.T) {
 	}
 }
 
-// Ensure a struct that is no record is found by the first test that touches it.
+// Ensure a struct that is not a record fails in the first test that uses it.
 func TestEncodePanicsOnNoRecord(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]any{
@@ -215,7 +215,7 @@ func TestEncodePanicsOnNoRecord(t *testing.T) {
 	}
 }
 
-// Ensure readers meet an error, not half a record, in a page that holds something foreign.
+// Ensure a page with a record that this program did not write is an error, and not a page with incomplete records.
 func TestForeignRecordInAList(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

@@ -14,19 +14,19 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// The tests below run in a bubble, where time is not real: they measure the deadlines that a function has, exactly.
+// These tests run with the clock of package synctest, so they measure the timeouts of a function exactly.
 
-// hangs never answers.
+// hangs never responds.
 func hangs() *proxy {
-	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}}
 }
 
-// drips begins an answer and never ends it.
+// drips starts a response and never finishes it.
 func drips() *proxy {
-	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		out := reply(http.StatusOK, map[string]any{})
 		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), waiting{r.Context()}))
 		out.ContentLength = -1
@@ -38,9 +38,9 @@ type waiting struct{ ctx context.Context }
 
 func (w waiting) Read([]byte) (int, error) { <-w.ctx.Done(); return 0, w.ctx.Err() }
 
-// cuts ends every answer in its middle.
+// cuts breaks off every response in the middle.
 func cuts() *proxy {
-	return &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		out := reply(http.StatusOK, map[string]any{})
 		out.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":`), failing{io.ErrUnexpectedEOF}))
 		return out, nil
@@ -52,14 +52,13 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func resets() *proxy {
-	return &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("read: connection reset by peer")
 	}}
 }
 
-// Ensure no fault of the table takes a call longer than 3 attempts of one second, which leaves a handler most of its
-// 9 s (design.md §5), that everything that may pass is tried again and nothing else, and most often what is refused at
-// once.
+// Ensure a call takes at most three attempts of one second, whatever fails, so that the handler keeps most of its 9 s.
+// Only temporary failures are retried, and throttled calls most often.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	const always = 1 << 30
@@ -106,7 +105,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// Ensure what passes in the meantime is no fault: the caller never learns of it.
+// Ensure the caller does not notice a temporary failure.
 func TestPassingFaults(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"InternalServerError", "ThrottlingException", "ProvisionedThroughputExceededException", "TransactionConflictException"} {
@@ -124,7 +123,7 @@ func TestPassingFaults(t *testing.T) {
 	}
 }
 
-// Ensure the caller's own deadline ends a call at once, also within an attempt or a pause.
+// Ensure the caller's deadline ends a call at once, also during an attempt or a pause.
 func TestContextEndsACall(t *testing.T) {
 	t.Parallel()
 	for name, transport := range map[string]*proxy{"hangs": nil, "throttled": nil} {
@@ -145,12 +144,12 @@ func TestContextEndsACall(t *testing.T) {
 	}
 }
 
-// Ensure the SDK's budget for retries ends repetitions in a long outage, and is there again soon after it.
+// Ensure the SDK's retry budget stops retries in a long outage, and is refilled soon after it.
 func TestRetriesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down, calls := true, 0
-		p := &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+		p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 			if calls++; down {
 				return reply(http.StatusInternalServerError, map[string]any{"__type": "InternalServerError"}), nil
 			}
@@ -168,7 +167,7 @@ func TestRetriesAfterAnOutage(t *testing.T) {
 			}
 		}
 		if n, _ := get(); n != 1 {
-			t.Errorf("%d attempts of one call amid an outage", n)
+			t.Errorf("%d attempts of one call during an outage", n)
 		}
 		down = false
 		for range 10 {
@@ -178,7 +177,7 @@ func TestRetriesAfterAnOutage(t *testing.T) {
 		}
 		down = true
 		if n, _ := get(); n != 3 {
-			t.Errorf("%d attempts of the first call that fails later", n)
+			t.Errorf("%d attempts of the first call that fails after the outage", n)
 		}
 	})
 }

@@ -22,10 +22,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// proxy sees every call by its name, such as PutItem, and may answer in place of the engine or after it.
+// proxy counts calls by name, such as PutItem. respond may replace the response of the engine, or lose it.
 type proxy struct {
-	// answer is given the call and what passes it on; nil: everything is passed on.
-	answer func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
+	// respond gets the name of the call and a function that passes it on. nil: every call is passed on.
+	respond func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error)
 
 	mu    sync.Mutex
 	calls []string
@@ -37,13 +37,13 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.calls = append(p.calls, call)
 	p.mu.Unlock()
 	pass := func() (*http.Response, error) { return apitest.Transport.RoundTrip(r) }
-	if p.answer == nil {
+	if p.respond == nil {
 		return pass()
 	}
-	return p.answer(call, pass, r)
+	return p.respond(call, pass, r)
 }
 
-// count returns how many calls there were, of one name or, without a name, of all.
+// count returns the number of calls of this name, or of all calls if the name is empty.
 func (p *proxy) count(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,10 +55,10 @@ func (p *proxy) count(call string) (n int) {
 	return n
 }
 
-// loses performs the first n calls of a name and loses their answers.
+// loses passes on the first n calls of a name and loses their responses.
 func loses(name string, n int) *proxy {
 	var mu sync.Mutex
-	return &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		lose := call == name && n > 0
 		if lose {
@@ -68,16 +68,16 @@ func loses(name string, n int) *proxy {
 		out, err := pass()
 		if lose && err == nil {
 			_, err = io.Copy(io.Discard, out.Body)
-			return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+			return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 		}
 		return out, err
 	}}
 }
 
-// refuses answers calls of a name with DynamoDB's error of this code, the first n of them.
+// refuses responds to the first n calls of a name with an error of this code. An empty name means all calls.
 func refuses(name, code string, status, n int) *proxy {
 	var mu sync.Mutex
-	return &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		refuse := (name == "" || call == name) && n > 0
 		if refuse {
@@ -109,7 +109,7 @@ func client(t *testing.T, transport http.RoundTripper) (*table.Client, *apitest.
 	return s.Table, s.Clock
 }
 
-// options are those of a client of the real engine that is not the operator's.
+// options returns the options of a client of the real engine that is not the operator's.
 func options(t *testing.T, transport http.RoundTripper) table.Options {
 	t.Helper()
 	return apitest.Options(t, time.Now, transport)
@@ -123,7 +123,7 @@ func updateOf(n note) *dynamodb.UpdateItemInput {
 	}
 }
 
-// offline returns a client without an engine, with the deadlines that a function has.
+// offline returns a client without an engine, with the timeouts of a function.
 func offline(transport http.RoundTripper) *table.Client {
 	n := 0
 	return table.New(table.Options{
@@ -133,7 +133,7 @@ func offline(transport http.RoundTripper) *table.Client {
 	}).Operator()
 }
 
-// note is the record of these tests: one of every kind that areas use, with an index over n.
+// note is the record of these tests. It has a field of every type that areas use, and an index over n.
 type note struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
@@ -148,7 +148,7 @@ type note struct {
 	UpdatedAt *string         `json:"updatedAt"`
 }
 
-// listed is a note without its bytes, which have no text.
+// listed is a note without bytes, which cannot be listed as text.
 type listed struct {
 	ID        string          `json:"id"`
 	Company   string          `json:"companyId"`
@@ -195,7 +195,7 @@ func ptr[T any](v T) *T { return &v }
 
 func noOperations(*table.Client) []api.Operation { return nil }
 
-// text is what a text attribute holds, empty for any other.
+// text returns the value of a text attribute, empty for any other.
 func text(a types.AttributeValue) string {
 	if s, ok := a.(*types.AttributeValueMemberS); ok {
 		return s.Value

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// pages reads a list to its end; between is called after each page.
+// pages reads a list to its end and calls between after each page.
 func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []note) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -24,7 +24,7 @@ func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []
 			t.Fatal(err)
 		}
 		if len(page) > q.Limit || len(page) < q.Limit && next != "" || n > 500 {
-			t.Fatalf("page %d has %d of %d and goes on at %q", n, len(page), q.Limit, next)
+			t.Fatalf("page %d has %d of %d records, next %q", n, len(page), q.Limit, next)
 		}
 		sameAsTexts(t, c, q, next)
 		all = append(all, page...)
@@ -36,12 +36,12 @@ func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []
 	}
 }
 
-// sameAsTexts checks that the texts of a page are those of its records.
+// sameAsTexts checks that ListTexts returns the records of List as JSON.
 func sameAsTexts(t testing.TB, c *table.Client, q table.Query, next string) {
 	t.Helper()
 	texts, textsNext, err := table.ListTexts[listed](t.Context(), c, q)
 	if err != nil || textsNext != next {
-		t.Fatalf("the texts go on at %q, %v; the records at %q", textsNext, err, next)
+		t.Fatalf("ListTexts: next %q, %v; List: next %q", textsNext, err, next)
 	}
 	records, _, err := table.List[listed](t.Context(), c, q)
 	if err != nil || len(records) != len(texts) {
@@ -62,7 +62,7 @@ func ids(notes []note) []string {
 	return out
 }
 
-// model is what a list must be, worked out in memory.
+// model computes in memory what a list must return.
 type model struct {
 	notes    map[string]note
 	statuses []status
@@ -97,7 +97,8 @@ func noteGen(company string) *rapid.Generator[note] {
 	})
 }
 
-// queryGen draws each way to ask: base table, index, merge of partitions; either direction; filtered or not.
+// queryGen draws any kind of query: base table, index or merge of partitions; either direction; with or without a
+// filter.
 func queryGen(company string) *rapid.Generator[table.Query] {
 	return rapid.Custom(func(t *rapid.T) table.Query {
 		q := table.Query{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.IntRange(1, 40).Draw(t, "limit")}
@@ -143,7 +144,7 @@ func fill(t testing.TB, r *rapid.T, c *table.Client, company string, longest int
 	return notes
 }
 
-// Ensure lists are what a sort and a filter in memory would give, page by page (decisions.md §8).
+// Ensure the pages of a list are those of sorting and filtering in memory.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -159,7 +160,8 @@ func TestListAgainstModel(t *testing.T) {
 	})
 }
 
-// Ensure every record that stays appears exactly once and in order, whatever comes and goes between two pages.
+// Ensure every record that stays appears exactly once and in order, while others are created and deleted between two
+// pages.
 func TestListWhileRecordsComeAndGo(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -173,7 +175,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 		}
 		all := pages(t, c, q, func() {
 			n := noteGen(company).Draw(r, "change")
-			if old, there := known[n.ID]; there { // the record that a position names may go as well
+			if old, there := known[n.ID]; there { // this may delete the record that a position names
 				if err := c.Delete(t.Context(), []table.Key{noteKey(company, old.ID)}); err != nil {
 					t.Fatal(err)
 				}
@@ -192,7 +194,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 	})
 }
 
-// Ensure a panic in work that is done side by side is an error of that work, and not the end of the process.
+// Ensure a panic in a parallel call becomes its error and does not end the process.
 func TestParallelPanics(t *testing.T) {
 	err := table.Parallel(2, 2, func(n int) error {
 		if n == 1 {
@@ -205,7 +207,7 @@ func TestParallelPanics(t *testing.T) {
 	}
 }
 
-// Ensure no call is started after a failure, but for the first ones, and that each failure is returned.
+// Ensure no call is started after a failure, apart from the first ones, and every failure is returned.
 func TestParallelStops(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

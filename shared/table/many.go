@@ -12,14 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// ManyMax is how many records one call of Many takes.
+// ManyMax is how many records DynamoDB returns for one call.
 const ManyMax = 100
 
-// manyWidth bounds how many calls Many makes at once.
+// manyWidth bounds how many calls Many makes in parallel.
 const manyWidth = 16
 
-// Many reads records by their keys, which must be distinct, strongly consistent: one call for each ManyMax of them, all
-// at the same time, so that it is one round trip. Keys without a record are left out; the order is none.
+// Many reads records by their keys, which must be distinct, with strong consistency. It makes one call for each ManyMax
+// keys, all in parallel, so it takes one round trip. It leaves out keys without a record. The order is undefined.
 func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	parts := slices.Collect(slices.Chunk(keys, ManyMax))
 	found := make([][]Item, len(parts))
@@ -42,7 +42,7 @@ func keyOf(item Item) Key {
 	return Key{pk.Value, sk.Value}
 }
 
-// many is one call, and more for what the table could not answer at once.
+// many makes one call, and further ones for the keys that DynamoDB leaves unprocessed.
 func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error) {
 	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}
 	for _, key := range keys {
@@ -75,5 +75,5 @@ func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error)
 			return nil, ctx.Err()
 		}
 	}
-	return nil, errors.New("batch get: the table is throttling; try again later")
+	return nil, errors.New("batch get: DynamoDB throttles the table; try again later")
 }

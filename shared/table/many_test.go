@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure many records are read whole, beside keys that nothing is under, in one call for each hundred.
+// Ensure many records are read with one call for each hundred, and keys without a record are left out.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -43,7 +43,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// Ensure what the table could not read at once is asked for again until it is there, and a call that it never reads ends.
+// Ensure unprocessed keys are requested again until they are read, and a call that is never completed fails.
 func TestManyUnprocessed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -54,7 +54,7 @@ func TestManyUnprocessed(t *testing.T) {
 	}{
 		{"ten at a time", 10, 99, true, 4},
 		{"nothing for a while", 0, 5, true, 6},
-		{"nothing, ever", 0, 1 << 30, false, 12},
+		{"nothing for ever", 0, 1 << 30, false, 12},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,11 +73,11 @@ func TestManyUnprocessed(t *testing.T) {
 	}
 }
 
-// reads answers at most n keys of every batch, the first times of them, and leaves the rest unprocessed.
+// reads returns at most n keys of each of the first batches, and leaves the rest unprocessed.
 func reads(t *testing.T, n, times int) *proxy {
 	t.Helper()
 	var mu sync.Mutex
-	return &proxy{answer: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(_ string, _ func() (*http.Response, error), r *http.Request) (*http.Response, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		body, err := io.ReadAll(r.Body)

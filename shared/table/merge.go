@@ -7,33 +7,33 @@ import (
 	"strings"
 )
 
-// firstShare is how much of a page the first wave of a merge asks each partition for, in percent. More than half, so
-// that at most one partition can be short after it; and not all, because what one partition does not give another
-// does: with all, a merge of seven partitions would read a page seven times.
+// firstShare is the part of a page, in percent, that the first wave of a merge requests from each partition. It is more
+// than half, so that at most one partition can be short after it. It is not 100, because a merge of seven partitions
+// would then read seven pages.
 const firstShare = 60
 
-// firstLeast is what the first wave asks for at least. So few records cost next to nothing.
+// firstLeast is the least that the first wave requests. So few records cost next to nothing.
 const firstLeast = 10
 
-// part is what was read of one partition.
+// part has the records that were read from one partition.
 type part[R any] struct {
 	rows[R]
 	partition string
-	more      bool // it may go on after its records
+	more      bool // the partition may have records after these
 }
 
-// place is a record of a part.
+// place names a record of a part.
 type place struct {
 	part, n int
 	key     string
 }
 
-// merged returns the first want records of the query's partitions in their common order; fewer when there are no more.
+// merged returns the first want records of the query's partitions in their common order; fewer if there are no more.
 //
-// One partition is read in one round trip. Of several, all are asked at once for a part of what is wanted, and where
-// one of them has more than that of the page, which is when its share of all records is larger than firstShare, its rest
-// is asked for in a second wave, of which there never is a third. So a merge of n partitions reads at most
-// firstShare × n + (100 % − firstShare) of a page, however the records are spread.
+// One partition takes one round trip. For several, a first wave requests firstShare of a page from each, in parallel.
+// If the page needs more than that from a partition, a second wave requests the rest of it. There is never a third. So
+// a merge of n partitions reads at most firstShare × n + (100 % − firstShare) of a page, however the records are
+// spread.
 func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
 		return page(ctx, q, q.Partitions[0], want, read)
@@ -59,7 +59,7 @@ func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[
 	}
 }
 
-// extend reads ask[i] more records of each part, all at once.
+// extend reads ask[i] more records of each part, in parallel.
 func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, read fetch[R]) error {
 	return Parallel(len(parts), len(parts), func(i int) error {
 		if ask[i] == 0 {
@@ -76,8 +76,8 @@ func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, rea
 	})
 }
 
-// missing is how many of a part's records beyond those read may belong to the first want. Whatever sorts up to the last
-// one read is known, of every partition, so they are what those leave of want.
+// missing returns how many more records of a part may be among the first want. All records that sort up to the last one
+// of the part are known, so it is want minus their number.
 func (p part[R]) missing(q Query, places []place, want int) int {
 	if !p.more || len(p.keys) == 0 {
 		return 0
@@ -87,7 +87,7 @@ func (p part[R]) missing(q Query, places []place, want int) int {
 	return max(0, want-known)
 }
 
-// inOrder merges what was read.
+// inOrder returns the records of all parts in their common order.
 func inOrder[R any](q Query, parts []part[R]) []place {
 	var places []place
 	for i, p := range parts {

@@ -32,24 +32,24 @@ func (r *readings) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer struct{ ScannedCount int }
-	if err := json.Unmarshal(text, &answer); err != nil {
+	var response struct{ ScannedCount int }
+	if err := json.Unmarshal(text, &response); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	r.calls, r.read = r.calls+1, r.read+answer.ScannedCount
+	r.calls, r.read = r.calls+1, r.read+response.ScannedCount
 	r.mu.Unlock()
 	out.Body = io.NopCloser(bytes.NewReader(text))
 	return out, nil
 }
 
-// Ensure a merge asks each of its three partitions once while none has far more than its part of the page, and otherwise
-// one of them once more; and that it reads no more of them than it says, however the records are spread.
+// Ensure a merge queries each of its three partitions once if none has far more than its share of the page, and
+// otherwise one of them a second time. It reads no more records than merged promises, however they are spread.
 func TestMergeCalls(t *testing.T) {
 	t.Parallel()
 	const limit, want = 49, 50
 	tests := map[string]struct {
-		spread []status // of the records one after the other, over and over
+		spread []status // the statuses of successive records, repeated
 		calls  int
 		most   int
 	}{

@@ -19,7 +19,7 @@ func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (no
 	return table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, change)
 }
 
-// Ensure updatedAt moves only when a value changes, and that nothing is written when none does (decisions.md §1).
+// Ensure updatedAt moves only when a value changes, and nothing is written when none does.
 func TestModifyWithoutChange(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -42,7 +42,7 @@ func TestModifyWithoutChange(t *testing.T) {
 	expect(t, c, n)
 }
 
-// Ensure each kind of change is written, alone, and read back from the answer; null and empty are different values.
+// Ensure each kind of change is written and returned, and null differs from empty.
 func TestModifyWritesTheDifference(t *testing.T) {
 	t.Parallel()
 	c, clock := client(t, nil)
@@ -73,8 +73,8 @@ func TestModifyWritesTheDifference(t *testing.T) {
 	}
 }
 
-// Ensure a record whose updatedAt is null, as an import may bring it, gets one with its first change, and that records
-// without the field get none.
+// Ensure a record whose updatedAt is null, such as an imported one, gets one with its first change, and a record
+// without the field gets none.
 func TestModifyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -102,7 +102,7 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a record is where its fields say, after every change, and nowhere else.
+// Ensure a record has the index keys of its fields after every change, and no others.
 func TestModifyMovesIndexKeys(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -149,7 +149,7 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 	}
 }
 
-// Ensure what another part of the program keeps on the same record survives.
+// Ensure attributes that belong to another part of the program are kept.
 func TestModifyLeavesUnknownAttributes(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -168,7 +168,7 @@ func TestModifyLeavesUnknownAttributes(t *testing.T) {
 	}
 }
 
-// Ensure concurrent changes all happen: none overwrites another.
+// Ensure concurrent changes are all applied.
 func TestModifyConcurrently(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -188,8 +188,8 @@ func TestModifyConcurrently(t *testing.T) {
 	}
 }
 
-// Ensure a change whose answer was lost is not done twice.
-func TestModifyAfterALostAnswer(t *testing.T) {
+// Ensure a change is applied once, although its response was lost.
+func TestModifyAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, loses("UpdateItem", 2))
 	n := insert(t, c, newNote(c))
@@ -200,7 +200,7 @@ func TestModifyAfterALostAnswer(t *testing.T) {
 	expect(t, c, got)
 }
 
-// Ensure a record that is deleted between read and write is not found, and does not come back as a ghost.
+// Ensure the change of a record that is deleted between read and write is not found, and does not create a record.
 func TestModifyOfADeletedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -218,11 +218,12 @@ func TestModifyOfADeletedRecord(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if item, err := table.GetItem(t.Context(), c, key); err != nil || len(item) > 0 {
-		t.Errorf("a ghost: %v, %v", item, err)
+		t.Errorf("a record was created: %v, %v", item, err)
 	}
 }
 
-// Ensure a change never lands on a record that was replaced in between, although an import begins at the same rev.
+// Ensure a change is never applied to a replaced record as if it were the old one, although an import starts at the
+// same rev.
 func TestModifyOfAReplacedRecord(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -259,7 +260,7 @@ func TestModifyOfAReplacedRecord(t *testing.T) {
 	}
 }
 
-// Ensure a refusal of the change is returned as it is, and that nothing is written.
+// Ensure an error of the change is returned unwrapped, and nothing is written.
 func TestModifyRefused(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a text is packed into less and comes back, and what was cut or is no packed text is an error.
+// Ensure a packed text is smaller and can be unpacked, and a truncated or invalid one is an error.
 func TestPack(t *testing.T) {
 	text := strings.Repeat("a long text ", 1000)
 	packed, err := table.Pack([]byte(text))

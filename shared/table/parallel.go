@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Both runs two calls at the same time, so that they are one round trip, and returns what failed, the first one first. Both are
-// always called.
+// Both makes two calls in parallel, so that they take one round trip. It returns their errors, the first call's first.
+// Both are always called.
 func Both(a, b func() error) error {
 	return Parallel(2, 2, func(n int) error {
 		if n == 0 {
@@ -19,16 +19,16 @@ func Both(a, b func() error) error {
 	})
 }
 
-// Recover, deferred, turns a panic into the error of its function, with the stack for the log. On a goroutine a panic would end the
-// process, and with it every other request.
+// Recover, deferred, turns a panic into the error of its function, with the stack for the log. A panic on a goroutine
+// would otherwise end the process and every other request.
 func Recover(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 	}
 }
 
-// Parallel calls do for 0 to n-1, at most width at once, and returns what failed, in their order. After a failure it starts no
-// other call, and waits for those that run; the first width calls are always started.
+// Parallel calls do for 0 to n-1, at most width at once, and returns their errors in order. After a failure it starts
+// no other call and waits for those that run. It always starts the first width calls.
 func Parallel(n, width int, do func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)

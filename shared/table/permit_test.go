@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// writes are all the ways to write, on a record that is there and others that are not.
+// writes returns every kind of write, on a record that exists and on others that do not.
 func writes(c *table.Client, n note) map[string]func(context.Context) error {
 	key := noteKey(n.Company, n.ID)
 	at := table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)}
@@ -42,7 +42,7 @@ func writes(c *table.Client, n note) map[string]func(context.Context) error {
 	}
 }
 
-// Ensure no way of writing goes ahead of the key's verification, and that a refused key writes nothing .
+// Ensure no write happens before the caller's key is verified, and a refused key writes nothing.
 func TestWritesWaitForThePermit(t *testing.T) {
 	t.Parallel()
 	isWrite := func(p *proxy) int { return p.count("") - p.count("GetItem") }
@@ -61,7 +61,7 @@ func TestWritesWaitForThePermit(t *testing.T) {
 
 			request := table.NewRequest()
 			done := run(request)
-			expect(t, c, n) // time for a write that does not wait; a read does not wait itself
+			expect(t, c, n) // gives a write that does not wait time to happen; a read does not wait
 			if _, err := table.Get[note](table.WithRequest(t.Context(), request), c, noteKey(n.Company, n.ID)); err != nil {
 				t.Error(err)
 			}
@@ -85,12 +85,12 @@ func TestWritesWaitForThePermit(t *testing.T) {
 	}
 }
 
-// Ensure reads never wait: they run beside the verification.
+// Ensure reads never wait: they run in parallel with the verification of the caller's key.
 func TestReadsDoNotWait(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	n := insert(t, c, newNote(c))
-	ctx := table.WithRequest(t.Context(), table.NewRequest()) // nobody ever settles it
+	ctx := table.WithRequest(t.Context(), table.NewRequest()) // never decided
 	key := noteKey(n.Company, n.ID)
 	if _, err := table.Get[note](ctx, c, key); err != nil {
 		t.Error(err)
@@ -106,7 +106,7 @@ func TestReadsDoNotWait(t *testing.T) {
 	}
 }
 
-// Ensure every call is counted, with its units where DynamoDB tells them, failed ones too.
+// Ensure every call is counted, also a failed one, with its units if DynamoDB reports them.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

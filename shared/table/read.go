@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Get reads one record, strongly consistent. fault.ErrNotFound when there is none.
+// Get reads one record with strong consistency. Returns fault.ErrNotFound if there is none.
 func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	var record T
 	item, err := c.get(ctx, key)
@@ -28,7 +28,7 @@ func Get[T any](ctx context.Context, c *Client, key Key) (T, error) {
 	return record, err
 }
 
-// GetItem reads the attributes of one record, none when there is no such record.
+// GetItem reads the attributes of one record with strong consistency; empty if there is no such record.
 func GetItem(ctx context.Context, c *Client, key Key) (Item, error) {
 	out, err := c.GetItem(ctx, &dynamodb.GetItemInput{Key: key.item()})
 	if err != nil {
@@ -48,35 +48,38 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }
 
 // Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after it has read, so it is
-// for collections of which at least a quarter is expected to match, or bounded ones; other filters are keys.
+// only for bounded collections, or if at least a quarter of the records should match. Other filters are keys of an
+// index.
 type Filter map[string]types.AttributeValue
 
-// Query asks for one page of a list. The order is the sort key's, which every index makes total by ending it in the
-// record's id; so a position is the sort key of the last record, and it stays right while records come and go.
+// Query requests one page of a list, in the order of the sort key. Every index ends the sort key in the record's id, so
+// the order is total. A position is the sort key of the last record of a page, so it stays valid while records are
+// created and deleted.
 type Query struct {
 	Index      Index
-	Partitions []string // several are read at once and merged, see merged
-	Prefix     string   // of the sort key, in the base table, where a partition holds several kinds of record
+	Partitions []string // several are read in parallel and merged, see merged
+	Prefix     string   // of the sort key; for a partition of the base table that has several kinds of record
 	Descending bool
 	After      string // the position returned with the previous page; empty for the first
 	Limit      int
 	Filter     Filter
 }
 
-// List returns one page and the position to go on from, empty at the end: a page is short only there. A record that
-// holds what this program did not write fails every page that is read with it, also one that it is just beyond.
+// List returns one page and the position for the next one, empty at the end. Only the last page may have fewer than
+// Limit records. A record that this program did not write fails every page that it is read with, including the page
+// just before it.
 func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
 	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
 }
 
-// ListTexts is List of the JSON texts of the records, those that schema.Encode makes of a T: for a list that hands on
-// what is stored. It takes a quarter of the CPU.
+// ListTexts is List for a list that returns stored records unchanged: it returns their JSON texts, as schema.Encode
+// writes a T, and takes a quarter of the CPU.
 func ListTexts[T any](ctx context.Context, c *Client, q Query) (texts []json.RawMessage, next string, err error) {
 	return list(ctx, q, textsOf[T](c, q.Index.SK()))
 }
 
 func list[R any](ctx context.Context, q Query, read fetch[R]) (records []R, next string, err error) {
-	found, err := merged(ctx, q, q.Limit+1, read) // one more tells whether the list goes on
+	found, err := merged(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
 	if err != nil {
 		return nil, "", err
 	}
@@ -87,19 +90,19 @@ func list[R any](ctx context.Context, q Query, read fetch[R]) (records []R, next
 	return found.records, next, nil
 }
 
-// position is the place of a record with this sort key, as After takes it.
+// position returns the position of a record with this sort key, for After.
 func (q Query) position(sortKey string) string { return strings.TrimPrefix(sortKey, q.Prefix) }
 
-// rows are records, or their texts, with the sort keys that they have in the index that was queried.
+// rows are records or their JSON texts, with the sort keys that they have in the queried index.
 type rows[R any] struct {
 	records []R
 	keys    []string
 }
 
-// fetch makes one call of Query. last is where the next one goes on, empty at the end of the partition.
+// fetch calls Query once. last is where the next call starts, empty at the end of the partition.
 type fetch[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows[R], last Item, err error)
 
-// recordsOf reads the records of T.
+// recordsOf returns a fetch of records of type T.
 func recordsOf[T any](c *Client, sortKey string) fetch[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
 		planOf(reflect.TypeFor[T]()).project(in, sortKey)
@@ -122,14 +125,14 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
-// page reads up to want records of one partition; fewer mean that it has no more.
+// page reads up to want records of one partition. Fewer mean that it has no more.
 func page[R any](ctx context.Context, q Query, partition string, want int, read fetch[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
 	for {
 		in.Limit = aws.Int32(int32(want - len(found.records)))
 		if len(q.Filter) > 0 {
-			in.Limit = aws.Int32(int32(2 * want)) // a filter drops what was read; see Filter
+			in.Limit = aws.Int32(int32(2 * want)) // a filter drops some of the records that are read; see Filter
 		}
 		more, last, err := read(ctx, in)
 		if err != nil {
@@ -191,17 +194,17 @@ func (f Filter) expression(names map[string]string, values Item) *string {
 	return aws.String(strings.Join(terms, " AND "))
 }
 
-// Collection is a whole set of records of one partition: a bounded collection that is ordered in memory, the items of
-// a board at its publish, or everything at an export.
+// Collection is a set of records of one partition that is read as a whole: a bounded collection that is sorted in
+// memory, the items of a board at its publish, or everything at an export.
 type Collection struct {
 	Index      Index
 	Partition  string
 	Prefix     string
 	Filter     Filter
-	Consistent bool // strongly; base table only
+	Consistent bool // read with strong consistency; base table only
 }
 
-// Whole reads a collection to its end.
+// Whole returns all records of a collection.
 func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) {
 	records := []T{}
 	err := Each(ctx, c, from, func(record T) error {
@@ -211,7 +214,8 @@ func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) 
 	return records, err
 }
 
-// Each visits the records of a collection. It reads page by page (1 MB at most each), so memory stays flat.
+// Each calls visit with every record of a collection, until visit returns an error. It reads pages of at most 1 MB, so
+// memory stays flat.
 func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
 	in := Query{Index: from.Index, Prefix: from.Prefix, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
@@ -233,7 +237,7 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) 
 	}
 }
 
-// Page orders a bounded collection in memory and returns one page of it, with positions as List has them.
+// Page sorts a bounded collection in memory and returns one page of it, with positions like those of List.
 func Page[T any](records []T, order func(T) string, after string, limit int) (page []T, next string) {
 	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })

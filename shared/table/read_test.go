@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure the record whose position a page ends with may be deleted: the list goes on behind it.
+// Ensure a list continues after its position, although the record at the position was deleted.
 func TestListAfterADeletedPosition(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -44,7 +44,7 @@ func TestListAfterADeletedPosition(t *testing.T) {
 	}
 }
 
-// Ensure Limit counts what matches: a page is short only at the end, also behind many that do not match.
+// Ensure Limit counts matching records: only the last page is short, also if many records do not match.
 func TestFilterBehindManyOthers(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -66,7 +66,7 @@ func TestFilterBehindManyOthers(t *testing.T) {
 	}
 }
 
-// Ensure a forged position reaches no record outside the prefix, and breaks nothing.
+// Ensure a forged position finds no record outside the prefix and causes no error.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -102,7 +102,7 @@ func TestForgedPositions(t *testing.T) {
 	}
 }
 
-// Ensure a bounded collection ordered in memory pages as an index does.
+// Ensure a bounded collection that is sorted in memory has the same pages as an index.
 func TestPageAgainstList(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -133,11 +133,11 @@ func TestPageAgainstList(t *testing.T) {
 		}
 	})
 	if page, next := table.Page([]note{}, noteOrder, "", 0); len(page) != 0 || next != "" {
-		t.Error("an empty collection has no page")
+		t.Error("an empty collection has a page")
 	}
 }
 
-// Ensure a collection of more than DynamoDB's 1 MB is read to its end, page by page.
+// Ensure a collection of more than DynamoDB's 1 MB per page is read to its end.
 func TestWholeBeyondOnePage(t *testing.T) {
 	t.Parallel()
 	waves := &apitest.Waves{}
@@ -165,7 +165,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 			t.Errorf("%d pages, %d seen, %d whole: %v, %v", pages, seen, len(whole), err, err2)
 		}
 	}
-	// A page that is as long as asked for, although the engine stops at 1 MB.
+	// A page has Limit records, although the engine stops at 1 MB.
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 14}
 	if page, next, err := table.List[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
 		t.Errorf("%d, %q, %v", len(page), next, err)
@@ -177,7 +177,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 	}
 }
 
-// Ensure nothing is an empty list, not null, and no record is fault.ErrNotFound.
+// Ensure an empty list is not null, and a missing record is fault.ErrNotFound.
 func TestNothingThere(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -202,7 +202,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// Ensure a list reads what it returns and one more, however much there is (design.md §4).
+// Ensure a list reads the records that it returns and one more, however many there are.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

@@ -9,21 +9,21 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// recentAttr lists the writeIds that a record had before its present one, the latest last. A write whose answer was lost
-// is repeated a little later, and by then others may have written the record: without the list the repetition would
-// take its own first time for never done, and do the change again, over what came after it.
+// recentAttr lists the write tokens of a record's earlier writes, the latest last. A write whose response was lost is
+// retried a little later, when others may have written the record. Without the list, the retry would apply its own
+// write twice.
 const recentAttr = "recentWrites"
 
-// recentTime is how long a write is remembered: longer than any request lasts, and so any repetition. A record that is
-// not contended has no list, or a short one.
+// recentTime is how long a write token is kept: longer than any request lasts, and so any retry. A record without
+// concurrent writes has no list or a short one.
 const recentTime = 10 * time.Second
 
-// recentMax bounds the list, at about 12 KB of a record that is written forty times a second for ten seconds. It must be
-// more than others can write while one write waits to be repeated: 40 were too few, by the fault harness, where a hundred
-// fitted into the pause between two attempts.
+// recentMax bounds the list. 400 tokens are about 12 KB, and enough for forty writes a second. The list must be longer
+// than the writes of others during the pause before a retry: 100 of them fit into one in a fault test, so 40 were too
+// few.
 const recentMax = 400
 
-// recentAfter returns the list for the write that follows the one that left stored; empty when there is nothing to remember.
+// recentAfter returns the list for the write that follows stored; empty if there is no token to keep.
 func (c *Client) recentAfter(stored Item) (list []types.AttributeValue) {
 	if l, ok := stored[recentAttr].(*types.AttributeValueMemberL); ok {
 		list = slices.Clone(l.Value)
@@ -39,7 +39,7 @@ func (c *Client) recentAfter(stored Item) (list []types.AttributeValue) {
 	return list[max(0, len(list)-recentMax):]
 }
 
-// wroteBefore tells whether a write with this id is among those that others have written over since.
+// wroteBefore reports whether the write with this token was made, and others have written the record since.
 func wroteBefore(stored Item, writeID types.AttributeValue) bool {
 	l, ok := stored[recentAttr].(*types.AttributeValueMemberL)
 	return ok && slices.ContainsFunc(l.Value, func(a types.AttributeValue) bool { return equalAttribute(a, writeID) })

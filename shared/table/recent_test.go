@@ -14,10 +14,10 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// meanwhile does the first call of a name, loses its answer, and lets others act before the client asks again.
+// meanwhile passes on the first call of a name, loses its response, and calls others before the client retries.
 func meanwhile(name string, others func()) *proxy {
 	var once sync.Once
-	return &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		out, err := pass()
 		if call != name || err != nil {
 			return out, err
@@ -29,7 +29,7 @@ func meanwhile(name string, others func()) *proxy {
 		}
 		_, err = io.Copy(io.Discard, out.Body)
 		others()
-		return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+		return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 	}}
 }
 
@@ -37,9 +37,9 @@ func tag(name string) func(*note) error {
 	return func(n *note) error { n.Tags, n.Count = append(n.Tags, name), n.Count+1; return nil }
 }
 
-// Ensure a change whose answer was lost is done once, also when others have written the record before the client asks
-// again, and that its caller reads what it made, not what they made of it (design.md §4, writeId).
-func TestModifyAfterALostAnswerAndOtherWrites(t *testing.T) {
+// Ensure a change whose response was lost is applied once, also if others write the record before the retry, and that
+// its caller gets the record as its own change left it.
+func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	for _, others := range []int{1, 5, 40, 150} {
 		other, _ := client(t, nil)
@@ -62,8 +62,8 @@ func TestModifyAfterALostAnswerAndOtherWrites(t *testing.T) {
 	}
 }
 
-// Ensure the same of a new record that others have changed before its maker knows of it.
-func TestInsertAfterALostAnswerAndOtherWrites(t *testing.T) {
+// Ensure an insert whose response was lost creates one record, also if others change it before the retry.
+func TestInsertAfterALostResponseAndOtherWrites(t *testing.T) {
 	t.Parallel()
 	other, _ := client(t, nil)
 	n := newNote(other)
@@ -80,7 +80,7 @@ func TestInsertAfterALostAnswerAndOtherWrites(t *testing.T) {
 	}
 }
 
-// Ensure a record remembers writes as long as they may be repeated, and a bounded number of them.
+// Ensure a record keeps write tokens as long as writes may be retried, and a bounded number of them.
 func TestRecentWritesAreForgotten(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -107,15 +107,15 @@ func TestRecentWritesAreForgotten(t *testing.T) {
 	}
 	for want := 1; want <= 405; want++ {
 		if got := remembered(); got != min(want, 400) {
-			t.Fatalf("write %d leaves %d remembered", want, got)
+			t.Fatalf("write %d leaves %d tokens", want, got)
 		}
 	}
 	clock.Advance(9 * time.Second)
 	if got := remembered(); got != 400 {
-		t.Errorf("%d remembered after 9 s", got)
+		t.Errorf("%d tokens after 9 s", got)
 	}
 	clock.Advance(11 * time.Second)
 	if got := remembered(); got != 0 {
-		t.Errorf("%d remembered after 11 s more", got)
+		t.Errorf("%d tokens after 11 s more", got)
 	}
 }

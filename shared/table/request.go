@@ -6,25 +6,25 @@ import (
 	"sync"
 )
 
-// Request is what one request to the service carries to the table, in the only context value that the service has: the
-// permit to write, and the units that its calls used. Safe for concurrent use.
+// Request carries the permit to write and the units of one request to the service through its context. Safe for
+// concurrent use.
 //
-// Reads run at once, beside the check of the caller's key. Writes wait until Decide permits or refuses them. So a read takes
-// one round trip and a write two, however much it reads first.
+// Reads run at once, in parallel with the check of the caller's key. Writes wait until Decide permits or refuses them.
+// So a read takes one round trip and a write two (scripts/docs/explanation/one-round-trip.md).
 type Request struct {
-	// Attempt belongs to package idempotency: the response that the request's change is remembered with. It is nil for a
+	// Attempt belongs to package idempotency, which stores the response with the request's change. It is nil for a
 	// request without an Idempotency-Key, and set before the request is used.
 	Attempt any
 
 	once    sync.Once
 	decided chan struct{}
-	refusal error // once decided
+	refusal error // set when decided is closed
 
 	mu    sync.Mutex
 	units Units
 }
 
-// Units is what the calls of a request used: how many there were, and DynamoDB's read and write capacity units.
+// Units are the number of calls that a request made, and the DynamoDB read and write capacity units that they used.
 type Units struct {
 	Calls int
 	Read  float64
@@ -34,7 +34,7 @@ type Units struct {
 // NewRequest returns a request whose writes wait for Decide.
 func NewRequest() *Request { return &Request{decided: make(chan struct{})} }
 
-// Decide permits the request's writes when refusal is nil, and otherwise fails them with it. Only the first call counts.
+// Decide permits the request's writes if refusal is nil; otherwise they fail with it. Only the first call counts.
 func (r *Request) Decide(refusal error) {
 	r.once.Do(func() { r.refusal = refusal; close(r.decided) })
 }
@@ -48,22 +48,22 @@ func (r *Request) Units() Units {
 
 type requestKey struct{}
 
-// WithRequest returns a context for the calls of a request.
+// WithRequest returns a context that carries a request.
 func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf returns the request of a context, nil when there is none.
+// RequestOf returns the request of a context, nil if there is none.
 func RequestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
 
-// ErrNoPermit is the error of a write whose context has no request, by a client that is not the operator's. It is always a
-// mistake in the program: the write was about to be made for nobody whose key was checked.
+// ErrNoPermit is the error of a write without a Request in its context, unless the client is the operator's. It is
+// always a bug: nobody's key was checked for the write.
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
-// permit waits until a write may be made. It returns the refusal, the context's error or ErrNoPermit.
+// permit waits until the request may write. It returns the refusal, the context's error or ErrNoPermit.
 func (c *Client) permit(ctx context.Context) error {
 	r := RequestOf(ctx)
 	switch {

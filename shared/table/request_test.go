@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure the first decision counts, and that a write which waits for one ends with its context.
+// Ensure only the first decision counts, and a write that waits for one fails when its context ends.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -26,7 +26,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Ensure a lost context cannot write: without a request there is no permit, for every way of writing, and no call is made.
+// Ensure every kind of write fails without a request in the context, and sends no call.
 func TestNoRequestNoWrite(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -45,7 +45,7 @@ func TestNoRequestNoWrite(t *testing.T) {
 	expect(t, operator, n)
 }
 
-// Ensure the write that checks a key, which needs no permit, reaches no other record than a key's.
+// Ensure UpdateKey, which needs no permit, can only update the record of a key.
 func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}

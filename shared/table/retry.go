@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Deadlines of a store call: the handler has 9 s, so three attempts of one second and their pauses fit (design.md §5). A
-// table that refuses for now says so at once, so it can be asked more often in less time: of calls of which a fifth is
-// refused, three attempts fail one in 125, eight one in 390,000.
+// Retry policy of one store call. The handler has 9 s, which leaves room for three attempts of one second each.
+// Throttled attempts return at once, so eight of them fit in the same time: at 20 % throttling, a call then fails once
+// in 390,000 instead of once in 125.
 const (
 	attemptTimeout = time.Second
 	attemptsMax    = 3
@@ -22,11 +22,11 @@ const (
 	backoffMax     = 200 * time.Millisecond
 )
 
-// callLongest is how long a call takes at most that the table refuses to the end.
+// callLongest is the longest time that a call takes if every attempt is throttled.
 const callLongest = (refusalsMax - 1) * backoffMax
 
-// backoff is how long to wait after the attempt-th attempt, from 1; the error when there is to be no other. The SDK's
-// own has no jitter below a second.
+// backoff returns the pause after the attempt-th attempt, counted from 1, or an error if there is to be no other
+// attempt. The SDK's backoff has no jitter below a second.
 func backoff(attempt int, err error) (time.Duration, error) {
 	if attempt >= attemptsMax && !refused(err) {
 		return 0, &retry.MaxAttemptsError{Attempt: attempt, Err: err}
@@ -35,23 +35,22 @@ func backoff(attempt int, err error) (time.Duration, error) {
 	return longest/2 + rand.N(longest/2), nil
 }
 
-// conflicts recognises a write that met a transaction.
+// conflicts recognises a write that conflicted with a transaction.
 var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
 	(*types.TransactionConflictException)(nil).ErrorCode(): {},
 }}
 
-// refused tells whether the table has refused a call for now, without looking at it.
+// refused reports whether DynamoDB throttled a call, or rejected it because of a running transaction.
 func refused(err error) bool {
 	return throttles.IsErrorThrottle(err) == aws.TrueTernary || conflicts.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// retryCost is what an attempt after the first takes from the client's budget of 500, and what it gives back when it
-// succeeds; each success gives one more. So a table that answers two attempts in five is asked as often as it takes,
-// and one that is gone soon only once per call.
+// retryCost is what a retry takes from the client's retry budget of 500. A retry that succeeds returns it, and each
+// success adds one more. So calls keep all their retries while two attempts in five succeed. In an outage the budget is
+// soon used up, and each call is sent only once.
 const retryCost = 1
 
-// retryer is the SDK's, except that an answer is an answer: a condition that failed says that the table is well, and
-// costs the budget nothing.
+// retryer is the SDK's standard retryer, but a failed condition costs no budget; see passing.
 type retryer struct{ *retry.Standard }
 
 func newRetryer() retryer {
@@ -62,19 +61,19 @@ func newRetryer() retryer {
 	})}
 }
 
-// GetAttemptToken is aws.RetryerV2.
+// GetAttemptToken implements aws.RetryerV2.
 func (r retryer) GetAttemptToken(ctx context.Context) (func(error) error, error) {
 	release, err := r.Standard.GetAttemptToken(ctx)
 	return passing(release), err
 }
 
-// GetRetryToken is aws.Retryer.
+// GetRetryToken implements aws.Retryer.
 func (r retryer) GetRetryToken(ctx context.Context, failure error) (func(error) error, error) {
 	release, err := r.Standard.GetRetryToken(ctx, failure)
 	return passing(release), err
 }
 
-// passing takes a failed condition for the success that it is to the network.
+// passing counts a failed condition as a success in the retry budget: DynamoDB responded, so it is healthy.
 func passing(release func(error) error) func(error) error {
 	return func(err error) error {
 		var failed *types.ConditionalCheckFailedException
@@ -85,7 +84,7 @@ func passing(release func(error) error) func(error) error {
 	}
 }
 
-// cutOff recognises an answer whose connection broke in its middle. To ask again is right for every call: see writeId.
+// cutOff recognises a response that broke off. Every call can be repeated safely, because writes carry a write token.
 func cutOff(err error) aws.Ternary {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return aws.TrueTernary

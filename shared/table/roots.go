@@ -19,8 +19,8 @@ import (
 // of memory that takes longer than the rest of a cold start. The endpoints of AWS chain to five roots of Amazon Trust
 // Services, which are embedded here.
 //
-// They only save time. Where they do not verify a server (Amazon rotated its roots, or a proxy stands between), the connection
-// is made again with the system's roots, and so is every later one. A server that neither verifies is refused.
+// They only save time. If they do not verify a server (Amazon rotated its roots, or there is a proxy), the connection is tried
+// again with the system's roots, which every later connection then uses. A server that neither set verifies is refused.
 
 //go:embed amazon.pem
 var amazon []byte
@@ -31,22 +31,22 @@ func amazonRoots() *x509.CertPool {
 	return pool
 }
 
-// dialTimeout bounds the two steps of a connection that nobody waits for any more: a call to the table gives up earlier.
+// dialTimeout bounds a connection attempt. A call gives up earlier, so this ends attempts that nobody waits for.
 const dialTimeout = 5 * time.Second
 
 // dialer opens TLS connections. Safe for concurrent use.
 type dialer struct {
 	trusted, fallback *x509.CertPool
-	rotated           atomic.Bool // the fallback verified what the trusted roots did not
+	rotated           atomic.Bool // the fallback has verified a server that the trusted roots did not
 }
 
-// newDialer returns a dialer that uses fallback where trusted does not verify a server. nil means the system's roots, which
-// are read when they are first needed.
+// newDialer returns a dialer that uses fallback if trusted does not verify a server. nil means the system's roots,
+// which are read when they are first needed.
 func newDialer(trusted, fallback *x509.CertPool) *dialer {
 	return &dialer{trusted: trusted, fallback: fallback}
 }
 
-// DialTLSContext is for http.Transport. It returns after the handshake.
+// DialTLSContext implements http.Transport.DialTLSContext: it returns after the handshake.
 func (d *dialer) DialTLSContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if !d.rotated.Load() {
 		conn, err := dial(ctx, network, address, d.trusted)
@@ -66,17 +66,17 @@ func dial(ctx context.Context, network, address string, roots *x509.CertPool) (n
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	secure := tls.Dialer{Config: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
-	return secure.DialContext(ctx, network, address) // the server's name is that of the address
+	return secure.DialContext(ctx, network, address) // the server's name is taken from the address
 }
 
 // Root is a root certificate that Amazon Trust Services publishes.
 type Root struct {
 	Name string
-	Key  string // SHA-256 of the subject public key information, which stays when a certificate is issued anew
+	Key  string // SHA-256 of the subject public key information, which a reissued certificate keeps
 }
 
-// PublishedRoots returns the roots that https://www.amazontrust.com/repository/ lists for programs with a trust store of
-// their own.
+// PublishedRoots returns the roots that https://www.amazontrust.com/repository/ lists for programs with their own trust
+// store.
 func PublishedRoots() []Root {
 	return []Root{
 		{"Amazon Root CA 1", "fbe3018031f9586bcbf41727e417b7d1c45c2f47f93be372a17b96b50757d5a2"},
@@ -93,8 +93,8 @@ func RootKey(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckRoots returns what is wrong with a PEM file of roots: they must be the published ones in their order, each signed by
-// itself and valid from now until a year from now, so that there is time to refresh them (scripts/gen -roots).
+// CheckRoots checks a PEM file of roots: they must be the published ones in their order, self-signed, and valid from
+// now until a year from now, which leaves time to refresh them (scripts/gen -roots).
 func CheckRoots(text []byte, now time.Time) error {
 	published := PublishedRoots()
 	var found []*x509.Certificate
@@ -117,7 +117,7 @@ func CheckRoots(text []byte, now time.Time) error {
 		case c.Subject.CommonName != published[i].Name || RootKey(c) != published[i].Key:
 			return fmt.Errorf("root %d is %s with the key %s, want %s with %s", i+1, c.Subject.CommonName, RootKey(c), published[i].Name, published[i].Key)
 		case c.CheckSignatureFrom(c) != nil:
-			return fmt.Errorf("%s is not signed by itself", c.Subject.CommonName)
+			return fmt.Errorf("%s is not self-signed", c.Subject.CommonName)
 		case now.Before(c.NotBefore) || now.AddDate(1, 0, 0).After(c.NotAfter):
 			return fmt.Errorf("%s is valid from %s to %s only: refresh it", c.Subject.CommonName, c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 		}

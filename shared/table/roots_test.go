@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Ensure the embedded roots are those that Amazon publishes, and that a year is left to refresh them: this test is the
-// reminder.
+// Ensure the embedded roots are those that Amazon publishes. The test fails a year before one expires, as a reminder to
+// refresh them.
 func TestAmazonRoots(t *testing.T) {
 	if err := CheckRoots(amazon, time.Now()); err != nil {
 		t.Error(err)
@@ -28,7 +28,7 @@ func TestAmazonRoots(t *testing.T) {
 	}
 }
 
-// Ensure the check finds what a wrong refresh would do.
+// Ensure CheckRoots rejects a wrong file of roots.
 func TestCheckRoots(t *testing.T) {
 	now := time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC)
 	second := bytes.Index(amazon[1:], []byte("# ")) + 1
@@ -52,13 +52,13 @@ func TestCheckRoots(t *testing.T) {
 	}
 }
 
-// server is a TLS server that counts connections, and the pool that verifies it.
+// server returns a TLS server that counts connections, and a pool that verifies it.
 func server(t *testing.T) (s *httptest.Server, pool *x509.CertPool, connections func() int) {
 	t.Helper()
 	var mu sync.Mutex
 	n := 0
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are the point
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the tests cause failed handshakes
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -84,19 +84,19 @@ func get(t *testing.T, d *dialer, url string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := transport.RoundTrip(request)
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err
 	}
-	return answer.Body.Close()
+	return response.Body.Close()
 }
 
-// Ensure a wrong or rotated root never cuts the service off: a server that chains to another root is reached by the
-// fallback, and from then on at once.
+// Ensure a server with another root than the trusted ones is reached with the fallback, and by later connections at
+// once.
 func TestFallback(t *testing.T) {
 	s, pool, connections := server(t)
 	d := newDialer(amazonRoots(), pool)
-	for n, want := range []int{2, 3, 4} { // the first took two
+	for n, want := range []int{2, 3, 4} { // the first call needs two
 		if err := get(t, d, s.URL); err != nil {
 			t.Fatalf("call %d: %v", n+1, err)
 		}
@@ -106,7 +106,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// Ensure the trusted roots are enough: the fallback, which is slow to read, is not asked.
+// Ensure the fallback, which is slow to read, is not used if the trusted roots verify the server.
 func TestTrusted(t *testing.T) {
 	s, pool, connections := server(t)
 	if err := get(t, newDialer(pool, x509.NewCertPool()), s.URL); err != nil {
@@ -117,8 +117,8 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// Ensure the short cut opens no door: a server that no root verifies is refused each time, and so is one whose name is
-// not that of the address.
+// Ensure a server that no root verifies is refused each time, and so is one whose certificate has another name than the
+// address.
 func TestRefused(t *testing.T) {
 	s, pool, _ := server(t)
 	d := newDialer(amazonRoots(), x509.NewCertPool())
@@ -129,7 +129,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if d.rotated.Load() {
-		t.Error("a server that was refused counts as a rotation of the roots")
+		t.Error("a refused server is remembered as a rotation of the roots")
 	}
 	var name x509.HostnameError
 	wrongName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) // the certificate names 127.0.0.1 and example.com
@@ -138,13 +138,13 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Ensure a dial ends with its caller, and that what is no fault of the roots is not tried twice.
+// Ensure a cancelled dial fails at once and is not repeated with the fallback.
 func TestDialEnds(t *testing.T) {
 	s, pool, connections := server(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := newDialer(pool, pool).DialTLSContext(ctx, "tcp", s.Listener.Addr().String()); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that the call was given up", err)
+		t.Errorf("%v, want context.Canceled", err)
 	}
 	if got := connections(); got != 0 {
 		t.Errorf("%d connections, want none", got)

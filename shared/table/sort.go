@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// last sorts after every text that SortNumber, SortTime and Newest return: null comes last in every list.
+// last sorts after every text of SortNumber, SortTime and Newest: null comes last in every list.
 const last = "~"
 
-// SortNumber returns a text that sorts as the number does; null sorts last.
+// SortNumber returns a text that sorts like the number; null sorts last.
 func SortNumber(f *float64) string {
 	if f == nil {
 		return last
 	}
-	bits := math.Float64bits(*f + 0) // + 0 turns -0 into 0, which JSON cannot tell apart
+	bits := math.Float64bits(*f + 0) // + 0 turns -0 into 0, which is the same number in JSON
 	if bits>>63 == 1 {
 		bits = ^bits
 	} else {
@@ -23,7 +23,7 @@ func SortNumber(f *float64) string {
 	return fmt.Sprintf("%016x", bits)
 }
 
-// SortTime returns a text that sorts as the timestamp does; null sorts last.
+// SortTime returns a text that sorts like the timestamp; null sorts last.
 func SortTime(timestamp *string) string {
 	if timestamp == nil {
 		return last
@@ -31,7 +31,7 @@ func SortTime(timestamp *string) string {
 	return *timestamp
 }
 
-// Newest returns a text that sorts later timestamps first; null, and what is no timestamp, sorts last.
+// Newest returns a text that sorts later timestamps first; null and invalid timestamps sort last.
 func Newest(timestamp *string) string {
 	if timestamp == nil {
 		return last

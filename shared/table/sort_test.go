@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure numbers sort as numbers, null last (decisions.md §1).
+// Ensure numbers sort as numbers, null last.
 func TestSortNumber(t *testing.T) {
 	t.Parallel()
 	g := pointerGen(floatGen())
@@ -27,7 +27,7 @@ func TestSortNumber(t *testing.T) {
 	}
 }
 
-// nullLast compares as a list does.
+// nullLast compares two values like a list, null last.
 func nullLast[T any](a, b *T, compare func(a, b T) int) int {
 	switch {
 	case a == nil && b == nil:
@@ -40,14 +40,14 @@ func nullLast[T any](a, b *T, compare func(a, b T) int) int {
 	return compare(*a, *b)
 }
 
-// timestamps are of the years that timestamp.Parse takes, before 1970 as well, and now and then equal.
+// timestampGen draws timestamps of the years that timestamp.Parse accepts, including years before 1970 and equal times.
 func timestampGen() *rapid.Generator[*string] {
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli()
 	ms := rapid.OneOf(rapid.Int64Range(first, last), rapid.Int64Range(-3, 3), rapid.SampledFrom([]int64{first, last}))
 	return pointerGen(rapid.Map(ms, func(ms int64) string { return timestamp.Format(time.UnixMilli(ms)) }))
 }
 
-// Ensure times sort as times, oldest first or newest first, null last both ways (decisions.md §1).
+// Ensure times sort as times, oldest first or newest first, null last in both orders.
 func TestSortTimeAndNewest(t *testing.T) {
 	t.Parallel()
 	g := timestampGen()
@@ -66,11 +66,11 @@ func TestSortTimeAndNewest(t *testing.T) {
 		}
 	})
 	if got := table.Newest(ptr("soon")); got != table.Newest(nil) {
-		t.Errorf("no timestamp sorts as %s", got)
+		t.Errorf("an invalid timestamp sorts as %s", got)
 	}
 }
 
-// Ensure parts of a sort key that follow never disturb the first: every text but null's has one width.
+// Ensure every text but null's has the same width, so that the next part of a sort key does not change the order.
 func TestSortTextsHaveOneWidth(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -88,6 +88,6 @@ func TestFirstTime(t *testing.T) {
 	t.Parallel()
 	a, b := ptr("a"), ptr("b")
 	if table.FirstTime() != nil || table.FirstTime(nil, nil) != nil || table.FirstTime(nil, b, a) != b {
-		t.Error("not the first that is not null")
+		t.Error("want the first that is not null")
 	}
 }

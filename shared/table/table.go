@@ -1,10 +1,11 @@
-// Package table is the one DynamoDB table: its definition as data, the client, and the few ways in which areas read
-// and write it. The areas' store.go files say what the keys are; this package knows how a conditional write, a page of
-// a list or a merge of several index partitions is done. design.md §4.
+// Package table defines the service's one DynamoDB table and its client: conditional writes, transactions, batches,
+// pages of lists, and lists that are merged from several index partitions. The first comment of each area's store.go
+// defines the area's keys. The reasons are in scripts/docs/explanation/table-design.md.
 //
-// Every record is an item with pk, sk, the keys of the indexes that it is in, its fields under their JSON names (a
-// null field is absent), and two of ours: rev counts its writes, for compare-and-set, and writeId names the last one,
-// so that a write whose answer was lost is recognised instead of repeated.
+// Every record is an item with pk, sk, the keys of the indexes that it is in, and its fields under their JSON names. A
+// null field is absent. Two more attributes belong to this package. rev counts the record's writes, for
+// compare-and-set. writeId is the write token of the last write: a write whose response was lost is recognised by its
+// token and not repeated.
 package table
 
 import (
@@ -18,11 +19,11 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Index names where a query looks: the base table or one of its indexes.
+// Index is the base table or one of its indexes.
 type Index int
 
-// Base is the table itself; the others are its sparse, overloaded global secondary indexes (projection ALL). There is
-// no local one: it would cap a collection at 10 GB and stop the partition from splitting for heat.
+// Base is the table itself. The others are its sparse, overloaded global secondary indexes (projection ALL). There is
+// no local index: it would cap a collection at 10 GB and keep the partition from splitting under load.
 const (
 	Base Index = iota
 	GSI1
@@ -31,60 +32,61 @@ const (
 	GSI4
 )
 
-// Indexes lists the global secondary indexes.
+// Indexes returns the global secondary indexes.
 func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4} }
 
-// Name is the index's name in the table definition; empty for the base table.
+// Name returns the name of the index in the table definition; empty for the base table.
 func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4"}[i] }
 
-// PK and SK are the names of the key attributes.
+// PK returns the name of the partition-key attribute.
 func (i Index) PK() string { return i.Name() + "pk" }
 
-// SK is the name of the sort-key attribute.
+// SK returns the name of the sort-key attribute.
 func (i Index) SK() string { return i.Name() + "sk" }
 
-// Our own attributes of a record, beside its fields.
+// The attributes of a record that this package sets; updatedAt is also a field of most records.
 const (
 	revAttr       = "rev"
 	writeIDAttr   = "writeId"
 	updatedAtAttr = "updatedAt"
 )
 
-// TTL is the attribute that says from when a record is no more, in seconds of Unix time. DynamoDB deletes such records within
-// days, engines on a developer's machine never; who reads one treats it as absent.
+// TTL is the attribute with the time at which a record expires, in seconds of Unix time. DynamoDB deletes expired
+// records within days, local engines never do, so readers must treat an expired record as absent.
 const TTL = "ttl"
 
-// KeysArea names the partition of a company's keys, which every function may reach as far as authentication needs.
+// KeysArea is the area of a company's keys. Every function may access its partition as far as authentication needs.
 const KeysArea = "keys"
 
-// Partition returns the partition of a collection: the company, the area and what narrows it further. It is the only
-// place that spells a partition key, so that each one begins with the company (`dynamodb:LeadingKeys`).
+// Partition returns the partition key of a collection: the company, the area and further parts. Only this function
+// creates partition keys, so each one begins with the company (`dynamodb:LeadingKeys`).
 func Partition(companyID, area string, narrower ...string) string {
 	return Join(append([]string{companyID, area}, narrower...)...)
 }
 
-// Join spells a key of several parts. No part may contain the separator; ids, slugs, metric keys and the values of
-// closed lists cannot, and whatever comes from a caller is checked before it gets here.
+// Join joins the parts of a key. No part may contain the separator: ids, slugs, metric keys and values of closed lists
+// cannot, and values from a caller are checked before they get here.
 func Join(parts ...string) string { return strings.Join(parts, "#") }
 
-// Key is where a record is in the base table.
+// Key is the primary key of a record in the base table.
 type Key struct{ PK, SK string }
 
-// Keys is where a record is in the base table and in each index; an index whose key is left zero does not have it.
+// Keys are the keys of a record in the base table and in each index. A record is not in an index whose key is zero.
 type Keys struct {
 	Key
 	GSI1, GSI2, GSI3, GSI4 Key
 }
 
-// Errors of this package, beside fault.ErrNotFound for a record that is not there. Anything else is a fault of the
-// table or the network.
+// Errors of this package, besides fault.ErrNotFound for a missing record. Any other error is a failure of DynamoDB or
+// the network.
 var (
-	ErrExists = errors.New("the record exists")
-	// ErrContended says that a compare-and-set lost to other writers again and again. It is for the caller to read.
-	ErrContended = fault.Busy("too many others are writing the same record; try again")
+	ErrExists = errors.New("the record already exists")
+	// ErrContended is the error of a compare-and-set that lost to other writers too often. Clients see its message.
+	ErrContended = fault.Busy("too many concurrent writes to the same record; try again")
 )
 
-// Definition returns the request that creates the table, which is also what the infrastructure is compared with.
+// Definition returns the request that creates the table in local engines and tests. Package infra declares the same
+// table for AWS.
 func Definition(name string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:   &name,

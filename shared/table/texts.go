@@ -23,11 +23,11 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// A list that hands on what is stored needs no structs. textReader turns the records of a Query's response into their
-// JSON texts, in a quarter of the time that the SDK, Decode and schema.Encode take. It reads only what DynamoDB usually
-// writes. Any other response is read the slow way as a whole.
+// A list that returns stored records unchanged needs no structs. textReader turns the records of a Query's response into
+// their JSON texts, in a quarter of the time that the SDK, Decode and schema.Encode take. It reads only the JSON that
+// DynamoDB usually sends. Any other response is read by the SDK as a whole.
 
-// textsOf reads the JSON texts of the records of T.
+// textsOf returns a fetch of the JSON texts of records of type T.
 func textsOf[T any](c *Client, sortKey string) fetch[json.RawMessage] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[json.RawMessage], Item, error) {
 		planOf(reflect.TypeFor[T]()).project(in, sortKey)
@@ -44,7 +44,7 @@ func textsOf[T any](c *Client, sortKey string) fetch[json.RawMessage] {
 	}
 }
 
-// encodeAll returns the JSON texts of items that the SDK read.
+// encodeAll returns the JSON texts of items that the SDK has read.
 func encodeAll[T any](items []Item) ([]json.RawMessage, error) {
 	texts := make([]json.RawMessage, len(items))
 	for i, item := range items {
@@ -60,7 +60,8 @@ func encodeAll[T any](items []Item) ([]json.RawMessage, error) {
 	return texts, nil
 }
 
-// textReader is the protocol of one Query: it takes the records out of the response and leaves the rest to the SDK.
+// textReader is the SDK protocol of one Query: it reads the records of the response itself, and leaves the rest to the
+// SDK.
 type textReader struct {
 	smithyhttp.ClientProtocol // the SDK's
 
@@ -71,18 +72,18 @@ type textReader struct {
 	complete bool // rows has all records of the response
 
 	body  []byte // the response
-	at    int    // how much of it is read
-	texts []byte // of the records, one after the other
+	at    int    // how much of body is read
+	texts []byte // the JSON of the records, one after the other
 
-	// Of the record that is being read:
-	values []byte // the texts of its attributes, in the order of the response
-	places []span // where in values each field is
+	// The current record:
+	values []byte // the JSON of its attributes, in the order of the response
+	places []span // the span of each field in values
 }
 
 type span struct{ begin, end int }
 
-// newTextReader panics on a type whose text only encoding/json can write: that is a mistake in the declaration of a list,
-// which every test of it finds.
+// newTextReader returns a reader of records of type T. It panics on a type that only encoding/json can encode: the list
+// is declared wrongly, and every test that uses it fails.
 func newTextReader[T any](sortKey string) *textReader {
 	p := planOf(reflect.TypeFor[T]())
 	for _, f := range p.fields {
@@ -99,13 +100,13 @@ func newTextReader[T any](sortKey string) *textReader {
 	return r
 }
 
-// bodies are the buffers that responses are read into. A third of a list's memory is its response. Texts and keys are
-// copies, so nothing points into a buffer once its response is read.
+// bodies are the buffers that responses are read into; a response is a third of the memory of a list. Texts and keys
+// are copies, so a buffer can be reused once its response is read.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// DeserializeResponse is smithyhttp.ClientProtocol.
+// DeserializeResponse implements smithyhttp.ClientProtocol.
 func (r *textReader) DeserializeResponse(ctx context.Context, operation *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
-	r.complete = false // of an earlier attempt
+	r.complete = false // reset after an earlier attempt
 	if resp.StatusCode == http.StatusOK {
 		read := bodies.Get().(*bytes.Buffer)
 		defer bodies.Put(read)
@@ -120,14 +121,14 @@ func (r *textReader) DeserializeResponse(ctx context.Context, operation *smithy.
 		}
 		resp.Body = struct {
 			io.Reader
-			io.Closer // of the connection, whose timeout ends with it
+			io.Closer // closes the connection, which also stops its timeout
 		}{bytes.NewReader(body), resp.Body}
 	}
 	return r.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
 }
 
-// cut reads the records of a response and returns the response without them. ok is false for a response that is for the
-// SDK.
+// cut reads the records of a response and returns the response without them. ok is false if the SDK must read the
+// response.
 func (r *textReader) cut(body []byte) (others []byte, ok bool) {
 	const items = `"Items":`
 	begin := bytes.Index(body, []byte(items))
@@ -145,12 +146,12 @@ func (r *textReader) cut(body []byte) (others []byte, ok bool) {
 }
 
 // plain reports whether encoding/json would write the characters of a response as they are. Control characters need no
-// check, because no string in JSON has them.
+// check, because a string in JSON cannot have them.
 func plain(body []byte) bool {
 	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
 }
 
-// sequence reads brackets and the elements between them.
+// sequence reads begin, elements separated by commas, and end. It reports whether it could.
 func (r *textReader) sequence(begin, end byte, element func() bool) bool {
 	if !r.is(begin) {
 		return false
@@ -220,7 +221,8 @@ func (r *textReader) attribute() bool {
 	return ok
 }
 
-// quoted reads a string and returns it with its quotes. It refuses escapes that encoding/json does not write.
+// quoted reads a string and returns it with its quotes. ok is false if it has an escape that encoding/json does not
+// write.
 func (r *textReader) quoted() (text []byte, ok bool) {
 	begin, quote := r.at, -1
 	if !r.is('"') {
@@ -245,11 +247,11 @@ func (r *textReader) quoted() (text []byte, ok bool) {
 	}
 }
 
-// textForm is how a field stands in a JSON text.
+// textForm is how a field is written in JSON.
 type textForm struct {
-	name string                   // in quotes, with a colon; empty: clients never see the field
-	none string                   // the text of an absent attribute
-	read func(r *textReader) bool // appends the text of an attribute to values; nil: cannot be listed as text
+	name string                   // in quotes, with a colon; empty if clients never see the field
+	none string                   // the JSON of an absent attribute
+	read func(r *textReader) bool // appends the JSON of an attribute to values; nil if only encoding/json can write it
 }
 
 func newTextForm(f reflect.StructField) textForm {
@@ -289,13 +291,13 @@ func textFormOf(t reflect.Type) textForm {
 	return textForm{none: "null", read: (*textReader).readList}
 }
 
-// marshals reports whether a type has a JSON text of its own.
+// marshals reports whether a type has its own JSON encoding.
 func marshals(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t == reflect.TypeFor[json.Number]() || p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[interface{ MarshalText() ([]byte, error) }]())
 }
 
-// skip reads exactly this text.
+// skip reads exactly this text. It reports false if something else comes next.
 func (r *textReader) skip(text string) bool {
 	if rest := r.body[r.at:]; len(rest) < len(text) || string(rest[:len(text)]) != text {
 		return false
@@ -304,7 +306,7 @@ func (r *textReader) skip(text string) bool {
 	return true
 }
 
-// value reads an attribute of a kind whose value is a string.
+// value reads an attribute of a kind that is encoded as a JSON string, such as S or N.
 func (r *textReader) value(kind string) (text []byte, ok bool) {
 	if !r.skip(kind) {
 		return nil, false

@@ -26,7 +26,7 @@ type inner struct {
 	Hidden *word `json:"-" store:"h"`
 }
 
-// shown has a field of each kind that has a text, under names of one letter, which a fuzzer finds.
+// shown has a field of each type that can be listed as text. The names have one letter, so that a fuzzer finds them.
 type shown struct {
 	inner
 
@@ -44,7 +44,7 @@ type shown struct {
 
 var (
 	querySchema = smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
-	// sdk is the SDK's own reader.
+	// sdk is the SDK's protocol.
 	sdk = func() (p smithyhttp.ClientProtocol) {
 		dynamodb.New(dynamodb.Options{Region: "none"}, func(o *dynamodb.Options) { p = o.Protocol })
 		return p
@@ -64,7 +64,7 @@ func items(items ...string) string {
 	return `{"Count":1,"Items":[{` + strings.Join(items, `},{`) + `}],"ScannedCount":1}`
 }
 
-// fast are responses that are read in one pass, slow those that are left to the SDK.
+// fast are responses that are read in one pass; slow are those that are left to the SDK.
 var fast = map[string]string{
 	"every kind":           items(full),
 	"several records":      items(full, `"sk":{"S":"l"}`, full),
@@ -118,8 +118,8 @@ var slow = map[string]string{
 	"an escape beside the list":         `{"Items":[{"sk":{"S":"k"}}],"LastEvaluatedKey":{"pk":{"S":"\n"}}}`,
 }
 
-// Ensure the texts that are read in one pass are those of the slow way: SDK, Decode and schema.Encode. The one pass may
-// leave a response to the SDK; it must not differ.
+// Ensure the texts that are read in one pass are those of the SDK, Decode and schema.Encode. The reader may leave a
+// response to the SDK, but must not differ from it.
 func FuzzTexts(f *testing.F) {
 	for name, body := range fast {
 		if _, ok := newTextReader[shown]("sk").cut([]byte(body)); !ok {
@@ -136,7 +136,7 @@ func FuzzTexts(f *testing.F) {
 	f.Add(`{"Items":[{"sk":{"S":"k"}}],"Count":"x"}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		if !json.Valid([]byte(body)) {
-			return // what is no JSON may have control characters in its texts
+			return // a control character makes JSON invalid; see plain
 		}
 		r := newTextReader[shown]("sk")
 		r.ClientProtocol = sdk
@@ -161,7 +161,7 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// Ensure a list of texts of a type that only encoding/json can write is found by the first test that touches it.
+// Ensure a list of texts of a type that only encoding/json can encode fails in the first test that uses it.
 func TestTextOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {
@@ -201,12 +201,12 @@ func TestTextOfAnyType(t *testing.T) {
 	}
 }
 
-// spelling is a word with a text of its own.
+// spelling is a string type with its own JSON encoding.
 type spelling string
 
 func (s spelling) MarshalText() ([]byte, error) { return []byte("own " + s), nil }
 
-// responses returns these bodies, one after the other; one that ends in "…" breaks off.
+// responses are the bodies of successive responses. One that ends in "…" breaks off.
 type responses []string
 
 func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
@@ -222,7 +222,8 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure nothing is kept of a response that broke off, and that pages which are read in different ways become one list.
+// Ensure nothing of a response that broke off is kept, and a list may combine pages that are read by textReader and by
+// the SDK.
 func TestTextsOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`
 	sent := responses{

@@ -12,39 +12,39 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TransactionMax is how many writes one transaction takes.
+// TransactionMax is how many writes DynamoDB accepts in one transaction.
 const TransactionMax = 100
 
-// Write is one write of a transaction. Each comes from one of the constructors below.
+// Write is one write of a transaction. The constructors below create it.
 type Write = types.TransactWriteItem
 
-// CanceledError says which writes of a transaction had a failed condition; nothing was written.
+// CanceledError reports which writes of a transaction had a failed condition. Nothing was written.
 type CanceledError struct{ failed map[int]Item }
 
 func (e *CanceledError) Error() string {
 	return fmt.Sprintf("the conditions of %d writes failed", len(e.failed))
 }
 
-// Failed tells whether the condition of the n-th write failed, and what its record held, nil when there is none.
+// Failed reports whether the condition of the n-th write failed, and returns its record, nil if there is none.
 func (e *CanceledError) Failed(n int) (stored Item, failed bool) {
 	stored, failed = e.failed[n]
 	return stored, failed
 }
 
-// conflictsMax bounds how often a transaction that met another one is tried; pauses double from conflictPause.
+// conflictsMax bounds how often a transaction that conflicts with another is retried. Pauses double from conflictPause.
 const (
 	conflictsMax  = 8
 	conflictPause = 10 * time.Millisecond
 )
 
-// Transact does all writes or none. A *CanceledError when a condition failed. A repetition after a lost answer is
-// recognised by DynamoDB itself, through the token that the SDK sends.
+// Transact makes all writes or none. Returns a *CanceledError if a condition failed. DynamoDB recognises a retry after
+// a lost response by the token that the SDK sends.
 func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	if err := c.permit(ctx); err != nil {
 		return err
 	}
 	if len(writes) > TransactionMax {
-		return fmt.Errorf("transact: %d writes, of %d at most", len(writes), TransactionMax)
+		return fmt.Errorf("transact: %d writes, at most %d are allowed", len(writes), TransactionMax)
 	}
 	for attempt := 0; ; attempt++ {
 		out, err := c.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
@@ -64,20 +64,20 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			return fmt.Errorf("transact: %w", err)
 		}
 		countFailed(ctx)
-		failed, passing := map[int]Item{}, true
+		failed, retryable := map[int]Item{}, true
 		for i, reason := range canceled.CancellationReasons {
 			switch aws.ToString(reason.Code) {
 			case "ConditionalCheckFailed":
 				failed[i] = reason.Item
 			case "", "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
 			default:
-				passing = false // a write that is wrong in itself
+				retryable = false // the write is invalid
 			}
 		}
 		if len(failed) > 0 {
 			return &CanceledError{failed}
 		}
-		if !passing || attempt == conflictsMax { // else a conflict with another transaction, or throttling
+		if !retryable || attempt == conflictsMax {
 			return fmt.Errorf("transact: %w", err)
 		}
 		if err := pause(ctx, attempt); err != nil {
@@ -86,8 +86,8 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 	}
 }
 
-// GetAtOnce reads the attributes of records as they are at one moment: no write of another comes between them. They are in the
-// order of the keys, nil where there is no such record. It costs twice the units of GetItem.
+// GetAtOnce reads the attributes of several records in one transaction, so no write comes between them. They are in the
+// order of the keys, nil for a missing record. It costs twice the units of GetItem.
 func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -96,7 +96,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	for attempt := 0; ; attempt++ {
 		out, err := c.db.TransactGetItems(ctx, in)
 		if err == nil {
-			for _, consumed := range out.ConsumedCapacity { // one, of this table
+			for _, consumed := range out.ConsumedCapacity { // one element: there is one table
 				countRead(ctx, &consumed)
 			}
 			items := make([]Item, len(keys))
@@ -106,7 +106,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 			return items, nil
 		}
 		countFailed(ctx)
-		var canceled *types.TransactionCanceledException // by a write of one of the records at the same time, or by throttling
+		var canceled *types.TransactionCanceledException // by a concurrent write of one of the records, or by throttling
 		if !errors.As(err, &canceled) || attempt == conflictsMax {
 			return nil, fmt.Errorf("get at once: %w", err)
 		}
@@ -116,7 +116,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	}
 }
 
-// pause waits before a transaction is tried again.
+// pause waits before a transaction is retried.
 func pause(ctx context.Context, attempt int) error {
 	long := conflictPause << min(attempt, 4)
 	select {
@@ -129,7 +129,7 @@ func pause(ctx context.Context, attempt int) error {
 
 const returnOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// WriteNew writes a record under a key that must be free.
+// WriteNew creates a record. Its condition is that the key is free.
 func (c *Client) WriteNew(keys Keys, record any) Write {
 	return Write{Put: &types.Put{
 		TableName: &c.name, Item: c.NewItem(keys, record),
@@ -137,8 +137,8 @@ func (c *Client) WriteNew(keys Keys, record any) Write {
 	}}
 }
 
-// WriteUnlessKept writes a record under a key that is free or holds what has expired: the engine deletes it when it finds
-// time to (see TTL). now is in seconds of Unix time.
+// WriteUnlessKept creates a record if its key is free or the stored record has expired: an engine may keep expired
+// records for days (see TTL). now is in seconds of Unix time.
 func (c *Client) WriteUnlessKept(keys Keys, record any, now int64) Write {
 	w := c.WriteNew(keys, record)
 	w.Put.ConditionExpression = aws.String("attribute_not_exists(pk) OR #ttl <= :now")
@@ -146,7 +146,7 @@ func (c *Client) WriteUnlessKept(keys Keys, record any, now int64) Write {
 	return w
 }
 
-// WriteOver replaces a record whose field still has the given value.
+// WriteOver replaces a record if its field still has the given value.
 func (c *Client) WriteOver(keys Keys, record any, field string, value types.AttributeValue) Write {
 	return Write{Put: &types.Put{
 		TableName: &c.name, Item: c.NewItem(keys, record), ConditionExpression: aws.String("#f = :v"),
@@ -155,10 +155,10 @@ func (c *Client) WriteOver(keys Keys, record any, field string, value types.Attr
 	}}
 }
 
-// CheckExists requires that a record is there.
+// CheckExists requires that a record exists.
 func (c *Client) CheckExists(key Key) Write { return c.check(key, "attribute_exists(pk)") }
 
-// CheckAbsent requires that a record is not there.
+// CheckAbsent requires that a record does not exist.
 func (c *Client) CheckAbsent(key Key) Write { return c.check(key, "attribute_not_exists(pk)") }
 
 func (c *Client) check(key Key, condition string) Write {
@@ -168,8 +168,8 @@ func (c *Client) check(key Key, condition string) Write {
 	}}
 }
 
-// WriteUpdate changes attributes of a record under a condition. Expressions are DynamoDB's own; names and values are
-// the placeholders that they use. An empty condition is always met; the record is made when it is not there.
+// WriteUpdate changes attributes of a record under a condition. The expressions are DynamoDB's; names and values are
+// their placeholders. An empty condition is always met, and a missing record is then created.
 func (c *Client) WriteUpdate(key Key, update, condition string, names map[string]string, values Item) Write {
 	u := &types.Update{
 		TableName: &c.name, Key: key.item(), UpdateExpression: &update,
@@ -181,7 +181,7 @@ func (c *Client) WriteUpdate(key Key, update, condition string, names map[string
 	return Write{Update: u}
 }
 
-// WriteCheck requires a condition of a record without changing it.
+// WriteCheck requires that a record meets a condition, and does not change it.
 func (c *Client) WriteCheck(key Key, condition string, names map[string]string, values Item) Write {
 	return Write{ConditionCheck: &types.ConditionCheck{
 		TableName: &c.name, Key: key.item(), ConditionExpression: &condition,

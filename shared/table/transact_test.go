@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a transaction writes all or nothing, and says which conditions failed and what was there.
+// Ensure a transaction makes all writes or none, and its error has the failed conditions and their stored records.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -40,7 +40,7 @@ func TestTransact(t *testing.T) {
 		t.Errorf("stored: %v", stored)
 	}
 	if item, err := table.GetItem(t.Context(), c, noteKey(other.Company, other.ID)); err != nil || len(item) > 0 {
-		t.Errorf("half a transaction: %v, %v", item, err)
+		t.Errorf("a part of the transaction was written: %v, %v", item, err)
 	}
 
 	changed := there
@@ -75,8 +75,8 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// Ensure a transaction whose answer was lost is done once: DynamoDB knows the token.
-func TestTransactAfterALostAnswer(t *testing.T) {
+// Ensure a transaction whose response was lost is made once: DynamoDB recognises its token.
+func TestTransactAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := loses("TransactWriteItems", 2)
 	c, _ := client(t, p)
@@ -93,7 +93,7 @@ func TestTransactAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// Ensure concurrent transactions on one record all happen.
+// Ensure concurrent transactions on one record are all made.
 func TestTransactConcurrently(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -115,10 +115,10 @@ func TestTransactConcurrently(t *testing.T) {
 	}
 }
 
-// canceled answers transactions with these reasons, and passes on those that come later.
+// canceled responds to the first transactions with these reasons, and passes on later ones.
 func canceled(times int, codes ...string) *proxy {
 	var mu sync.Mutex
-	return &proxy{answer: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	return &proxy{respond: func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
 		refuse := times > 0
 		times--
@@ -137,7 +137,7 @@ func canceled(times int, codes ...string) *proxy {
 	}}
 }
 
-// Ensure a transaction that met another, or was throttled, is tried again for a while; one that is wrong is not.
+// Ensure a transaction is retried for a while after a conflict or throttling, and not at all if it is invalid.
 func TestTransactConflicts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -171,7 +171,7 @@ func TestTransactConflicts(t *testing.T) {
 	}
 }
 
-// Ensure a transaction that DynamoDB could not take is refused in words, before it is sent.
+// Ensure a transaction with too many writes is an error before it is sent.
 func TestTransactTooLarge(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -185,11 +185,11 @@ func TestTransactTooLarge(t *testing.T) {
 		t.Errorf("%v, %d calls", err, p.count(""))
 	}
 	if err := c.Transact(t.Context(), writes[:table.TransactionMax]...); err != nil {
-		t.Errorf("as many as it takes: %v", err)
+		t.Errorf("the largest transaction: %v", err)
 	}
 }
 
-// Ensure records are read at one moment in one call, in the order of their keys, with gaps where there is none.
+// Ensure records are read in one call, in the order of their keys, nil for a missing one.
 func TestGetAtOnce(t *testing.T) {
 	t.Parallel()
 	p := &proxy{}
@@ -205,12 +205,12 @@ func TestGetAtOnce(t *testing.T) {
 	}
 	for n, want := range []string{keys[2].SK, "", keys[0].SK, keys[1].SK} {
 		if (got[n] == nil) != (want == "") || want != "" && text(got[n]["sk"]) != want {
-			t.Errorf("place %d has %v, want %q", n, got[n], want)
+			t.Errorf("record %d is %v, want %q", n, got[n], want)
 		}
 	}
 }
 
-// Ensure a read that meets writes of its records is tried again, a few times.
+// Ensure a read that conflicts with writes is retried a few times.
 func TestGetAtOnceMeetsWrites(t *testing.T) {
 	t.Parallel()
 	canceled := map[string]any{
@@ -223,7 +223,7 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 	}{{0, 1, true}, {3, 4, true}, {99, 9, false}} {
 		synctest.Test(t, func(t *testing.T) {
 			left := test.conflicts
-			p := &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+			p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 				if left--; left >= 0 {
 					return reply(http.StatusBadRequest, canceled), nil
 				}

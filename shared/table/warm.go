@@ -10,14 +10,14 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// warmTimeout bounds what Warm takes. A table that does not answer in this time is for the first request to report.
+// warmTimeout bounds Warm. If DynamoDB does not respond in this time, the first request reports it.
 const warmTimeout = time.Second
 
-// Warm opens so many connections, each with a read of a record that does not exist, so that the first request finds the
-// handshakes made and the code of a call used once. For a function's start, where the CPU is not throttled yet. What
-// fails is left to the first request: a start must not fail where a request may succeed.
+// Warm opens this many connections, each with a read of a record that does not exist, so that the first request needs
+// no handshake and runs code that has run before. A function calls it at its start, when the CPU is not throttled yet.
+// Errors are ignored: a start must not fail if a request may succeed.
 //
-// The record's partition has the form of that of a company's keys, which every function may read (design.md §4).
+// The partition is that of a company's keys, because every function may read these.
 func (c *Client) Warm(ctx context.Context, connections int) {
 	ctx, cancel := context.WithTimeout(ctx, warmTimeout)
 	defer cancel()

@@ -13,14 +13,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a start opens its connections side by side, asks once on each, and changes nothing.
+// Ensure Warm opens its connections in parallel, sends one read on each, and no write.
 func TestWarm(t *testing.T) {
 	t.Parallel()
 	var both sync.WaitGroup
 	both.Add(2)
-	seen := &proxy{answer: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+	seen := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		both.Done()
-		both.Wait() // hangs, and is cut off, unless the other is on its way, too
+		both.Wait() // blocks until the other call has arrived, too
 		return pass()
 	}}
 	c, _ := client(t, seen)
@@ -30,10 +30,10 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// Ensure a table that refuses does not keep a function from starting, and is not asked again and again.
+// Ensure Warm returns when the table cannot be reached, and does not retry.
 func TestWarmFails(t *testing.T) {
 	t.Parallel()
-	broken := &proxy{answer: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
+	broken := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 		return nil, errors.New("no way to the table")
 	}}
 	offline(broken).Warm(t.Context(), 2)
@@ -42,7 +42,7 @@ func TestWarmFails(t *testing.T) {
 	}
 }
 
-// Ensure a table that never answers does not keep a function from starting for more than a second.
+// Ensure Warm returns after one second when the table does not respond.
 func TestWarmHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,14 +17,14 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// contendedMax bounds how often a compare-and-set begins again. Each loss means that another writer won and gives what it
-// left, so a race of n ends after n rounds; the deadline of a request is usually met before this many.
+// contendedMax bounds how often a compare-and-set starts again. Each loss means that another writer won and returns
+// that writer's record, so a race of n writers ends after n rounds. The deadline of a request usually comes first.
 const contendedMax = 500
 
-// writePrefix is that of writeIds.
+// writePrefix is the prefix of write tokens.
 const writePrefix = "w"
 
-// NewItem returns a record as a first write stores it: its fields, its keys, rev 1 and a fresh writeId.
+// NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
 func (c *Client) NewItem(keys Keys, record any) Item {
 	item := Encode(record)
 	keys.into(item)
@@ -42,8 +42,8 @@ func (k Keys) into(item Item) {
 	}
 }
 
-// Insert writes a new record. ErrExists when its key is taken by another write; a repetition of this very write, after
-// an answer that was lost, is a success.
+// Insert creates a record. It is idempotent: a retry after a lost response finds its own write and succeeds. Returns
+// ErrExists if another write has created a record under the key.
 func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
 	item := c.NewItem(keys, record)
 	err := c.PutItem(ctx, &dynamodb.PutItemInput{
@@ -65,12 +65,13 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 	return stored[writeIDAttr] != nil && reflect.DeepEqual(stored[writeIDAttr], writeID)
 }
 
-// Modify changes one record by compare-and-set: it reads the record (beside the check of the caller's key), lets change
-// edit it, and writes what differs under the condition that no write came between. So every rule that change applies is
-// a condition on the write itself; when it loses to another writer it begins again with what that one left.
+// Modify changes one record by compare-and-set. It reads the record, in parallel with the check of the caller's key. It
+// lets change edit the record, and writes the difference under the condition that no other write came in between. If
+// one did, it starts again with the new record. So every rule that change applies is a condition on the write itself.
 //
-// updatedAt moves only when a value changes, and nothing is written when none does. An error of change is returned as
-// it is and nothing is written. fault.ErrNotFound when there is no record; ErrContended after very many lost races.
+// updatedAt moves only when a value changes, and nothing is written when none does. If change returns an error, Modify
+// returns it unwrapped and writes nothing. Returns fault.ErrNotFound if there is no record, and ErrContended after very
+// many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
@@ -80,7 +81,7 @@ func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys,
 	return ModifyRead(ctx, c, key, stored, keysOf, change)
 }
 
-// ModifyRead is Modify of a record that was read before: it begins with these attributes.
+// ModifyRead is Modify for a record that was already read: it starts with the attributes in stored.
 func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	var none T
 	for range contendedMax {
@@ -112,7 +113,7 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 	return none, ErrContended
 }
 
-// holds tells whether records of a type have a field of this name, null or not.
+// holds reports whether records of type T have a field of this name.
 func holds[T any](attribute string) bool {
 	_, ok := planOf(reflect.TypeFor[T]()).byName[attribute]
 	return ok
@@ -126,8 +127,8 @@ func withIndexes(record any, keys Keys) Item {
 	return item
 }
 
-// update writes the difference from current to wanted, if the stored revision still is the one that was read.
-// When another write came first, lost is true and the item is what that one left.
+// update writes the difference from current to wanted, if the stored revision is still the one that was read. If
+// another write came first, lost is true and item is the record that it left.
 func (c *Client) update(ctx context.Context, key Key, stored, current, wanted Item) (item Item, lost bool, err error) {
 	writeID := String(c.newID(writePrefix))
 	e := newExpression()
@@ -159,7 +160,7 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	switch {
 	case errors.As(err, &failed) && len(failed.Item) == 0:
 		return nil, false, fault.ErrNotFound
-	case errors.As(err, &failed) && wroteBefore(failed.Item, writeID): // what it left, which others have changed since
+	case errors.As(err, &failed) && wroteBefore(failed.Item, writeID): // this update succeeded, and others have written since
 		return left(stored, wanted, writeID), false, nil
 	case errors.As(err, &failed):
 		return failed.Item, !sameWrite(failed.Item, writeID), nil
@@ -169,7 +170,7 @@ func (c *Client) update(ctx context.Context, key Key, stored, current, wanted It
 	return out.Attributes, false, nil
 }
 
-// left is what a record was right after an update.
+// left returns the record as an update left it.
 func left(stored, wanted Item, writeID types.AttributeValue) Item {
 	item := maps.Clone(wanted)
 	item[writeIDAttr] = writeID
@@ -181,8 +182,8 @@ func left(stored, wanted Item, writeID types.AttributeValue) Item {
 	return item
 }
 
-// Remove deletes one record by compare-and-set: check sees the record and may refuse with an error, under the same
-// condition as Modify. It returns the record that was deleted. fault.ErrNotFound when there is none.
+// Remove deletes one record by compare-and-set and returns it. check may reject the deletion of the record with an
+// error, under the same condition as in Modify. Returns fault.ErrNotFound if there is no record.
 func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error) (T, error) {
 	var none T
 	stored, err := c.get(ctx, key)
@@ -206,7 +207,7 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 		var failed *types.ConditionalCheckFailedException
 		switch {
 		case errors.As(err, &failed) && len(failed.Item) == 0 && sent > 1:
-			return record, nil // it was there a moment ago: this very delete, whose answer was lost
+			return record, nil // an earlier attempt of this delete succeeded, and its response was lost
 		case errors.As(err, &failed) && len(failed.Item) == 0:
 			return none, fault.ErrNotFound
 		case errors.As(err, &failed):
@@ -218,8 +219,8 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 	return none, ErrContended
 }
 
-// expression collects the parts of an update expression; every name goes through a placeholder, so no field can
-// collide with a reserved word.
+// expression collects the parts of an update expression. Every name is a placeholder, so no field can collide with a
+// reserved word.
 type expression struct {
 	names         map[string]string
 	values        Item
@@ -246,8 +247,9 @@ func (e *expression) setValue(attribute string, value types.AttributeValue) {
 	e.set(attribute, placeholder)
 }
 
-// unchanged is the condition that nobody wrote since stored was read. Both halves are needed: a record that was deleted
-// and made anew, or imported over, begins at the same rev, and a transaction's update moves no writeId.
+// unchanged returns the condition that nobody wrote since stored was read. It needs both halves: a record that was
+// deleted and created again, or replaced by an import, starts at the same rev, and the update of a transaction keeps
+// the writeId.
 func (e *expression) unchanged(stored Item) *string {
 	condition := "#rev = :rev"
 	e.names["#rev"], e.values[":rev"] = revAttr, stored[revAttr]

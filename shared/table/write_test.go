@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a second record under a key is refused, and the first one stays.
+// Ensure a second record under a key is rejected, and the first one stays.
 func TestInsertTwice(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -24,8 +24,8 @@ func TestInsertTwice(t *testing.T) {
 	expect(t, c, n)
 }
 
-// Ensure a write whose answer was lost is recognised when it is sent again (design.md §4).
-func TestInsertAfterALostAnswer(t *testing.T) {
+// Ensure a retry after a lost response recognises its own write.
+func TestInsertAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	for lost := range 3 {
 		p := loses("PutItem", lost)
@@ -36,7 +36,7 @@ func TestInsertAfterALostAnswer(t *testing.T) {
 		}
 		expect(t, c, n)
 	}
-	c, _ := client(t, loses("PutItem", 3)) // one more than is tried: the caller learns that nobody knows
+	c, _ := client(t, loses("PutItem", 3)) // one more than there are attempts: the caller gets an error
 	n := newNote(c)
 	if err := c.Insert(t.Context(), keysOf(n), n); err == nil || errors.Is(err, table.ErrExists) {
 		t.Errorf("got %v", err)
@@ -54,7 +54,7 @@ func expect(t *testing.T, c *table.Client, want note) {
 	}
 }
 
-// Ensure a record is removed once, as it was seen last, and that a second time is not found (decisions.md §1).
+// Ensure a record is removed once and returned as it was last, and a second removal is not found.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
@@ -75,7 +75,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 
-	n = insert(t, c, newNote(c)) // and when somebody else is faster
+	n = insert(t, c, newNote(c)) // another delete comes first
 	key = noteKey(n.Company, n.ID)
 	_, err = table.Remove(t.Context(), c, key, func(note) error { return c.Delete(t.Context(), []table.Key{key}) })
 	if !errors.Is(err, fault.ErrNotFound) {
@@ -83,8 +83,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Ensure a delete whose answer was lost is a success, not a record that was never there.
-func TestRemoveAfterALostAnswer(t *testing.T) {
+// Ensure a delete whose response was lost is a success, and not a missing record.
+func TestRemoveAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	p := loses("DeleteItem", 1)
 	c, _ := client(t, p)
@@ -95,7 +95,7 @@ func TestRemoveAfterALostAnswer(t *testing.T) {
 	}
 }
 
-// Ensure exactly one of many concurrent deletes wins.
+// Ensure exactly one of many concurrent deletes succeeds.
 func TestRemoveConcurrently(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)

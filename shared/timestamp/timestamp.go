@@ -1,4 +1,4 @@
-// Package timestamp spells and reads the times of records (decisions.md §1).
+// Package timestamp formats and parses the times of records.
 package timestamp
 
 import (
@@ -9,10 +9,10 @@ import (
 
 const layout = "2006-01-02T15:04:05.000Z"
 
-// form is RFC 3339 as far as time.Parse does not see to it.
+// form matches RFC 3339 where time.Parse is not strict enough.
 var form = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// Format spells a time as every timestamp field does: RFC 3339, UTC, milliseconds. Such texts sort by time.
+// Format returns a time as every timestamp field has it: RFC 3339, UTC, milliseconds. Such texts sort by time.
 func Format(t time.Time) string {
 	t = t.UTC()
 	year, month, day := t.Date()
@@ -20,7 +20,7 @@ func Format(t time.Time) string {
 		return t.Format(layout)
 	}
 	hour, minute, second := t.Clock()
-	text := []byte(layout) // filled in by hand: an answer has hundreds, and Format reads its layout anew for each
+	text := []byte(layout) // written by hand: a response has hundreds of times, and time.Format parses its layout for each
 	digits(text[0:4], year)
 	digits(text[5:7], int(month))
 	digits(text[8:10], day)
@@ -37,11 +37,11 @@ func digits(text []byte, n int) {
 	}
 }
 
-// Parse reads an RFC 3339 time with any offset. ok is false for any other text, and for years outside 1 to 9999, whose
+// Parse parses an RFC 3339 time with any offset. ok is false for any other text, and for years outside 1 to 9999, whose
 // texts would not sort.
 //
-// time.Parse takes more (9:30, a comma, +24:00) and less (t, z, leap seconds) than RFC 3339. A leap second becomes the
-// second after it, as in every count of seconds since 1970.
+// time.Parse accepts more than RFC 3339 (9:30, a comma, +24:00) and less (t, z, leap seconds). A leap second becomes
+// the next second, as in Unix time.
 func Parse(s string) (t time.Time, ok bool) {
 	s = strings.ToUpper(s)
 	if !form.MatchString(s) {
@@ -60,7 +60,8 @@ func Parse(s string) (t time.Time, ok bool) {
 	return t, err == nil && t.Year() >= 1 && t.Year() <= 9999
 }
 
-// Normalise spells an RFC 3339 time as responses do. It returns s when s is none; what callers send was checked before.
+// Normalise returns an RFC 3339 time as responses have it. It returns any other text unchanged, because the values of
+// callers are validated before.
 func Normalise(s string) string {
 	t, ok := Parse(s)
 	if !ok {
@@ -69,7 +70,7 @@ func Normalise(s string) string {
 	return Format(t)
 }
 
-// ParseDay reads a day (2026-08-11), or an RFC 3339 time that it cuts to its day in UTC.
+// ParseDay parses a day (2026-08-11), or an RFC 3339 time, of which it returns the day in UTC.
 func ParseDay(s string) (day time.Time, ok bool) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return t, t.Year() >= 1

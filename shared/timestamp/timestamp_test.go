@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Ensure inputs are RFC 3339 with any offset, and are spelled as UTC with milliseconds (decisions.md §1).
+// Ensure RFC 3339 times with any offset are accepted, and formatted in UTC with milliseconds.
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-08-11T09:30:00Z":               "2026-08-11T09:30:00.000Z",
@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 		"0000-12-31T23:00:00Z", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "9999-12-31T23:59:60Z", "12026-08-11T09:30:00Z", "-2026-08-11T09:30:00Z", "２026-08-11T09:30:00Z", "2026-08-11T09:30:00Z\x00",
 	} {
 		if at, ok := timestamp.Parse(text); ok {
-			t.Errorf("%q was taken for %s", text, at)
+			t.Errorf("%q was parsed as %s", text, at)
 		}
 		if timestamp.Normalise(text) != text {
 			t.Errorf("%q was changed", text)
@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Ensure from and to take a day, and cut a timestamp to its day in UTC.
+// Ensure ParseDay accepts a day, and returns the UTC day of a timestamp.
 func TestParseDay(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-08-11": "2026-08-11", "2026-08-11T23:59:59.999Z": "2026-08-11", "2026-08-11T00:30:00+02:00": "2026-08-10", "0001-01-01": "0001-01-01", "9999-12-31": "9999-12-31",
@@ -56,12 +56,12 @@ func TestParseDay(t *testing.T) {
 	}
 	for _, text := range []string{"", "2026-8-11", "2026-02-30", "0000-01-01", "2026-08-11Z", "20260811", "2026-08", "2026-08-11T00:00:00", "now"} {
 		if day, ok := timestamp.ParseDay(text); ok {
-			t.Errorf("%q was taken for %s", text, day)
+			t.Errorf("%q was parsed as %s", text, day)
 		}
 	}
 }
 
-// Ensure texts sort as their times do, whatever the zone of the time.
+// Ensure formatted times sort by time, in any zone.
 func TestFormatSorts(t *testing.T) {
 	zone := time.FixedZone("", -11*3600)
 	at := time.Date(999, 12, 31, 23, 59, 59, 999e6, time.UTC)
@@ -74,7 +74,7 @@ func TestFormatSorts(t *testing.T) {
 	}
 }
 
-// Ensure a time is spelled as package time spells the layout, rounded down, in any zone and year.
+// Ensure Format agrees with package time for any zone and year, rounded down.
 func TestFormat(t *testing.T) {
 	if err := quick.Check(func(seconds int64, nanoseconds uint32, offset int16) bool {
 		at := time.Unix(seconds%(1<<38), int64(nanoseconds%1e9)).In(time.FixedZone("", int(offset)))

@@ -12,15 +12,15 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// recordBytesMax bounds the JSON of an imported record. DynamoDB stores up to 400 KB in one item, with its keys and the
-// names of its attributes.
+// recordBytesMax bounds the JSON of an imported record. DynamoDB accepts 400 KB for an item with its keys and the names
+// of its attributes.
 const recordBytesMax = 350_000
 
-// CheckSize is a check for Define: it reports a record that is too large for an item of the table.
+// CheckSize is a check for Define. It reports a record that is too large for an item of the table.
 func CheckSize[T any](record *T) []string {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // as it is stored
+	e.SetEscapeHTML(false) // like the stored text
 	if err := e.Encode(record); err != nil {
 		return []string{"record: " + err.Error()}
 	}
@@ -30,8 +30,8 @@ func CheckSize[T any](record *T) []string {
 	return nil
 }
 
-// CheckID reports a field whose value is no id with this prefix. null is valid, and so is the id of a record that does not
-// exist: records may come in any order.
+// CheckID reports a field whose value is not an id with this prefix. null is valid, and so is the id of a missing
+// record, because records may come in any order.
 func CheckID(field, prefix string, value *string) []string {
 	if value == nil || id.Valid(prefix, *value) {
 		return nil
@@ -54,8 +54,8 @@ func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
 	return kept
 }
 
-// Put returns a write for Define that stores each record under its keys. owner returns the field that holds the id of the
-// record's company.
+// Put returns a write function for Define that stores each record under its keys. owner returns the field with the id
+// of the record's company.
 func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
 		owned := make([]T, len(records))
@@ -71,14 +71,14 @@ func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *stri
 	}
 }
 
-// Each returns an each for Define that visits a collection of the company.
+// Each returns an each function for Define that visits a collection of the company.
 func Each[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		return table.Each(ctx, t, of(companyID), visit)
 	}
 }
 
-// Only returns an each for Define of a type of which a company has one record or none.
+// Only returns an each function for Define for a type of which a company has at most one record.
 func Only[T any](get func(ctx context.Context, companyID string) (T, error)) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
 		record, err := get(ctx, companyID)

@@ -1,5 +1,5 @@
-// Package transfer moves records in and out of a company: what `workspace import` and `workspace export` do for each
-// type of record. An area declares its types; the commands know nothing of records.
+// Package transfer moves records into and out of a company: it is the part of `workspace import` and `workspace export`
+// that is the same for all types of record. Each area declares its types.
 package transfer
 
 import (
@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Type is one type of record as a line of an import names it.
+// Type is one type of record, as a line of an import names it.
 type Type struct {
 	Name string
 
@@ -22,19 +22,18 @@ type Type struct {
 	export func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// noCompany is no problem: an import goes to the company that the operator names, whatever the file says.
+// noCompany is ignored: an import goes to the company that the operator names, whatever the file contains.
 const noCompany = "record.companyId: is required"
 
 // Define declares a type of record.
 //
-//   - prefix is that of its ids, which are kept: `prefix_` and 1 to 40 of [0-9a-z]. Empty: the record has no id field,
-//     or one that check deals with.
-//   - check says what else is wrong with a record; it may also complete it. The strict decoding (unknown properties,
-//     types, closed lists, timestamps) has been done. nil: nothing else can be wrong.
-//   - write stores records, replacing those with the same identity (upsert). It gets at most a few hundred at once, all
-//     of this type, in the order of the file, and sets companyId itself. Of several with one identity the last one stays.
-//     See Put.
-//   - each visits every record of the company, in any stable order, with flat memory. See Each and Only.
+//   - prefix is the prefix of the ids, which an import keeps: `prefix_` and 1 to 40 of [0-9a-z]. Empty if the record has no
+//     id field, or check validates it.
+//   - check returns the problems of a record; it may also complete the record. The strict decoding (unknown properties,
+//     types, closed lists, timestamps) comes before it. nil: there is nothing else to check.
+//   - write stores records, and replaces those with the same identity. It gets at most a few hundred at once, all of this
+//     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put.
+//   - each visits every record of the company in a stable order, with flat memory. See Each and Only.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
@@ -61,15 +60,15 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// Unique adds what may be only once in a file, beside the identity of a record, of which the last one stays: for
-// instance the slug on a board. Records with the same text are refused.
+// Unique adds a text that must be unique in a file, such as the slug on a board, besides the identity of a record.
+// Records with the same text are rejected. The last of several records with the same identity wins.
 func Unique[T any](t Type, text func(T) string) Type {
 	t.unique = func(record any) string { return text(record.(T)) }
 	return t
 }
 
-// Verify adds what must hold against the records that are stored. The function gets a few hundred records at once and
-// returns one text per record, empty when nothing is wrong with it.
+// Verify adds a check against the stored records. verify gets a few hundred records at once and returns one text per
+// record, empty if the record has no problem.
 func Verify[T any](t Type, verify func(ctx context.Context, companyID string, records []T) ([]string, error)) Type {
 	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, as[T](records))
@@ -85,7 +84,7 @@ func as[T any](records []any) []T {
 	return typed
 }
 
-// Unique returns what may be only once in a file; empty when the type has no such rule.
+// Unique returns the text that must be unique in a file; empty if the type has no such rule.
 func (t Type) Unique(record any) string {
 	if t.unique == nil {
 		return ""
@@ -93,8 +92,8 @@ func (t Type) Unique(record any) string {
 	return t.unique(record)
 }
 
-// Verify returns what is wrong with each record against those that are stored, in the order of records; nil when the
-// type has no such rule.
+// Verify returns the problem of each record compared with the stored ones, in the order of records; nil if the type has
+// no such check.
 func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]string, error) {
 	if t.verify == nil {
 		return nil, nil
@@ -102,7 +101,7 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 	return t.verify(ctx, companyID, records)
 }
 
-// Check reads a record strictly. problems is empty when the record can be written.
+// Check decodes a record strictly. problems is empty if the record can be written.
 func (t Type) Check(text json.RawMessage) (record any, problems []string) { return t.check(text) }
 
 // Write stores records that Check has returned.
@@ -110,7 +109,7 @@ func (t Type) Write(ctx context.Context, companyID string, records []any) error 
 	return t.write(ctx, companyID, records)
 }
 
-// Export visits every record of the company; each encodes as the JSON of a response.
+// Export calls emit with every record of the company. Each encodes to the JSON of a response.
 func (t Type) Export(ctx context.Context, companyID string, emit func(any) error) error {
 	return t.export(ctx, companyID, emit)
 }

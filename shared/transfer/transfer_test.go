@@ -60,7 +60,7 @@ func define(stored *[]record) transfer.Type {
 	})
 }
 
-// Ensure a record is read strictly, its id is kept and its company is the operator's to say.
+// Ensure a record is decoded strictly, its id is kept, and its company is ignored.
 func TestCheck(t *testing.T) {
 	thing := define(new([]record))
 	for _, tt := range []struct{ name, text, want string }{
@@ -92,7 +92,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure what Check returns goes through Unique, Verify and Write, and comes back with Export.
+// Ensure a record that Check returns passes Unique, Verify and Write, and is returned by Export.
 func TestRoundTrip(t *testing.T) {
 	var stored []record
 	thing := define(&stored)
@@ -126,7 +126,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure a type without the optional rules has none.
+// Ensure a type without the optional rules has no problems.
 func TestPlain(t *testing.T) {
 	plain := transfer.Define[record]("plain", "", nil, nil, nil)
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
@@ -138,7 +138,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Ensure the last record of an identity stays, and records keep the order of the file.
+// Ensure the last record of an identity wins, and records keep the order of the file.
 func TestLastWins(t *testing.T) {
 	records := []record{{ID: "b", Slug: "1"}, {ID: "a", Slug: "2"}, {ID: "b", Slug: "3"}, {ID: "c", Slug: "4"}}
 	var got []string

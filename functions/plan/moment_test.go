@@ -85,8 +85,8 @@ func text(version any) string {
 	return fmt.Sprint(version)
 }
 
-// Ensure reads before each table call of a publish show the whole old version: items to be removed are live, and items to be added
-// are not.
+// Ensure reads before each table call of a publish show the whole old version: items to be removed are live, and items to be
+// added are not.
 func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

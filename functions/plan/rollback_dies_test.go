@@ -74,8 +74,8 @@ func TestRollbackDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls, leaves a board whose live items are
-// those of its live version. Each change of the content adds one version.
+// Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls, leaves a board whose live items
+// are those of its live version. Each change of the content adds one version.
 func TestRollbackIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

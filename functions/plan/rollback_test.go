@@ -34,8 +34,8 @@ func titles(t *testing.T, s *apitest.Service, version float64) []string {
 	return out
 }
 
-// Ensure every version is kept as it went live, and a rollback publishes its content as the next version, with the fields of board,
-// items and preview as in scripts/docs/reference/publish.md.
+// Ensure every version is kept as it went live, and a rollback publishes its content as the next version, with the fields of
+// board, items and preview as in scripts/docs/reference/publish.md.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -185,8 +185,8 @@ func TestNoSuchVersion(t *testing.T) {
 	expect("brd_3", 4, "no version")
 }
 
-// Ensure an imported board has its imported version, continues from it, and shows nothing that was published before under the same
-// versions.
+// Ensure an imported board has its imported version, continues from it, and shows nothing that was published before under the
+// same versions.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)

@@ -156,8 +156,8 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 // verifiers is how many items are verified in parallel.
 const verifiers = 8
 
-// verifyItems returns a problem for each item that has another item's slug, or changes the slug or board of a stored item. The API
-// rejects these, too.
+// verifyItems returns a problem for each item that has another item's slug, or changes the slug or board of a stored item. The
+// API rejects these, too.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
 	problems := make([]string, len(items))
 	err := table.Parallel(len(items), verifiers, func(n int) (err error) {
@@ -196,8 +196,8 @@ func absent(err error) error {
 	return err
 }
 
-// importItems replaces items. It stores publishedVersion as the item's last live version, so the item shows the same one. The next
-// publish of the board marks the item as live.
+// importItems replaces items. It stores publishedVersion as the item's last live version, so the item shows the same one. The
+// next publish of the board marks the item as live.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	var writes []table.Item
 	for _, i := range transfer.LastWins(items, func(i Item) string { return i.ID }) {

@@ -39,8 +39,8 @@ type Version struct {
 	Live        bool     `json:"live"`
 }
 
-// Snapshot returns a version of a board, or the live one when version is nil. Returns fault.NotFound when the board does not exist,
-// was never published, lacks that version, or was imported without its snapshot.
+// Snapshot returns a version of a board, or the live one when version is nil. Returns fault.NotFound when the board does not
+// exist, was never published, lacks that version, or was imported without its snapshot.
 func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *float64) (Snapshot, error) {
 	b, err := s.publishedBoard(ctx, companyID, boardID)
 	if err != nil {
@@ -85,8 +85,8 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 // edits: the next preview shows how they differ from the live content, and the next publish makes the edits live again. Until
 // then, an item that was deleted since that version is visible again.
 //
-// A rollback can be repeated: when the content is already live, Changed is false, and version and time stay. Returns fault.NotFound
-// in the same cases as Snapshot, and fault.Conflict when others kept editing or publishing the board.
+// A rollback can be repeated: when the content is already live, Changed is false, and version and time stay. Returns
+// fault.NotFound in the same cases as Snapshot, and fault.Conflict when others kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version float64) (Publication, error) {
 	return s.settle(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
@@ -144,9 +144,9 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// committed reports whether a version has this snapshot. After a lost response the transaction is retried. A local engine that was
-// killed and restarted no longer recognises the retry and rejects it. The publish succeeded nevertheless, and visitors see its
-// chunks.
+// committed reports whether a version has this snapshot. After a lost response the transaction is retried. A local engine that
+// was killed and restarted no longer recognises the retry and rejects it. The publish succeeded nevertheless, and visitors see
+// its chunks.
 func (s Store) committed(ctx context.Context, b storedBoard, version float64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, absent(err)

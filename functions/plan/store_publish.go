@@ -146,7 +146,7 @@ func (s Store) publish(ctx context.Context, p Planned) (Publication, error) {
 	return p.result(version, at, true), nil
 }
 
-// commit does steps 2 to 5 of Publish and returns the time of the publish. After an errOvertaken it has published nothing.
+// commit does steps 2 to 5 of Publish and returns the time of the publish. If it returns errOvertaken, nothing was published.
 func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []table.Item) (at string, err error) {
 	err = table.Both(
 		func() error { return s.claim(ctx, p.board, snapshotID) },

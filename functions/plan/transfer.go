@@ -197,7 +197,7 @@ func absent(err error) error {
 }
 
 // importItems replaces items. It stores publishedVersion as the item's last live version, so the item shows the same one. The
-// next publish of the board marks the item as live.
+// next publish of the board writes the marks of its live items.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	var writes []table.Item
 	for _, i := range transfer.LastWins(items, func(i Item) string { return i.ID }) {

@@ -44,10 +44,10 @@ func (SourceKind) Values() []string {
 func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {
-	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records"`
+	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
 	PlanID *string     `query:"planId" max:"50" doc:"only ideas of this content plan"`
 	Status *IdeaStatus `query:"status" doc:"only ideas with this status"`
-	Cursor api.Cursor  `query:"cursor" doc:"cursor of the previous page; omit for the first page"`
+	Cursor api.Cursor  `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 // listIdeas lists ideas. A malformed planId matches nothing, like an unknown one.

@@ -38,8 +38,8 @@ func (PlanStatus) Values() []string {
 func (p Plan) newestFirst() string { return table.Join(table.Newest(p.CreatedAt), p.ID) }
 
 type listPlansInput struct {
-	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"maximum number of records"`
-	Cursor api.Cursor `query:"cursor" doc:"cursor of the previous page; omit for the first page"`
+	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"maximum number of records per page"`
+	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listPlans(ctx context.Context, caller api.Caller, in listPlansInput) (api.List[Plan], error) {

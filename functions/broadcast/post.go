@@ -94,11 +94,11 @@ const (
 )
 
 type listPostsInput struct {
-	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records"`
+	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
 	Platform *Platform   `query:"platform" doc:"only posts for this platform"`
 	Status   *PostStatus `query:"status" doc:"only posts with this status"`
 	IdeaID   *string     `query:"ideaId" max:"50" doc:"only posts based on this content idea"`
-	Cursor   api.Cursor  `query:"cursor" doc:"cursor of the previous page; omit for the first page"`
+	Cursor   api.Cursor  `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 // listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.

@@ -21,7 +21,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_companies", Method: "GET", Path: "/v1/companies", Scope: auth.CompanyRead,
 			Summary:     "List the key's companies: always exactly one",
-			Description: "The paths of all other operations contain its id.",
+			Description: "Every other path contains the company's id.",
 		}, s.listCompanies),
 		api.Define(api.Spec{
 			ID: "get_company", Method: "GET", Path: "/v1/companies/{companyId}", Scope: auth.CompanyRead,

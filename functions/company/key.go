@@ -15,8 +15,8 @@ import (
 )
 
 type listKeysInput struct {
-	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records"`
-	Cursor api.Cursor `query:"cursor" doc:"cursor of the previous page; omit for the first page"`
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
+	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInput) (api.List[keys.Key], error) {

@@ -22,8 +22,8 @@ type Board struct {
 }
 
 type listBoardsInput struct {
-	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"maximum number of records"`
-	Cursor api.Cursor `query:"cursor" doc:"cursor of the previous page; omit for the first page"`
+	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"maximum number of records per page"`
+	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listBoards(ctx context.Context, caller api.Caller, in listBoardsInput) (api.List[Board], error) {

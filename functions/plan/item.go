@@ -43,9 +43,9 @@ func (Status) Values() []string {
 
 type listItemsInput struct {
 	BoardID string     `path:"boardId"`
-	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
 	Status  *Status    `query:"status" doc:"only items with this status"`
-	Cursor  api.Cursor `query:"cursor" doc:"cursor of the previous page; omit for the first page"`
+	Cursor  api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {

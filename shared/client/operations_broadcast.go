@@ -9,8 +9,8 @@ import (
 
 // ListBroadcastPlansInput is the input of ListBroadcastPlans. A field that is nil is not sent.
 type ListBroadcastPlansInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records; without it 25
-	Cursor *string `json:"-" query:"cursor"` // cursor of the previous page; omit for the first page
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 25
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans", repeatable: true}
@@ -31,10 +31,10 @@ func (c *Client) AllBroadcastPlans(ctx context.Context, in ListBroadcastPlansInp
 
 // ListBroadcastIdeasInput is the input of ListBroadcastIdeas. A field that is nil is not sent.
 type ListBroadcastIdeasInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records; without it 50
+	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; without it 50
 	PlanID *string              `json:"-" query:"planId"` // only ideas of this content plan
 	Status *BroadcastIdeaStatus `json:"-" query:"status"` // only ideas with this status
-	Cursor *string              `json:"-" query:"cursor"` // cursor of the previous page; omit for the first page
+	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas", repeatable: true}
@@ -55,11 +55,11 @@ func (c *Client) AllBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInp
 
 // ListBroadcastPostsInput is the input of ListBroadcastPosts. A field that is nil is not sent.
 type ListBroadcastPostsInput struct {
-	Limit    *int64               `json:"-" query:"limit"`    // maximum number of records; without it 50
+	Limit    *int64               `json:"-" query:"limit"`    // maximum number of records per page; without it 50
 	Platform *BroadcastPlatform   `json:"-" query:"platform"` // only posts for this platform
 	Status   *BroadcastPostStatus `json:"-" query:"status"`   // only posts with this status
 	IdeaID   *string              `json:"-" query:"ideaId"`   // only posts based on this content idea
-	Cursor   *string              `json:"-" query:"cursor"`   // cursor of the previous page; omit for the first page
+	Cursor   *string              `json:"-" query:"cursor"`   // cursor of the next page, from the previous response
 }
 
 var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts", repeatable: true}

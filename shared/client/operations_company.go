@@ -11,7 +11,7 @@ var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: 
 
 // ListCompanies calls list_companies: list the key's companies: always exactly one.
 //
-// The paths of all other operations contain its id.
+// Every other path contains the company's id.
 //
 // It is GET /v1/companies, with the scope company:read.
 func (c *Client) ListCompanies(ctx context.Context, options ...CallOption) (Page[Company], error) {
@@ -60,8 +60,8 @@ func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, optio
 
 // ListKeysInput is the input of ListKeys. A field that is nil is not sent.
 type ListKeysInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records; without it 50
-	Cursor *string `json:"-" query:"cursor"` // cursor of the previous page; omit for the first page
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", repeatable: true}

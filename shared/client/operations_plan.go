@@ -9,8 +9,8 @@ import (
 
 // ListPlanBoardsInput is the input of ListPlanBoards. A field that is nil is not sent.
 type ListPlanBoardsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records; without it 25
-	Cursor *string `json:"-" query:"cursor"` // cursor of the previous page; omit for the first page
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 25
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards", repeatable: true}
@@ -48,9 +48,9 @@ func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options
 // ListPlanItemsInput is the input of ListPlanItems. A field that is nil is not sent.
 type ListPlanItemsInput struct {
 	BoardID string      `json:"-" path:"boardId"`
-	Limit   *int64      `json:"-" query:"limit"`  // maximum number of records; without it 50
+	Limit   *int64      `json:"-" query:"limit"`  // maximum number of records per page; without it 50
 	Status  *PlanStatus `json:"-" query:"status"` // only items with this status
-	Cursor  *string     `json:"-" query:"cursor"` // cursor of the previous page; omit for the first page
+	Cursor  *string     `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", repeatable: true}

@@ -16,7 +16,7 @@ func start(t *testing.T) *apitest.Service {
 	return apitest.New(t, broadcast.Operations)
 }
 
-// record is a record as a line of an import has it.
+// record is a record of an import.
 type record = map[string]any
 
 func transferOf(t *testing.T, s *apitest.Service, name string) transfer.Type {
@@ -58,7 +58,7 @@ func idsOf(items []map[string]any) []string {
 	return out
 }
 
-// follow reads a list from its first page to its end by the cursors, page by page.
+// follow returns the ids on all pages of a list, from target on.
 func follow(t *testing.T, s *apitest.Service, key, target string) (pages [][]string) {
 	t.Helper()
 	for target != "" {
@@ -69,7 +69,7 @@ func follow(t *testing.T, s *apitest.Service, key, target string) (pages [][]str
 	return pages
 }
 
-// nextOf is the target of the next page, empty at the end of the list.
+// nextOf returns the target of the next page, empty at the end of the list.
 func nextOf(t *testing.T, r apitest.Response) string {
 	t.Helper()
 	link, more := r.Header.Get("Link"), r.Header.Get("Service-Has-More")
@@ -86,7 +86,7 @@ func nextOf(t *testing.T, r apitest.Response) string {
 	return target
 }
 
-// Ensure plans come newest first, null last, with the id to break ties, and page by any limit (decisions.md §1, §8).
+// Ensure plans are ordered newest first, null last, then by id, and that paging works with any limit.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -119,11 +119,11 @@ func TestPlans(t *testing.T) {
 		{Name: "limit 0", Op: "list_broadcast_plans", Args: record{"limit": 0}, Want: 400, WantMessage: "query.limit"},
 		{Name: "limit 100", Op: "list_broadcast_plans", Args: record{"limit": 100}},
 		{Name: "limit 101", Op: "list_broadcast_plans", Args: record{"limit": 101}, Want: 400, WantMessage: "query.limit"},
-		{Name: "status is no filter of plans", Op: "list_broadcast_plans", Args: record{"status": "active"}, Want: 400, WantMessage: "query.status: unknown"},
+		{Name: "status is not a filter of plans", Op: "list_broadcast_plans", Args: record{"status": "active"}, Want: 400, WantMessage: "query.status: unknown"},
 	})
 }
 
-// Ensure the default limit of plans is 25 (spec.md, Limits).
+// Ensure the default limit of plans is 25.
 func TestPlansDefaultLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -138,7 +138,7 @@ func TestPlansDefaultLimit(t *testing.T) {
 	}
 }
 
-// Ensure channels come whole, by platform, null last, with the id to break ties (decisions.md §1).
+// Ensure all channels are returned without pages, ordered by platform, null last, then by id.
 func TestChannels(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -7,8 +7,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Channel is a connected account on a platform (decisions.md §2). Its token is not here: no record of this service
-// holds one.
+// Channel is a connected account on a platform. This service does not store its token.
 type Channel struct {
 	ID                  string         `json:"id"`
 	CompanyID           string         `json:"companyId"`
@@ -16,26 +15,26 @@ type Channel struct {
 	Name                *string        `json:"name"`
 	Handle              *string        `json:"handle" doc:"the account's name on the platform"`
 	ExternalID          *string        `json:"externalId" doc:"the platform's own id"`
-	ExternalURL         *string        `json:"externalUrl" doc:"the account's address on the platform"`
-	Status              *ChannelStatus `json:"status" doc:"how the connection is"`
+	ExternalURL         *string        `json:"externalUrl" doc:"the account's URL on the platform"`
+	Status              *ChannelStatus `json:"status" doc:"state of the connection"`
 	CredentialsValid    *bool          `json:"credentialsValid" doc:"whether the credentials worked when last checked; null: never checked"`
-	CredentialsExpireAt *string        `json:"credentialsExpireAt" format:"date-time" doc:"when the credentials stop working"`
-	LastCheckedAt       *string        `json:"lastCheckedAt" format:"date-time" doc:"when the credentials were last tried"`
-	LastError           *string        `json:"lastError" doc:"what went wrong when they were"`
+	CredentialsExpireAt *string        `json:"credentialsExpireAt" format:"date-time" doc:"when the credentials expire"`
+	LastCheckedAt       *string        `json:"lastCheckedAt" format:"date-time" doc:"when the credentials were last checked"`
+	LastError           *string        `json:"lastError" doc:"the error of the last check"`
 	Active              *bool          `json:"active" doc:"whether the channel is in use"`
 	CreatedAt           *string        `json:"createdAt" format:"date-time"`
 	UpdatedAt           *string        `json:"updatedAt" format:"date-time"`
 }
 
-// ChannelStatus is how a connection is.
+// ChannelStatus is the state of a connection.
 type ChannelStatus string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (ChannelStatus) Values() []string {
 	return []string{"connected", "expiring", "disconnected", "error"}
 }
 
-// byPlatform is the order of channels (decisions.md §1): by the platform's name, those without one last.
+// byPlatform returns the position of a channel in the list: by platform, channels without one last.
 func (c Channel) byPlatform() string {
 	platform := "~"
 	if c.Platform != nil {

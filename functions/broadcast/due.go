@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// The dispatcher sends posts that are due to their platform, and this service records the outcome. No HTTP operation does
-// it; the command `workspace due` does the same on a command line.
+// The dispatcher sends due posts to their platform, and this service records the outcome. These methods are its interface; the
+// command `workspace due` has them on a command line. No HTTP operation uses them.
 //
 //	Store.DuePosts         lists the posts that are due, of one company
 //	Store.ClaimPost        locks one for this dispatcher: scheduled or failed → publishing
@@ -21,9 +21,9 @@ import (
 //	Store.ReportFailed     publishing → failed; the post can be edited, scheduled and claimed again
 //	Store.RetryPost        publishing → scheduled, to be sent later
 //
-// The dispatcher sends what the claim returned, not what was listed before. While a post is publishing the API rejects
-// edits and deletes with conflict. Store.StuckPosts lists old claims; see package claim. So a post is sent twice only
-// where somebody decides it.
+// The dispatcher sends the post that ClaimPost returned, not the one that DuePosts listed. While a post is publishing, the API
+// rejects edits and deletes with conflict. A claim does not expire; Store.StuckPosts lists old ones (see package claim). So a
+// post is sent twice only if someone decides to retry it.
 
 // Dispatch is a post with the claim on it.
 type Dispatch struct {
@@ -31,7 +31,7 @@ type Dispatch struct {
 	claim.Claim
 }
 
-// dispatches are claimed while they are publishing.
+// dispatches describes posts to package claim: a post is claimed while it is publishing.
 var dispatches = claim.Kind[Dispatch]{
 	Name: "post", Prefix: id.Post, Busy: string(PostStatusPublishing),
 	Status: func(d Dispatch) string { return d.status() },
@@ -40,21 +40,21 @@ var dispatches = claim.Kind[Dispatch]{
 	Index:  table.GSI2, Partitions: func(companyID string) []string { return postsIn(companyID, PostStatusPublishing) },
 }
 
-// Outcome is what a platform tells of a post that it took; all may be null.
+// Outcome is what a platform returned for a published post. All fields may be null.
 type Outcome struct {
 	ExternalID  *string // up to 200 characters
 	ExternalURL *string // http or https, up to 2,000 characters
 	PublishedAt *string // RFC 3339; null: now
 }
 
-// The limits of what a report brings.
+// Limits of the fields of a report.
 const (
 	externalIDChars  = 200
 	externalURLChars = 2000
 	reasonChars      = 2000
 )
 
-// Check returns fault.BadRequest for an outcome that is out of its limits, and names each field.
+// Check returns fault.BadRequest with a message for each field that is not valid.
 func (o Outcome) Check() error {
 	var problems []string
 	if o.ExternalID != nil && utf8.RuneCountInString(*o.ExternalID) > externalIDChars {
@@ -79,7 +79,7 @@ func webAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// CheckReason returns fault.BadRequest for a reason that has not 1 to 2,000 characters.
+// CheckReason returns fault.BadRequest unless the reason has 1 to 2,000 characters.
 func CheckReason(reason string) error {
 	if n := utf8.RuneCountInString(reason); n == 0 || n > reasonChars {
 		return fault.Invalid("failureReason", "must have 1 to %d characters", reasonChars)
@@ -87,7 +87,7 @@ func CheckReason(reason string) error {
 	return nil
 }
 
-// due reports whether the time of a scheduled post has come. One without a time, which an import may bring, is not due.
+// due reports whether a scheduled post is due. A post without a time, which an import may create, is never due.
 func (p Post) due(now string) bool {
 	return p.is(PostStatusScheduled) && p.ScheduledFor != nil && *p.ScheduledFor <= now
 }
@@ -101,15 +101,14 @@ func (p Post) status() string {
 	return string(*p.Status)
 }
 
-// claim moves a post that is due, or one that failed, to publishing. An edit may have moved the time since the post was
-// listed, so the time is checked here, where it is a condition on the write. claim is idempotent: a retry after a lost
-// response finds its own claim.
+// claim moves a due or failed post to publishing. An edit may have changed the time since the post was listed, so claim checks it
+// again, as a condition on the write. It is idempotent: a retry after a lost response finds its own claim and succeeds.
 func (d *Dispatch) claim(c claim.Claim) error {
 	switch now := *c.ClaimedAt; {
 	case dispatches.Has(*d, c):
 		return nil
 	case !d.is(PostStatusScheduled) && !d.is(PostStatusFailed):
-		return fault.New(fault.Conflict, "the post is %s; only one that is scheduled or failed can be claimed", d.status())
+		return fault.New(fault.Conflict, "the post is %s; only scheduled or failed posts can be claimed", d.status())
 	case d.ScheduledFor != nil && *d.ScheduledFor > now:
 		return fault.New(fault.Conflict, "the post is not due before %s", *d.ScheduledFor)
 	case d.ScheduledFor == nil && d.is(PostStatusScheduled):
@@ -129,7 +128,7 @@ func (d *Dispatch) published(claimID string, o Outcome, now string) error {
 	case repeated && agrees(o.ExternalID, d.ExternalID) && agrees(o.ExternalURL, d.ExternalURL) && agrees(normalised(o.PublishedAt), d.PublishedAt):
 		return nil
 	case repeated:
-		return fault.New(fault.Conflict, "the post was reported published before, with other values")
+		return fault.New(fault.Conflict, "the post was already reported published, with other values")
 	}
 	d.move(PostStatusPublished)
 	d.ExternalID, d.ExternalURL, d.PublishedAt = o.ExternalID, o.ExternalURL, normalised(o.PublishedAt)
@@ -148,14 +147,14 @@ func (d *Dispatch) failed(claimID, reason string) error {
 	case repeated && agrees(&reason, d.FailureReason):
 		return nil
 	case repeated:
-		return fault.New(fault.Conflict, "the post was reported failed before, with another reason")
+		return fault.New(fault.Conflict, "the post was already reported failed, with another reason")
 	}
 	d.move(PostStatusFailed)
 	d.FailureReason = &reason
 	return nil
 }
 
-// retry releases the claim without an outcome.
+// retry releases the claim and schedules the post again. Repeating it succeeds.
 func (d *Dispatch) retry(claimID string) error {
 	repeated, err := dispatches.Report(*d, claimID, string(PostStatusScheduled))
 	switch {
@@ -168,20 +167,19 @@ func (d *Dispatch) retry(claimID string) error {
 	return nil
 }
 
-// move forgets an earlier failure: each state of a post tells of its last attempt only.
+// move sets the status and clears the failure of an earlier attempt.
 func (d *Dispatch) move(to PostStatus) { d.Status, d.FailureReason = &to, nil }
 
-// agrees reports whether a repeated report has the stored value, or none.
-func agrees(said, stored *string) bool {
-	return said == nil || stored != nil && *said == *stored
+// agrees reports whether a repeated report gives the stored value, or none.
+func agrees(reported, stored *string) bool {
+	return reported == nil || stored != nil && *reported == *stored
 }
 
-// DuePosts returns the company's posts that are scheduled for now or before, the earliest first, at most limit of them,
-// and the position to go on from, empty at the end. See claim.Ready. Posts of every platform are among them, and posts
-// without one, which an import may bring: report those failed.
+// DuePosts returns a page of the company's due posts, earliest first, and the position of the next page, empty at the end. See
+// claim.Ready. The list covers all platforms, and posts without one, which an import may create: report those failed.
 func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int) (due []Post, next string, err error) {
 	if after == "" {
-		after = table.Newest(nil) // posts without any time are beyond it
+		after = table.Newest(nil) // skips the posts without any time
 	}
 	now := s.table.Now()
 	q := table.Query{Index: table.GSI2, Partitions: postsIn(companyID, PostStatusScheduled), Descending: true, After: after}
@@ -191,7 +189,7 @@ func (s Store) DuePosts(ctx context.Context, companyID, after string, limit int)
 	})
 }
 
-// postsIn returns the partitions of all posts with a status, one for each platform and one for none.
+// postsIn returns the partitions of all posts with a status: one per platform, and one for posts without a platform.
 func postsIn(companyID string, status PostStatus) (out []string) {
 	for _, platform := range parts[Platform](nil, Platform("").Values()) {
 		out = append(out, postsOf(companyID, platform, string(status)))
@@ -199,28 +197,27 @@ func postsIn(companyID string, status PostStatus) (out []string) {
 	return out
 }
 
-// StuckPosts returns the company's posts whose dispatcher has probably died. See claim.Kind.
+// StuckPosts returns the company's claimed posts whose dispatcher has probably died. See claim.Kind.Stuck.
 func (s Store) StuckPosts(ctx context.Context, companyID, claimedBefore string) ([]Dispatch, error) {
 	return dispatches.Stuck(ctx, s.table, companyID, claimedBefore)
 }
 
-// ClaimPost moves a post from scheduled, when it is due, or from failed to publishing, and returns it as it is then,
-// with the id of the claim: that is what to send. fault.ErrNotFound when there is no such post, fault.Conflict when it
-// is in another state or not due yet.
+// ClaimPost moves a due or failed post to publishing and returns it with the id of the claim. The dispatcher sends this post.
+// Returns fault.ErrNotFound when the post does not exist, and fault.Conflict when it has another status or is not due yet.
 //
-// After any other error the claim may have been created or not. If it was, StuckPosts lists the post in due time.
+// After any other error the claim may or may not exist. If it does, StuckPosts lists the post later.
 func (s Store) ClaimPost(ctx context.Context, companyID, postID string) (Dispatch, error) {
 	c := claim.New(s.table)
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.claim(c) })
 }
 
-// ReportPublished moves a post from publishing to published, with what the platform told. fault.ErrNotFound when there
-// is no such post; fault.BadRequest for an outcome that is out of its limits; fault.Conflict when the claim does not
-// hold the post, because a report ended it, another claim came after it or an import replaced the post.
+// ReportPublished moves a post from publishing to published and stores what the platform returned. Returns fault.ErrNotFound when
+// the post does not exist, and fault.BadRequest when the outcome is not valid. Returns fault.Conflict when the claim is no longer
+// valid: a report released it, another claim followed, or an import replaced the post.
 //
-// A report may be repeated, for instance after a lost response: the same values, or none, change nothing and
-// succeed; other values are a fault.Conflict. The empty claim id is that of a post which an import brought as publishing;
-// its report cannot be repeated.
+// A report may be repeated, for instance after a lost response. With the same values, or none, it succeeds and changes nothing;
+// with other values it returns fault.Conflict. A post that an import created as publishing has the empty claim id, and its
+// report cannot be repeated.
 func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID string, o Outcome) (Dispatch, error) {
 	if err := o.Check(); err != nil {
 		return Dispatch{}, err
@@ -229,8 +226,8 @@ func (s Store) ReportPublished(ctx context.Context, companyID, postID, claimID s
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.published(claimID, o, now) })
 }
 
-// ReportFailed moves a post from publishing to failed, with the reason, 1 to 2,000 characters. Errors and repetition as
-// of ReportPublished. Only report what was not sent: a failed post can be claimed and scheduled again.
+// ReportFailed moves a post from publishing to failed and stores the reason, 1 to 2,000 characters. Errors and repeats are as in
+// ReportPublished. Report only posts that were not sent: a failed post can be claimed and scheduled again.
 func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, reason string) (Dispatch, error) {
 	if err := CheckReason(reason); err != nil {
 		return Dispatch{}, err
@@ -238,9 +235,9 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.failed(claimID, reason) })
 }
 
-// RetryPost moves a post from publishing back to scheduled, where it is due at once: for a dispatcher that could not
-// send it now. It also makes the post editable again. Errors and repetition as of ReportPublished; fault.Conflict also
-// for a post without a scheduledFor, which would never be due.
+// RetryPost moves a post from publishing back to scheduled, because the dispatcher could not send it now. The post is due at
+// once and can be edited again. Errors and repeats are as in ReportPublished. Also returns fault.Conflict for a post without a
+// scheduledFor, which would never be due.
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	stranger  = "clm_of1another" // a claim that no post here has
+	stranger  = "clm_of1another" // the id of a claim that does not exist
 	whyFailed = "the account is locked"
 )
 
@@ -27,7 +27,7 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// must returns what a move gave, which must not fail.
+// must returns the result of a move and stops the test if it failed.
 func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 	t.Helper()
 	return func(d broadcast.Dispatch, err error) broadcast.Dispatch {
@@ -39,8 +39,8 @@ func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 	}
 }
 
-// Ensure every move of the dispatcher is allowed or refused as decisions.md §3 says, from every state, with the claim
-// that holds the post, with another and with none, and that a refused move changes nothing.
+// Ensure every move of the dispatcher is accepted or rejected as in scripts/docs/reference/states.md: from every state, with the
+// valid claim, another one and none. A rejected move changes nothing.
 func TestDispatchMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -64,8 +64,8 @@ func TestDispatchMoves(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		make func() (claimID string) // makes the state, and says which claim the moves are tried with
-		// What claim, published, failed and retry lead to.
+		make func() (claimID string) // creates the state and returns the claim id that the moves use
+		// The status after each move, or no when the move is rejected.
 		claim, published, failed, retry string
 	}{
 		{"no status", func() string { load1(nil, earlier); return "" }, no, no, no, no},
@@ -75,18 +75,18 @@ func TestDispatchMoves(t *testing.T) {
 		{"scheduled, due later", func() string { load1("scheduled", later); return "" }, no, no, no, no},
 		{"scheduled, no time", func() string { load1("scheduled", nil); return "" }, no, no, no, no},
 		{"publishing", func() string { load1("scheduled", earlier); return claim() }, no, "published", "failed", "scheduled"},
-		{"publishing, another's", func() string { load1("scheduled", earlier); claim(); return stranger }, no, no, no, no},
-		{"publishing, no claim named", func() string { load1("scheduled", earlier); claim(); return "" }, no, no, no, no},
+		{"publishing, another claim", func() string { load1("scheduled", earlier); claim(); return stranger }, no, no, no, no},
+		{"publishing, no claim given", func() string { load1("scheduled", earlier); claim(); return "" }, no, no, no, no},
 		{"publishing, imported", func() string { load1("publishing", earlier); return "" }, no, "published", "failed", "scheduled"},
 		{"published, imported", func() string { load1("published", earlier); return "" }, no, no, no, no},
 		{"failed, imported", func() string { load1("failed", earlier); return "" }, "publishing", no, no, no},
-		{"publishing, imported, claim named", func() string { load1("publishing", earlier); return stranger }, no, no, no, no},
+		{"publishing, imported, claim given", func() string { load1("publishing", earlier); return stranger }, no, no, no, no},
 		{"publishing, no time", func() string { load1("failed", nil); return claim() }, no, "published", "failed", no},
 		{"published", func() string { load1("scheduled", earlier); return publish(claim()) }, no, "published", no, no},
-		{"published, another's", func() string { load1("scheduled", earlier); publish(claim()); return stranger }, no, no, no, no},
+		{"published, another claim", func() string { load1("scheduled", earlier); publish(claim()); return stranger }, no, no, no, no},
 		{"failed", func() string { load1("scheduled", earlier); return fail(claim()) }, "publishing", no, "failed", no},
-		{"failed, another's", func() string { load1("scheduled", earlier); fail(claim()); return stranger }, "publishing", no, no, no},
-		{"failed, put off", func() string { load1("failed", later); return stranger }, no, no, no, no},
+		{"failed, another claim", func() string { load1("scheduled", earlier); fail(claim()); return stranger }, "publishing", no, no, no},
+		{"failed, due later", func() string { load1("failed", later); return stranger }, no, no, no, no},
 		{"scheduled again", func() string { load1("scheduled", earlier); return retry(claim()) }, "publishing", no, no, "scheduled"},
 		{"claimed again by another", func() string { load1("scheduled", earlier); first := retry(claim()); claim(); return first }, no, no, no, no},
 	} {
@@ -121,7 +121,7 @@ func TestDispatchMoves(t *testing.T) {
 					return
 				}
 				if err != nil || part(got.Status) != want || part(after.Status) != want {
-					t.Errorf("%v; %s became %s, answered %s", err, part(before.Status), part(after.Status), part(got.Status))
+					t.Errorf("%v; %s became %s, the result is %s", err, part(before.Status), part(after.Status), part(got.Status))
 				}
 				if repeated := part(before.Status) == want; repeated != untouched {
 					t.Errorf("a repeated report: %t; nothing was written: %t", repeated, untouched)
@@ -143,7 +143,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// Ensure what is due is listed, the earliest first, over all platforms, and nothing else is.
+// Ensure exactly the due posts of all platforms are listed, earliest first.
 func TestDuePosts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -193,7 +193,7 @@ func TestDuePosts(t *testing.T) {
 	}
 }
 
-// Ensure an id that no post has, and one of another company's, are not found, by every move.
+// Ensure every move returns not_found for an unknown or malformed id and for a post of another company.
 func TestDispatchNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)

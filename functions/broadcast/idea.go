@@ -8,49 +8,49 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Idea is a content idea (decisions.md §2).
+// Idea is an idea for a post.
 type Idea struct {
 	ID            string      `json:"id"`
 	CompanyID     string      `json:"companyId"`
-	PlanID        *string     `json:"planId" doc:"the content plan that it belongs to"`
-	ContentTypeID *string     `json:"contentTypeId" doc:"the kind of post it would become"`
+	PlanID        *string     `json:"planId" doc:"the content plan it belongs to"`
+	ContentTypeID *string     `json:"contentTypeId" doc:"the content type of the post it would become"`
 	Title         *string     `json:"title"`
 	Summary       *string     `json:"summary"`
 	Rationale     *string     `json:"rationale" doc:"why it was suggested"`
-	Platforms     []string    `json:"platforms" doc:"where it could go; names as in posts"`
-	SourceKind    *SourceKind `json:"sourceKind" doc:"what it was drawn from"`
-	SourceID      *string     `json:"sourceId" doc:"the record that it was drawn from"`
-	SuggestedFor  *string     `json:"suggestedFor" format:"date-time" doc:"when to post it"`
-	Status        *IdeaStatus `json:"status" doc:"what became of it"`
+	Platforms     []string    `json:"platforms" doc:"suggested platforms; names as in posts"`
+	SourceKind    *SourceKind `json:"sourceKind" doc:"the kind of source it comes from"`
+	SourceID      *string     `json:"sourceId" doc:"the id of the record it comes from"`
+	SuggestedFor  *string     `json:"suggestedFor" format:"date-time" doc:"suggested time of the post"`
+	Status        *IdeaStatus `json:"status" doc:"whether the idea was accepted"`
 	CreatedAt     *string     `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string     `json:"updatedAt" format:"date-time"`
 }
 
-// IdeaStatus is what became of an idea (spec.md, States).
+// IdeaStatus is the state of an idea.
 type IdeaStatus string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (IdeaStatus) Values() []string { return []string{"suggested", "accepted", "rejected"} }
 
-// SourceKind is what an idea was drawn from (decisions.md §2).
+// SourceKind is the kind of source of an idea.
 type SourceKind string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (SourceKind) Values() []string {
 	return []string{"manual", "generated", "feedback", "metric", "audit", "roadmap"}
 }
 
-// newestFirst is the order of ideas (decisions.md §1).
+// newestFirst returns the position of an idea in a list: newest first, then by id.
 func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {
-	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	PlanID *string     `query:"planId" max:"50" doc:"of this content plan only"`
-	Status *IdeaStatus `query:"status" doc:"with this status only"`
-	Cursor api.Cursor  `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
+	PlanID *string     `query:"planId" max:"50" doc:"only ideas of this content plan"`
+	Status *IdeaStatus `query:"status" doc:"only ideas with this status"`
+	Cursor api.Cursor  `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
-// listIdeas lists ideas. A planId that no plan can have is a filter that matches nothing, as one that no plan has.
+// listIdeas lists ideas. A malformed planId matches nothing, like an unknown one.
 func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasInput) (api.List[Idea], error) {
 	if in.PlanID != nil && !id.Valid(id.Plan, *in.PlanID) {
 		return api.NewList[Idea](nil, ""), nil

@@ -13,7 +13,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// expected is what a list must hold: the records that have the filters' values, the latest time first, null last, then by id.
+// expected returns the ids that a list must contain: those of the records that match the filters, latest time first, null last,
+// then by id.
 func expected(records []record, time func(record) any, filters map[string]string) []string {
 	var kept []record
 	for _, r := range records {
@@ -36,7 +37,7 @@ func expected(records []record, time func(record) any, filters map[string]string
 	return idsOf(kept)
 }
 
-// orNull is a value of a closed list for the n-th record, null after the last.
+// orNull returns the n-th value of a closed list, or null after the last one.
 func orNull(values []string, n int) any {
 	if n == len(values) {
 		return nil
@@ -44,7 +45,7 @@ func orNull(values []string, n int) any {
 	return values[n]
 }
 
-// someTime is null or one of few days, so that many records tie.
+// someTime returns null or one of five times, so that many records have the same time.
 func someTime(random *rand.Rand) any {
 	if n := random.IntN(6); n > 0 {
 		return fmt.Sprintf("2026-0%d-01T00:00:00.000Z", n)
@@ -62,7 +63,7 @@ func target(list string, filters map[string]string, limit int) string {
 	return "/v1/companies/{companyId}/broadcast/" + list + "?" + q.Encode()
 }
 
-// manyPosts makes posts of every platform × status × idea, null included, with times that tie or are missing.
+// manyPosts returns posts of every platform × status × idea, null included. Some have equal times or none.
 func manyPosts() (posts []record) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for p := range len(broadcast.Platform("").Values()) + 1 {
@@ -86,8 +87,8 @@ func postTime(p record) any {
 	return p["createdAt"]
 }
 
-// Ensure posts are filtered by platform, status and ideaId in every combination, in order, with the records whose
-// field is null where no filter excludes them (decisions.md §1, §8).
+// Ensure posts are filtered by every combination of platform, status and ideaId, in order. A list without a filter includes the
+// records whose field is null.
 func TestPostFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +109,7 @@ func TestPostFilters(t *testing.T) {
 	}
 }
 
-// Ensure a list of posts pages by any limit without a gap or a repetition, whatever the index.
+// Ensure the pages of posts have no gaps or repeats, with any limit and index.
 func TestPostPages(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -134,7 +135,7 @@ func TestPostPages(t *testing.T) {
 	}
 }
 
-// Ensure ideas are filtered by planId and status in every combination and page without a gap (decisions.md §1, §8).
+// Ensure ideas are filtered by every combination of planId and status, and their pages have no gaps or repeats.
 func TestIdeas(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -161,8 +162,8 @@ func TestIdeas(t *testing.T) {
 	}
 }
 
-// Ensure filters and limits are closed where the specification closes them, and that a filter by an id that no record
-// can have is a list of nothing, never a look into another partition.
+// Ensure filters and limits accept only the values of the specification. A filter by a malformed id returns an empty list and
+// never reads another partition.
 func TestListArguments(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -180,11 +181,11 @@ func TestListArguments(t *testing.T) {
 		{Name: "ideas: planId of 51", Op: "list_broadcast_ideas", Args: record{"planId": fmt.Sprintf("%051d", 0)}, Want: 400, WantMessage: "query.planId"},
 		{Name: "posts: status not in the list", Op: "list_broadcast_posts", Args: record{"status": "sent"}, Want: 400, WantMessage: "query.status: must be one of draft, scheduled, publishing, published, failed"},
 		{Name: "posts: platform not in the list", Op: "list_broadcast_posts", Args: record{"platform": "X"}, Want: 400, WantMessage: "query.platform: must be one of x, instagram"},
-		{Name: "posts: null is no platform", Op: "list_broadcast_posts", Args: record{"platform": "-"}, Want: 400, WantMessage: "query.platform"},
+		{Name: "posts: the key part of null is not a platform", Op: "list_broadcast_posts", Args: record{"platform": "-"}, Want: 400, WantMessage: "query.platform"},
 		{Name: "posts: limit 0", Op: "list_broadcast_posts", Args: record{"limit": 0}, Want: 400, WantMessage: "query.limit"},
 		{Name: "posts: limit 201", Op: "list_broadcast_posts", Args: record{"limit": 201}, Want: 400, WantMessage: "query.limit"},
 		{Name: "posts: ideaId of 51", Op: "list_broadcast_posts", Args: record{"ideaId": fmt.Sprintf("%051d", 0)}, Want: 400, WantMessage: "query.ideaId"},
-		{Name: "posts: filters still checked", Op: "list_broadcast_posts", Args: record{"ideaId": "#", "status": "sent"}, Want: 400, WantMessage: "query.status"},
+		{Name: "posts: other filters are checked with a malformed id", Op: "list_broadcast_posts", Args: record{"ideaId": "#", "status": "sent"}, Want: 400, WantMessage: "query.status"},
 	}
 	for _, text := range []string{"", "#", "ida", "ida_", "pln_1#accepted", "ida_1#", "pst_1", "-", "日本", "pln_1 ", "PLN_1"} {
 		scenarios = append(scenarios,
@@ -194,7 +195,7 @@ func TestListArguments(t *testing.T) {
 	s.Run(t, scenarios)
 }
 
-// Ensure a page goes on where the one before ended while posts come and go: what stays is there exactly once.
+// Ensure paging continues after the previous page while posts are created and deleted: posts that stay are listed exactly once.
 func TestPagesWhilePostsComeAndGo(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -208,7 +209,7 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_9", "pst_8"}) {
 			t.Fatal(got)
 		}
-		for _, gone := range []string{"pst_8", "pst_5"} { // the one that the cursor stands on, and one that is still to come
+		for _, gone := range []string{"pst_8", "pst_5"} { // the last post of the first page, and one of a later page
 			if r := s.Send(t, key, "DELETE", "/v1/companies/{companyId}/broadcast/posts/"+gone, ""); r.Status != 200 {
 				t.Fatal(r.Body)
 			}
@@ -223,7 +224,7 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 	}
 }
 
-// Ensure a cursor works only for the list and the filters that it came with (decisions.md §8).
+// Ensure a cursor works only for the list and the filters it came from.
 func TestCursorIsBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -235,23 +236,23 @@ func TestCursorIsBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	cursor := next.Query().Get("cursor")
-	refused := func(name, op string, args record) apitest.Scenario {
+	rejected := func(name, op string, args record) apitest.Scenario {
 		return apitest.Scenario{Name: name, Op: op, Args: args, Want: 400, WantMessage: "query.cursor: is not a cursor of this list"}
 	}
 	s.Run(t, []apitest.Scenario{
-		{Name: "its own", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor}},
-		{Name: "its own, another limit", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor, "limit": 7}},
-		refused("no filter", "list_broadcast_posts", record{"cursor": cursor}),
-		refused("another value", "list_broadcast_posts", record{"cursor": cursor, "platform": "push"}),
-		refused("one filter more", "list_broadcast_posts", record{"cursor": cursor, "platform": "x", "status": "draft"}),
-		refused("another list", "list_broadcast_ideas", record{"cursor": cursor}),
-		refused("another list in memory", "list_broadcast_plans", record{"cursor": cursor}),
-		refused("no cursor", "list_broadcast_posts", record{"cursor": "abc", "platform": "x"}),
+		{Name: "same list", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor}},
+		{Name: "same list, another limit", Op: "list_broadcast_posts", Args: record{"platform": "x", "cursor": cursor, "limit": 7}},
+		rejected("no filter", "list_broadcast_posts", record{"cursor": cursor}),
+		rejected("another value", "list_broadcast_posts", record{"cursor": cursor, "platform": "push"}),
+		rejected("one filter more", "list_broadcast_posts", record{"cursor": cursor, "platform": "x", "status": "draft"}),
+		rejected("another list", "list_broadcast_ideas", record{"cursor": cursor}),
+		rejected("another list in memory", "list_broadcast_plans", record{"cursor": cursor}),
+		rejected("no cursor", "list_broadcast_posts", record{"cursor": "abc", "platform": "x"}),
 	})
 }
 
-// Ensure the posts that are due can be read, the earliest first, from the partitions that store.go names: the contract
-// with the dispatcher (decisions.md §14).
+// Ensure due posts can be read, earliest first, from the partitions that the comment of Store names: a dispatcher may read them
+// directly.
 func TestDuePostsByKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)

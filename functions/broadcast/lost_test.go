@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// loser lets updates of records through and loses the answers of the next few.
+// loser sends all requests and loses the responses to the next few updates of records.
 type loser struct{ left, lost atomic.Int64 }
 
 func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -23,11 +23,11 @@ func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	l.lost.Add(1)
 	_, err = io.Copy(io.Discard, out.Body)
-	return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure a move whose answer is lost was made once, is recognised, and gives its claim to who made it.
-func TestMovesSurviveLostAnswers(t *testing.T) {
+// Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim returns that claim.
+func TestMovesSurviveLostResponses(t *testing.T) {
 	t.Parallel()
 	losing := &loser{}
 	s := apitest.NewOver(t, broadcast.Operations, losing)
@@ -47,15 +47,15 @@ func TestMovesSurviveLostAnswers(t *testing.T) {
 	losing.left.Store(1)
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", third, broadcast.Outcome{}))
 	if first == second || second == third || losing.lost.Load() != 6 {
-		t.Errorf("claims %s, %s, %s; %d answers were lost", first, second, third, losing.lost.Load())
+		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, losing.lost.Load())
 	}
 	if p, err := store.GetPost(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublished {
 		t.Error(p, err)
 	}
 }
 
-// Ensure a claim that nobody heard of keeps everyone from sending, and is found by the operator, who ends it.
-func TestClaimThatNobodyHeardOf(t *testing.T) {
+// Ensure a claim whose responses were all lost still locks the post, and that an operator can find and release it.
+func TestClaimWithoutResponse(t *testing.T) {
 	t.Parallel()
 	losing := &loser{}
 	s := apitest.NewOver(t, broadcast.Operations, losing)

@@ -11,33 +11,33 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Post is a post (spec.md, Post).
+// Post is a post for one platform.
 type Post struct {
 	ID            string          `json:"id"`
 	CompanyID     string          `json:"companyId"`
-	IdeaID        *string         `json:"ideaId" doc:"the content idea that it was made from"`
-	Platform      *Platform       `json:"platform" doc:"where it goes; cannot be changed"`
+	IdeaID        *string         `json:"ideaId" doc:"the content idea it is based on"`
+	Platform      *Platform       `json:"platform" doc:"where to publish it; cannot be changed"`
 	Title         *string         `json:"title"`
 	Body          *string         `json:"body"`
-	ThreadParts   []string        `json:"threadParts" doc:"set when the body exceeds one post (x: 280 characters)"`
-	Hashtags      []string        `json:"hashtags" doc:"as they were sent"`
+	ThreadParts   []string        `json:"threadParts" doc:"the parts of the body when it exceeds one post (x: 280 characters)"`
+	Hashtags      []string        `json:"hashtags" doc:"stored as sent"`
 	Media         json.RawMessage `json:"media" doc:"pictures and videos, any JSON value"`
 	Destination   *string         `json:"destination" doc:"push only: the segment to send to"`
-	DeepLink      *string         `json:"deepLink" doc:"where a reader is taken"`
-	ScheduledFor  *string         `json:"scheduledFor" format:"date-time" doc:"when it is due; null: not scheduled"`
+	DeepLink      *string         `json:"deepLink" doc:"the link that the post opens"`
+	ScheduledFor  *string         `json:"scheduledFor" format:"date-time" doc:"when the post is due; null: no time is set"`
 	Status        *PostStatus     `json:"status" doc:"publishing: the dispatcher is sending it"`
-	PublishedAt   *string         `json:"publishedAt" format:"date-time" doc:"when it went out"`
+	PublishedAt   *string         `json:"publishedAt" format:"date-time" doc:"when it was published"`
 	ExternalID    *string         `json:"externalId" doc:"the platform's own id"`
-	ExternalURL   *string         `json:"externalUrl" doc:"the post's address on the platform"`
+	ExternalURL   *string         `json:"externalUrl" doc:"the post's URL on the platform"`
 	FailureReason *string         `json:"failureReason" doc:"why sending failed"`
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
 }
 
-// PostStatus is how far a post is on its way out (decisions.md §3).
+// PostStatus is the state of a post. scripts/docs/reference/states.md has the allowed changes.
 type PostStatus string
 
-// The states of a post. From publishing on it is the dispatcher's.
+// The states of a post. Only the dispatcher sets publishing, published and failed.
 const (
 	PostStatusDraft      PostStatus = "draft"
 	PostStatusScheduled  PostStatus = "scheduled"
@@ -46,29 +46,28 @@ const (
 	PostStatusFailed     PostStatus = "failed"
 )
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (PostStatus) Values() []string {
 	return []string{
 		string(PostStatusDraft), string(PostStatusScheduled), string(PostStatusPublishing), string(PostStatusPublished), string(PostStatusFailed),
 	}
 }
 
-// SettableStatus is a state that a caller may give to a post; the others are the dispatcher's to set.
+// SettableStatus is a state that API requests can set.
 type SettableStatus string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (SettableStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
-// latestFirst is the order of posts (decisions.md §1): the later they go out the earlier they come, and those that have
-// no time for that stand where they were created.
+// latestFirst returns the position of a post in a list: latest scheduledFor first, or createdAt where it is null, then by id.
 func (p Post) latestFirst() string {
 	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// sent tells whether a post is on its way or out, from where on nobody may change it by the API. A post without a
-// status, which an import may bring, is not.
+// sent reports whether a post is publishing or published, so that the API must not change it. A post without a status, which an
+// import may create, is not sent.
 func (p Post) sent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
 }
@@ -80,7 +79,7 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// setStatus moves a post that is not sent. Only a failed one has a failure to forget.
+// setStatus changes the status of an unsent post. It clears the reason of a failed one.
 func (p *Post) setStatus(to PostStatus) {
 	if p.Status != nil && *p.Status == PostStatusFailed {
 		p.FailureReason = nil
@@ -88,21 +87,21 @@ func (p *Post) setStatus(to PostStatus) {
 	p.Status = &to
 }
 
-// The texts of what is wrong with more than one field at once.
+// Messages that create and update share.
 const (
 	needsPush = "body.destination: is for the platform push only"
 	needsTime = "body.scheduledFor: is required when status is scheduled"
 )
 
 type listPostsInput struct {
-	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Platform *Platform   `query:"platform" doc:"for this platform only"`
-	Status   *PostStatus `query:"status" doc:"with this status only"`
-	IdeaID   *string     `query:"ideaId" max:"50" doc:"made from this content idea only"`
-	Cursor   api.Cursor  `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
+	Platform *Platform   `query:"platform" doc:"only posts for this platform"`
+	Status   *PostStatus `query:"status" doc:"only posts with this status"`
+	IdeaID   *string     `query:"ideaId" max:"50" doc:"only posts based on this content idea"`
+	Cursor   api.Cursor  `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
-// listPosts lists posts. An ideaId that no idea can have is a filter that matches nothing, as one that no post has.
+// listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
 	if in.IdeaID != nil && !id.Valid(id.Idea, *in.IdeaID) {
 		return api.NewList[Post](nil, ""), nil
@@ -118,18 +117,18 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 type createPostInput struct {
 	api.Idempotent
 
-	Platform     Platform        `json:"platform" doc:"where it goes; cannot be changed afterwards"`
+	Platform     Platform        `json:"platform" doc:"where to publish it; cannot be changed later"`
 	Title        *string         `json:"title" max:"200"`
 	Body         string          `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
-	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as they are sent"`
-	IdeaID       *string         `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea that it is made from"`
+	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
+	IdeaID       *string         `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
-	DeepLink     *string         `json:"deepLink" max:"2000" doc:"where a reader is taken"`
+	DeepLink     *string         `json:"deepLink" max:"2000" doc:"the link that the post opens"`
 	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"omit to leave unscheduled; a time in the past is due at once"`
 	Status       *SettableStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
 }
 
-// Check is api.Checker.
+// Check implements api.Checker.
 func (in createPostInput) Check() (out []string) {
 	if in.Destination != nil && in.Platform != PlatformPush {
 		out = append(out, needsPush)
@@ -140,8 +139,8 @@ func (in createPostInput) Check() (out []string) {
 	return out
 }
 
-// createPost creates a post. The specification does not say whether the idea must exist; we take any idea's id, because
-// ideas come and go by other ways than this API and a look before the write would promise what may be false after it.
+// createPost creates a post. It accepts the id of an idea that does not exist: the specification does not require it to exist,
+// and imports change ideas at any time, so a check before the write would prove nothing.
 func (s service) createPost(ctx context.Context, caller api.Caller, in createPostInput) (Post, error) {
 	status := PostStatusDraft
 	if in.Status != nil {
@@ -183,20 +182,20 @@ type updatePostInput struct {
 	Status       *SettableStatus `json:"status" doc:"scheduled needs a stored or sent scheduledFor; draft keeps it"`
 }
 
-// empty tells whether nothing is to be changed.
+// empty reports whether the request changes nothing.
 func (in updatePostInput) empty() bool {
 	return in.Title == nil && in.Body == nil && in.Hashtags == nil && in.Destination == nil && in.DeepLink == nil &&
 		in.ScheduledFor == nil && in.Status == nil
 }
 
-// updatePost changes a post that is not sent. Every rule of apply is a condition on the write itself (table.Modify), so
-// that an edit and the dispatcher's claim never both win.
+// updatePost changes an unsent post. The rules of apply are conditions on the write (table.Modify), so an edit and a dispatcher's
+// claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
 	return s.store.ModifyPost(ctx, caller.CompanyID, in.PostID, in.apply)
 }
 
-// apply edits a post, or says why it must not be edited (decisions.md §3). An empty update changes nothing, so a post
-// in any state takes it (decisions.md §1); whatever else is sent to a sent post is refused, even its own values.
+// apply edits a post, or returns why it cannot be edited. An empty update is accepted in every state. Any other update of a sent
+// post is a conflict, even with the stored values.
 func (in updatePostInput) apply(p *Post) error {
 	if err := in.Condition.Check(*p); err != nil {
 		return err
@@ -213,7 +212,7 @@ func (in updatePostInput) apply(p *Post) error {
 	api.SetList(&p.Hashtags, in.Hashtags)
 	api.Set(&p.DeepLink, in.DeepLink)
 	api.Set(&p.ScheduledFor, normalised(in.ScheduledFor))
-	if changed { // the parts that an import brought stay as long as their text does
+	if changed { // imported parts are kept while the body stays the same
 		p.ThreadParts = threadParts(p.Platform, p.Body)
 	}
 	var problems []string

@@ -14,14 +14,14 @@ const (
 	earlier = "2020-01-01T00:00:00.000Z"
 )
 
-// Ensure a post is created as decisions.md §3 has it: a draft unless it is scheduled with a time in the same body.
+// Ensure a new post is a draft unless the request has status scheduled and scheduledFor, and that invalid requests are rejected.
 func TestCreatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	create := func(name string, args record, want record) apitest.Scenario {
 		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: args, WantFields: want}
 	}
-	refuse := func(name string, args record, message string) apitest.Scenario {
+	reject := func(name string, args record, message string) apitest.Scenario {
 		return apitest.Scenario{Name: name, Op: "create_broadcast_post", Args: args, Want: 400, WantCode: "bad_request", WantMessage: message}
 	}
 	long := strings.Repeat("a", 200) + " " + strings.Repeat("b", 100)
@@ -39,34 +39,34 @@ func TestCreatePost(t *testing.T) {
 			"deepLink": "acme://x", "scheduledFor": later, "status": "scheduled",
 		}),
 		create("draft with a time", record{"platform": "x", "body": "", "scheduledFor": later, "status": "draft"}, record{"status": "draft", "scheduledFor": later, "body": ""}),
-		create("a time alone leaves a draft", record{"platform": "x", "body": "B", "scheduledFor": later}, record{"status": "draft", "scheduledFor": later}),
-		create("in the past: due at once", record{"platform": "x", "body": "B", "scheduledFor": earlier, "status": "scheduled"}, record{"status": "scheduled", "scheduledFor": earlier}),
+		create("draft with a time, status omitted", record{"platform": "x", "body": "B", "scheduledFor": later}, record{"status": "draft", "scheduledFor": later}),
+		create("a time in the past", record{"platform": "x", "body": "B", "scheduledFor": earlier, "status": "scheduled"}, record{"status": "scheduled", "scheduledFor": earlier}),
 		create("a thread on x", record{"platform": "x", "body": long}, record{"body": long, "threadParts": []string{long[:200], long[201:]}}),
-		create("no thread elsewhere", record{"platform": "instagram", "body": long}, record{"threadParts": nil}),
+		create("no thread on another platform", record{"platform": "instagram", "body": long}, record{"threadParts": nil}),
 		create("empty hashtags", record{"platform": "reddit", "body": "B", "hashtags": []string{}}, record{"hashtags": []string{}}),
 		create("longest texts", record{"platform": "push", "title": strings.Repeat("é", 200), "body": strings.Repeat("é", 10000), "destination": strings.Repeat("é", 200)}, nil),
-		refuse("title of 201", record{"platform": "x", "body": "B", "title": strings.Repeat("é", 201)}, "body.title: must have at most 200"),
-		refuse("body of 10001", record{"platform": "x", "body": strings.Repeat("é", 10001)}, "body.body: must have at most 10000"),
-		refuse("51 hashtags", record{"platform": "x", "body": "B", "hashtags": slices.Repeat([]string{"a"}, 51)}, "body.hashtags: must have at most 50"),
-		refuse("hashtag of 201", record{"platform": "x", "body": "B", "hashtags": []string{strings.Repeat("a", 201)}}, "body.hashtags[0]: must have at most 200"),
-		refuse("no platform", record{"body": "B"}, "body.platform: is required"),
-		refuse("no body", record{"platform": "x"}, "body.body: is required"),
-		refuse("unknown platform", record{"platform": "linkedin", "body": "B"}, "body.platform: must be one of x, instagram, tiktok, facebook, reddit, push"),
-		refuse("scheduled without a time", record{"platform": "x", "body": "B", "status": "scheduled"}, "body.scheduledFor: is required when status is scheduled"),
-		refuse("publishing", record{"platform": "x", "body": "B", "status": "publishing"}, "body.status: must be one of draft, scheduled"),
-		refuse("published", record{"platform": "x", "body": "B", "status": "published"}, "body.status"),
-		refuse("failed", record{"platform": "x", "body": "B", "status": "failed"}, "body.status"),
-		refuse("no such status", record{"platform": "x", "body": "B", "status": "queued"}, "body.status"),
-		refuse("destination elsewhere", record{"platform": "x", "body": "B", "destination": "beta"}, "body.destination: is for the platform push only"),
-		refuse("empty destination elsewhere", record{"platform": "x", "body": "B", "destination": ""}, "body.destination"),
-		refuse("ideaId of another kind", record{"platform": "x", "body": "B", "ideaId": "pst_1"}, "body.ideaId: must match ^ida_"),
-		refuse("ideaId with a separator", record{"platform": "x", "body": "B", "ideaId": "ida_1#x"}, "body.ideaId"),
-		refuse("empty ideaId", record{"platform": "x", "body": "B", "ideaId": ""}, "body.ideaId"),
-		refuse("no time", record{"platform": "x", "body": "B", "scheduledFor": "tomorrow"}, "body.scheduledFor: must be an RFC 3339 time"),
-		refuse("null", record{"platform": "x", "body": "B", "title": nil}, `body.title: must not be null; clear it with ""`),
-		refuse("threadParts are derived", record{"platform": "x", "body": "B", "threadParts": []string{}}, "body.threadParts: unknown property"),
-		refuse("media cannot be sent", record{"platform": "x", "body": "B", "media": record{}}, "body.media: unknown property"),
-		{Name: "every fault is named", Op: "create_broadcast_post", Args: record{"platform": "x", "body": "B", "ideaId": "1", "destination": "d", "status": "scheduled"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
+		reject("title of 201", record{"platform": "x", "body": "B", "title": strings.Repeat("é", 201)}, "body.title: must have at most 200"),
+		reject("body of 10001", record{"platform": "x", "body": strings.Repeat("é", 10001)}, "body.body: must have at most 10000"),
+		reject("51 hashtags", record{"platform": "x", "body": "B", "hashtags": slices.Repeat([]string{"a"}, 51)}, "body.hashtags: must have at most 50"),
+		reject("hashtag of 201", record{"platform": "x", "body": "B", "hashtags": []string{strings.Repeat("a", 201)}}, "body.hashtags[0]: must have at most 200"),
+		reject("no platform", record{"body": "B"}, "body.platform: is required"),
+		reject("no body", record{"platform": "x"}, "body.body: is required"),
+		reject("unknown platform", record{"platform": "linkedin", "body": "B"}, "body.platform: must be one of x, instagram, tiktok, facebook, reddit, push"),
+		reject("scheduled without a time", record{"platform": "x", "body": "B", "status": "scheduled"}, "body.scheduledFor: is required when status is scheduled"),
+		reject("publishing", record{"platform": "x", "body": "B", "status": "publishing"}, "body.status: must be one of draft, scheduled"),
+		reject("published", record{"platform": "x", "body": "B", "status": "published"}, "body.status"),
+		reject("failed", record{"platform": "x", "body": "B", "status": "failed"}, "body.status"),
+		reject("unknown status", record{"platform": "x", "body": "B", "status": "queued"}, "body.status"),
+		reject("destination on another platform", record{"platform": "x", "body": "B", "destination": "beta"}, "body.destination: is for the platform push only"),
+		reject("empty destination on another platform", record{"platform": "x", "body": "B", "destination": ""}, "body.destination"),
+		reject("ideaId of another kind", record{"platform": "x", "body": "B", "ideaId": "pst_1"}, "body.ideaId: must match ^ida_"),
+		reject("ideaId with a separator", record{"platform": "x", "body": "B", "ideaId": "ida_1#x"}, "body.ideaId"),
+		reject("empty ideaId", record{"platform": "x", "body": "B", "ideaId": ""}, "body.ideaId"),
+		reject("malformed time", record{"platform": "x", "body": "B", "scheduledFor": "tomorrow"}, "body.scheduledFor: must be an RFC 3339 time"),
+		reject("null", record{"platform": "x", "body": "B", "title": nil}, `body.title: must not be null; clear it with ""`),
+		reject("threadParts are derived", record{"platform": "x", "body": "B", "threadParts": []string{}}, "body.threadParts: unknown property"),
+		reject("media cannot be sent", record{"platform": "x", "body": "B", "media": record{}}, "body.media: unknown property"),
+		{Name: "all errors are returned", Op: "create_broadcast_post", Args: record{"platform": "x", "body": "B", "ideaId": "1", "destination": "d", "status": "scheduled"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 3 {
 				t.Error(messages)
 			}
@@ -74,7 +74,7 @@ func TestCreatePost(t *testing.T) {
 	})
 }
 
-// Ensure a created post can be read by its id and is in every list that it belongs to.
+// Ensure a created post can be read by its id and is in every list that matches it.
 func TestCreatedPostIsListed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -94,7 +94,7 @@ func TestCreatedPostIsListed(t *testing.T) {
 	}
 }
 
-// Ensure an id that no post has and one that no record can have read the same, for every operation on one post.
+// Ensure every operation on one post returns the same response for unknown, malformed and other companies' ids.
 func TestNoSuchPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -116,11 +116,11 @@ func TestNoSuchPost(t *testing.T) {
 		}
 	}
 	if got := idsOf(s.Call(t, key, "list_broadcast_ideas", nil).Items(t)); !slices.Equal(got, []string{"ida_1"}) {
-		t.Errorf("a delete by another kind's id left %v", got)
+		t.Errorf("a delete with the id of an idea left %v", got)
 	}
 }
 
-// Ensure an update sets what is sent, leaves the rest, and moves updatedAt only when a value changes.
+// Ensure an update changes only the sent fields, and updatedAt only when a value changes.
 func TestUpdatePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -134,19 +134,19 @@ func TestUpdatePost(t *testing.T) {
 	const before, now = "2026-08-11T09:30:00.000Z", "2026-08-11T10:30:00.000Z"
 	s.Run(t, []apitest.Scenario{
 		update("empty", record{}, record{"updatedAt": before}),
-		update("its own values", record{"title": "T", "body": "B", "hashtags": []string{"a"}, "status": "draft"}, record{"updatedAt": before}),
+		update("the stored values", record{"title": "T", "body": "B", "hashtags": []string{"a"}, "status": "draft"}, record{"updatedAt": before}),
 		update("one", record{"destination": "beta"}, record{"destination": "beta", "title": "T", "body": "B", "createdAt": before, "updatedAt": now}),
 		update("clear", record{"title": "", "hashtags": []string{}, "deepLink": "", "body": "", "destination": ""}, record{"title": "", "hashtags": []string{}, "deepLink": "", "body": "", "destination": ""}),
 		update("all", record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": "2026-09-01T10:00:00+02:00", "status": "scheduled"},
 			record{"title": "T2", "body": "B2", "hashtags": []string{"c"}, "destination": "all", "deepLink": "a:b", "scheduledFor": later, "status": "scheduled"}),
-		{Name: "another spelling of the same time", Op: "update_broadcast_post", Args: record{"postId": id, "scheduledFor": "2026-09-01T08:00:00Z"}, WantFields: record{"scheduledFor": later}},
+		{Name: "the same time in another format", Op: "update_broadcast_post", Args: record{"postId": id, "scheduledFor": "2026-09-01T08:00:00Z"}, WantFields: record{"scheduledFor": later}},
 		{Name: "body of 10001", Op: "update_broadcast_post", Args: record{"postId": id, "body": strings.Repeat("a", 10001)}, Want: 400, WantMessage: "body.body"},
 		{Name: "title of 201", Op: "update_broadcast_post", Args: record{"postId": id, "title": strings.Repeat("a", 201)}, Want: 400, WantMessage: "body.title"},
 		{Name: "threadParts are derived", Op: "update_broadcast_post", Args: record{"postId": id, "threadParts": []string{}}, Want: 400, WantMessage: "body.threadParts: unknown"},
 	})
 }
 
-// Ensure the thread follows the body, and stays as an import brought it while the body stays.
+// Ensure a change of the body updates threadParts, and imported threadParts are kept while the body stays the same.
 func TestUpdateThread(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -164,7 +164,7 @@ func TestUpdateThread(t *testing.T) {
 	})
 }
 
-// Ensure an update moves a post in every index: its status, and the time that orders it.
+// Ensure an update of status or scheduledFor moves the post in every index.
 func TestUpdateMovesPost(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -11,8 +11,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure of many dispatchers that claim the same post exactly one gets it, round after round, and that only its report
-// counts (two dispatchers never send one post twice).
+// Ensure exactly one of many concurrent claims of a post succeeds, in each of several rounds.
 func TestClaimRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -35,13 +34,13 @@ func TestClaimRace(t *testing.T) {
 		wait.Wait()
 		won := slices.DeleteFunc(claims, func(claimID string) bool { return claimID == "" })
 		if len(won) != 1 {
-			t.Fatalf("round %d: %d dispatchers have the post", round, len(won))
+			t.Fatalf("round %d: %d dispatchers claimed the post", round, len(won))
 		}
 		must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", won[0]))
 	}
 }
 
-// Ensure dispatchers that list, claim and report side by side send every post exactly once.
+// Ensure concurrent dispatchers send every post exactly once.
 func TestDispatchersSideBySide(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -93,8 +92,8 @@ func TestDispatchersSideBySide(t *testing.T) {
 	}
 }
 
-// Ensure a claim is of the post as it is when it is claimed: an edit that puts it off, takes it back or deletes it between
-// the claim's look and its write wins.
+// Ensure an edit between the read and the write of a claim wins. The claim fails if the post was delayed, unscheduled or
+// deleted, and otherwise returns the edited post.
 func TestEditWinsOverClaim(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure what a report tells is in the post, and that a repeated report may not tell otherwise.
+// Ensure the post has the values of its report, and a repeated report with other values is a conflict.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -63,7 +63,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// Ensure a report that is out of its limits names the field, and moves nothing.
+// Ensure the error of an invalid report names the field, and the post does not change.
 func TestReportLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -97,7 +97,7 @@ func TestReportLimits(t *testing.T) {
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
 }
 
-// Ensure posts whose dispatcher died are found, the oldest claim first, and nothing moves them but a report.
+// Ensure posts whose dispatcher died are listed, oldest claim first, and only a report releases them.
 func TestStuckPosts(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -119,7 +119,7 @@ func TestStuckPosts(t *testing.T) {
 		}
 		for _, d := range found {
 			if d.ClaimID != nil && *d.ClaimID != claims[d.ID] {
-				t.Errorf("%s has the claim %s instead of %s", d.ID, *d.ClaimID, claims[d.ID])
+				t.Errorf("%s has the claim %s, want %s", d.ID, *d.ClaimID, claims[d.ID])
 			}
 			ids = append(ids, d.ID)
 		}
@@ -130,7 +130,7 @@ func TestStuckPosts(t *testing.T) {
 	}
 	s.Clock.Advance(1000 * time.Hour)
 	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
-		t.Errorf("old claims are due again: %v %v", due, err)
+		t.Errorf("claimed posts are due again: %v %v", due, err)
 	}
 	must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
@@ -139,7 +139,7 @@ func TestStuckPosts(t *testing.T) {
 	}
 }
 
-// Ensure an import ends a claim: what it brings is the post now, and the dispatcher's report is refused.
+// Ensure an import releases a claim: the dispatcher's report is then rejected.
 func TestImportEndsClaim(t *testing.T) {
 	t.Parallel()
 	s := start(t)

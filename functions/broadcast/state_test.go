@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// Ensure every move of decisions.md §3, and no other, by the API.
+// Ensure the API allows exactly the changes of status in scripts/docs/reference/states.md.
 func TestPostStates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -25,7 +25,7 @@ func TestPostStates(t *testing.T) {
 		timed  bool // has a stored scheduledFor
 		args   record
 		status int
-		want   record // fields afterwards; of a refused call: as they were
+		want   record // fields afterwards, unchanged if the request is rejected
 		says   string
 	}{
 		{"draft", false, record{"status": "draft"}, 200, record{"status": "draft"}, ""},
@@ -91,7 +91,7 @@ func TestPostStates(t *testing.T) {
 			}
 			after := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"})
 			if tc.status == 200 && after.Body != r.Body {
-				t.Errorf("answered %s, stored %s", r.Body, after.Body)
+				t.Errorf("response %s, stored %s", r.Body, after.Body)
 			}
 			for name, want := range tc.want {
 				if got := after.JSON(t)[name]; got != want {
@@ -105,7 +105,7 @@ func TestPostStates(t *testing.T) {
 	}
 }
 
-// Ensure only unsent posts can be deleted, and each only once.
+// Ensure only unsent posts can be deleted, and only once.
 func TestDeletePost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -138,10 +138,10 @@ func TestDeletePost(t *testing.T) {
 	}
 }
 
-// interloper runs a function once, just before a write of the given post leaves.
+// interloper runs a function once, just before the next write of the given post is sent.
 type interloper struct {
 	mu     sync.Mutex
-	action string // of DynamoDB's protocol
+	action string // the DynamoDB operation of that write
 	postID string
 	run    func()
 }
@@ -164,8 +164,8 @@ func (i *interloper) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure the rules are conditions on the write: a claim of the dispatcher between our look and our write wins, and the
-// post is neither edited nor deleted (decisions.md §3).
+// Ensure a dispatcher's claim between the read and the write of an edit or a delete wins, and the post is neither edited nor
+// deleted.
 func TestClaimWinsOverEdit(t *testing.T) {
 	t.Parallel()
 	for op, action := range map[string]string{"update_broadcast_post": "UpdateItem", "delete_broadcast_post": "DeleteItem"} {

@@ -9,24 +9,24 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps content plans, ideas, posts and channels. B is <company>#broadcast; values that are null are spelt `-`
-// in a key, so that a list over all values has the records without one too.
+// Store keeps content plans, ideas, posts and channels. B stands for <company>#broadcast. A null value is `-` in a key, so that a
+// list over all values includes the records without one.
 //
 //	access                      key                          index
-//	plans, whole                B / plan#<id>                base; bounded, ordered in memory
+//	plans, all                  B / plan#<id>                base; bounded, ordered in memory
 //	ideas of a plan, a status   B#ideas#plan#<plan>#<status> GSI1, sparse
 //	ideas of a plan             the same, of every status    GSI1, merged
 //	ideas of a status           B#ideas#status#<status>      GSI2
 //	ideas, all                  B#ideas                      GSI3
 //	posts, one                  B / post#<id>                base
-//	posts of an idea            B#posts#idea#<idea>          GSI1, sparse; other filters on top: an idea has few posts
-//	posts of platform, status   B#posts#<platform>#<status>  GSI2; one of the two: merged
+//	posts of an idea            B#posts#idea#<idea>          GSI1, sparse; other filters on the result: an idea has few posts
+//	posts of platform, status   B#posts#<platform>#<status>  GSI2, merged when one of the two is given
 //	posts, all                  B#posts                      GSI3
-//	channels, whole             B / channel#<id>             base; bounded, ordered in memory
+//	channels, all               B / channel#<id>             base; bounded, ordered in memory
 //
-// Sort keys of ideas are createdAt#id, of posts (scheduledFor ?? createdAt)#id, inverted so that the newest comes first
-// and null last. So the posts that are due are the partitions B#posts#<platform>#scheduled read backwards, the earliest
-// first, up to now; a scheduled post without a time, which only an import can bring, has createdAt there and is not due.
+// Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts, inverted so that the newest comes first and
+// null last. Due posts are the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled
+// post without a time, which only an import can create, is there under its createdAt and is never due.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -42,7 +42,7 @@ const (
 	kindChannel = "channel"
 )
 
-// unset is null as a part of a key; no closed list has it.
+// unset stands for null in a key. No closed list contains it.
 const unset = "-"
 
 func recordKey(companyID, kind, recordID string) table.Key {
@@ -95,7 +95,7 @@ func postsOf(companyID, platform, status string) string {
 
 func posts(companyID string) string { return table.Partition(companyID, area, "posts") }
 
-// part spells a value of a closed list as a part of a key.
+// part returns the part of a key for a value of a closed list.
 func part[T ~string](value *T) string {
 	if value == nil {
 		return unset
@@ -103,7 +103,7 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the part of the value that a filter asks for, or those of all values and of null when it asks for none.
+// parts returns the part of a key for the value of a filter. Without a filter it returns those of all values and of null.
 func parts[T ~string](value *T, all []string) []string {
 	if value == nil {
 		return append(all, unset)
@@ -111,7 +111,7 @@ func parts[T ~string](value *T, all []string) []string {
 	return []string{string(*value)}
 }
 
-// ListPlans returns a page of the content plans, the newest first.
+// ListPlans returns a page of content plans, newest first.
 func (s Store) ListPlans(ctx context.Context, companyID, after string, limit int) (page []Plan, next string, err error) {
 	plans, err := whole[Plan](ctx, s, companyID, kindPlan)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s Store) ListPlans(ctx context.Context, companyID, after string, limit int
 	return page, next, nil
 }
 
-// ListChannels returns all channels, by platform.
+// ListChannels returns all channels, ordered by platform.
 func (s Store) ListChannels(ctx context.Context, companyID string) ([]Channel, error) {
 	channels, err := whole[Channel](ctx, s, companyID, kindChannel)
 	if err != nil {
@@ -139,13 +139,13 @@ func collection(companyID, kind string) table.Collection {
 	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, ""), Consistent: true}
 }
 
-// IdeaFilter narrows a list of ideas; nil: any. PlanID is a well-formed id.
+// IdeaFilter filters a list of ideas. A nil field matches any value. PlanID must be a well-formed id.
 type IdeaFilter struct {
 	PlanID *string
 	Status *IdeaStatus
 }
 
-// ListIdeas returns a page of ideas as JSON texts, the newest first.
+// ListIdeas returns a page of ideas as JSON texts, newest first.
 func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
@@ -162,14 +162,14 @@ func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, af
 	return table.ListTexts[Idea](ctx, s.table, q)
 }
 
-// PostFilter narrows a list of posts; nil: any. IdeaID is a well-formed id.
+// PostFilter filters a list of posts. A nil field matches any value. IdeaID must be a well-formed id.
 type PostFilter struct {
 	IdeaID   *string
 	Platform *Platform
 	Status   *PostStatus
 }
 
-// ListPosts returns a page of posts as JSON texts, the latest first.
+// ListPosts returns a page of posts as JSON texts, latest first.
 func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
@@ -188,7 +188,7 @@ func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, af
 	return table.ListTexts[Post](ctx, s.table, q)
 }
 
-// onTop is what of the filter is no key when the posts of an idea are read.
+// onTop returns the filters that are not part of the key when the posts of an idea are read.
 func (f PostFilter) onTop() table.Filter {
 	out := table.Filter{}
 	if f.Platform != nil {
@@ -200,14 +200,14 @@ func (f PostFilter) onTop() table.Filter {
 	return out
 }
 
-// InsertPost writes a new post, with an id and times of its own, and returns it.
+// InsertPost creates a post with a new id and the current time, and returns it.
 func (s Store) InsertPost(ctx context.Context, companyID string, p Post) (Post, error) {
 	now := s.table.Now()
 	p.ID, p.CompanyID, p.CreatedAt, p.UpdatedAt = s.table.NewID(id.Post), companyID, &now, &now
 	return p, idempotency.Insert(ctx, s.table, p, postKeys(p), p)
 }
 
-// GetPost returns a post. fault.ErrNotFound when there is none.
+// GetPost returns a post, or fault.ErrNotFound.
 func (s Store) GetPost(ctx context.Context, companyID, postID string) (Post, error) {
 	return table.Get[Post](ctx, s.table, recordKey(companyID, kindPost, postID))
 }
@@ -217,7 +217,7 @@ func (s Store) ModifyPost(ctx context.Context, companyID, postID string, change 
 	return table.Modify(ctx, s.table, recordKey(companyID, kindPost, postID), postKeys, change)
 }
 
-// RemovePost deletes a post that check does not refuse (table.Remove).
+// RemovePost deletes a post unless check returns an error (table.Remove).
 func (s Store) RemovePost(ctx context.Context, companyID, postID string, check func(Post) error) error {
 	_, err := table.Remove(ctx, s.table, recordKey(companyID, kindPost, postID), check)
 	return err

@@ -2,13 +2,12 @@ package broadcast
 
 import "unicode"
 
-// xPostChars is how much X takes in one post. decisions.md §3 names no limit of another platform, so the posts of the
-// others are never parted.
+// xPostChars is the maximum length of a post on X. The specification has no limit for other platforms, so only posts on X are
+// split.
 const xPostChars = 280
 
-// threadParts parts the body of a post for a platform that does not take it in one: at word ends, a word that is longer
-// than a post within it. Nothing is lost but the white space at the cuts. nil when one post is enough, and for a body
-// of nothing but white space.
+// threadParts splits a body that is too long for one post on X. It cuts at the ends of words, or within a word that is longer
+// than a post, and drops only the white space at the cuts. Returns nil when one post is enough, and for a body of white space.
 func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil
@@ -29,7 +28,7 @@ func threadParts(platform *Platform, body *string) []string {
 	return appendText(parts, rest)
 }
 
-// cutOf returns the last end of a word within one post of a text that is longer, or the length of a post when there is none.
+// cutOf returns the last end of a word within the length of a post, or that length if there is none. The text must be longer.
 func cutOf(text []rune) int {
 	for cut := xPostChars; cut > 0; cut-- {
 		if unicode.IsSpace(text[cut]) && !unicode.IsSpace(text[cut-1]) {
@@ -39,7 +38,7 @@ func cutOf(text []rune) int {
 	return xPostChars
 }
 
-// appendText appends a part that has more than white space.
+// appendText appends a part unless it is only white space.
 func appendText(parts []string, text []rune) []string {
 	for _, r := range text {
 		if !unicode.IsSpace(r) {

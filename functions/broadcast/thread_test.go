@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Ensure a body longer than one post of X is parted at word ends (decisions.md §3).
+// Ensure a body that is too long for one post on X is split at the ends of words.
 func TestThreadParts(t *testing.T) {
 	t.Parallel()
 	rep := strings.Repeat
@@ -20,17 +20,17 @@ func TestThreadParts(t *testing.T) {
 		{"short", "x", "hello", nil},
 		{"exactly one post", "x", rep("a", 280), nil},
 		{"exactly one post of wide characters", "x", rep("日", 280), nil},
-		{"one more", "x", rep("a", 281), []string{rep("a", 280), "a"}},
+		{"one character more", "x", rep("a", 281), []string{rep("a", 280), "a"}},
 		{"wide characters are counted as one", "x", rep("é", 281), []string{rep("é", 280), "é"}},
 		{"cut at a word end", "x", rep("a", 200) + " " + rep("b", 100), []string{rep("a", 200), rep("b", 100)}},
 		{"a word that ends with the post", "x", rep("a", 280) + " b", []string{rep("a", 280), "b"}},
 		{"words that fill the post", "x", rep("a", 100) + " " + rep("b", 179) + " c", []string{rep("a", 100) + " " + rep("b", 179), "c"}},
 		{"a word that would be one too many", "x", rep("a", 278) + " bb", []string{rep("a", 278), "bb"}},
-		{"all white space of a cut goes", "x", rep("a", 270) + " \n\n  " + rep("b", 20) + " c", []string{rep("a", 270), rep("b", 20) + " c"}},
+		{"all white space at a cut is dropped", "x", rep("a", 270) + " \n\n  " + rep("b", 20) + " c", []string{rep("a", 270), rep("b", 20) + " c"}},
 		{"white space elsewhere stays", "x", "  a\n\nb  " + rep("c", 200) + " " + rep("d", 200) + "  e ", []string{"  a\n\nb  " + rep("c", 200), rep("d", 200) + "  e "}},
 		{"a long word between short ones", "x", "a " + rep("b", 300) + " c", []string{"a", rep("b", 280), rep("b", 20) + " c"}},
-		{"a long end of white space", "x", "a" + rep(" ", 400), []string{"a"}},
-		{"a long begin of white space", "x", rep(" ", 300) + "a", []string{"a"}},
+		{"much white space at the end", "x", "a" + rep(" ", 400), []string{"a"}},
+		{"much white space at the beginning", "x", rep(" ", 300) + "a", []string{"a"}},
 		{"nothing but white space", "x", rep(" \n", 300), nil},
 		{"another platform", "facebook", rep("a", 1000), nil},
 	} {
@@ -42,11 +42,11 @@ func TestThreadParts(t *testing.T) {
 		})
 	}
 	if threadParts(nil, new(string)) != nil || threadParts(new(Platform), nil) != nil {
-		t.Error("parts of nothing")
+		t.Error("a nil platform or body has parts")
 	}
 }
 
-// Ensure that, whatever the text, no part is too long and nothing but white space is lost.
+// Ensure no part of any text is too long, and only white space is dropped.
 func TestThreadPartsLoseNothing(t *testing.T) {
 	t.Parallel()
 	random, platform := rand.New(rand.NewPCG(1, 2)), PlatformX

@@ -6,8 +6,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the area's types of import and export. An import says what a record is: a post keeps its state, its
-// times and its thread as given, whatever the API would make of them.
+// Transfers returns the area's record types for import and export. An import stores records as given: a post keeps its status,
+// times and thread, even where the API would compute others.
 func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
@@ -24,7 +24,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// The plan of an idea and the idea of a post become parts of keys.
+// planId and ideaId become parts of keys, so an import checks their form.
 
 func checkIdea(i *Idea) []string {
 	return append(transfer.CheckID("planId", id.Plan, i.PlanID), transfer.CheckSize(i)...)

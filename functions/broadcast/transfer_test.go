@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// exported returns the lines of an export, without the company.
+// exported returns the lines of an export, with co_any as the company's id.
 func exported(t *testing.T, s *apitest.Service, name string) (lines []string) {
 	t.Helper()
 	err := transferOf(t, s, name).Export(t.Context(), s.CompanyID, func(r any) error {
@@ -24,7 +24,7 @@ func exported(t *testing.T, s *apitest.Service, name string) (lines []string) {
 	return lines
 }
 
-// Ensure export → import into another company → export gives the same, with every field set, null, and empty (design.md §7).
+// Ensure an export imported into another company exports the same there, for fields that are set, null and empty.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	const at, spelt = "2026-08-01T10:00:00+02:00", "2026-08-01T08:00:00.000Z"
@@ -93,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record with its index entries, and that of one id in one batch the last is kept.
+// Ensure an import replaces a record and its index entries, and the last record with an id in a batch wins.
 func TestImportReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -130,7 +130,7 @@ func TestImportReplaces(t *testing.T) {
 	}
 }
 
-// Ensure what cannot be stored or listed is named before anything is written (design.md §7).
+// Ensure the check of an import rejects records that cannot be stored or listed, and names the field.
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -163,7 +163,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the largest record that an import takes can be stored, with its index entries, and read.
+// Ensure the largest record that an import accepts can be stored with its index entries, and read.
 func TestImportLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -174,7 +174,7 @@ func TestImportLargest(t *testing.T) {
 	}
 }
 
-// Ensure an export visits every record, however many there are.
+// Ensure an export of more than one page of a query contains every record.
 func TestExportOfMany(t *testing.T) {
 	t.Parallel()
 	s := start(t)

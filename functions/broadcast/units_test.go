@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a list reads what it returns: the read units at 100 N are those at N, for every combination of filters
-// (design.md §4). An idea has few posts, so its stay as they are.
+// Ensure the read units of a list do not grow with the number of records, for every combination of filters: 100 N records cost
+// the same as N. An idea has few posts, so their number stays the same.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -80,8 +80,8 @@ func compareUnits(t *testing.T, name string, few, many *apitest.Service, list fu
 	}
 }
 
-// Ensure no list takes more than 30 read units at its default limit, with records of usual size, however they are spread
-// (design.md §4): a page that one of the merged partitions fills alone takes a second round trip, not more units.
+// Ensure a list of records of usual size costs at most 30 read units at its default limit, however the records are distributed. A
+// page that comes from only one of the merged partitions needs a second round trip, but not more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -23,7 +23,7 @@ func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.Run(t, []apitest.Scenario{
-		{Name: "list has exactly one", Op: "list_companies", Check: func(t *testing.T, r apitest.Response) {
+		{Name: "list has exactly one company", Op: "list_companies", Check: func(t *testing.T, r apitest.Response) {
 			if items := r.Items(t); len(items) != 1 || items[0]["id"] != s.CompanyID {
 				t.Error(r.Body)
 			}
@@ -32,14 +32,14 @@ func TestCompany(t *testing.T) {
 			}
 		}},
 		{Name: "get", Op: "get_company", WantFields: map[string]any{"id": s.CompanyID, "name": "Acme", "stage": nil}},
-		{Name: "update changes what is sent", Op: "update_company", Args: map[string]any{"stage": "mvp", "summary": "Tools & more <3"},
+		{Name: "update changes only the sent fields", Op: "update_company", Args: map[string]any{"stage": "mvp", "summary": "Tools & more <3"},
 			WantFields: map[string]any{"name": "Acme", "stage": "mvp", "summary": "Tools & more <3", "updatedAt": "2026-08-11T09:30:00.000Z"}},
-		{Name: "empty text clears", Op: "update_company", Args: map[string]any{"summary": ""}, WantFields: map[string]any{"summary": "", "stage": "mvp"}},
+		{Name: "empty text clears a field", Op: "update_company", Args: map[string]any{"summary": ""}, WantFields: map[string]any{"summary": "", "stage": "mvp"}},
 		{Name: "empty name", Op: "update_company", Args: map[string]any{"name": ""}, Want: 400, WantCode: "bad_request", WantMessage: "body.name: must not be shorter than 1"},
 		{Name: "null", Op: "update_company", Args: map[string]any{"summary": nil}, Want: 400, WantMessage: `body.summary: must not be null; clear it with ""`},
 		{Name: "not in the list", Op: "update_company", Args: map[string]any{"stage": "Growth"}, Want: 400, WantMessage: "body.stage: must be one of idea, mvp, growth, scale"},
 		{Name: "not a URI", Op: "update_company", Args: map[string]any{"websiteUrl": "acme"}, Want: 400, WantMessage: "body.websiteUrl: must be an absolute URI"},
-		{Name: "every fault is named", Op: "update_company", Args: map[string]any{"websiteUrl": 1, "targetMarket": "x", "slug": "s", "Name": "x"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
+		{Name: "all errors are returned", Op: "update_company", Args: map[string]any{"websiteUrl": 1, "targetMarket": "x", "slug": "s", "Name": "x"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 4 {
 				t.Error(messages)
 			}

@@ -15,8 +15,8 @@ import (
 )
 
 type listKeysInput struct {
-	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
+	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInput) (api.List[keys.Key], error) {
@@ -30,8 +30,8 @@ func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInp
 	return api.NewList(table.Page(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
 }
 
-// inUse notes the present use of the caller's own key. Its record is read beside the write that notes it, so what was read
-// may be from before.
+// inUse sets the last use of the caller's own key to now. The record is read in parallel with the write that stores the use, so
+// it may have an older time.
 func (s service) inUse(k keys.Key, caller api.Caller) keys.Key {
 	if k.ID == caller.KeyID {
 		k.LastUsedAt = new(s.store.now())
@@ -50,8 +50,8 @@ type createKeyInput struct {
 	api.Idempotent
 
 	Name      string       `json:"name" min:"1" max:"200" doc:"what the key is for"`
-	Scopes    []auth.Scope `json:"scopes" min:"1" items:"50" required:"true" doc:"what the key may do; none that the key in use lacks"`
-	ExpiresAt *string      `json:"expiresAt" format:"date-time" doc:"when the key ends; never without it"`
+	Scopes    []auth.Scope `json:"scopes" min:"1" items:"50" required:"true" doc:"what the key may do; only scopes that the calling key has"`
+	ExpiresAt *string      `json:"expiresAt" format:"date-time" doc:"when the key expires; omit for never"`
 }
 
 func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyInput) (keys.IssuedKey, error) {
@@ -62,7 +62,7 @@ func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyI
 		}
 	}
 	if in.ExpiresAt != nil {
-		// Compared as they are stored, with milliseconds: what is cut off must not end a key at its beginning.
+		// Compare milliseconds, as they are stored: a key must not expire at the moment of its creation.
 		if timestamp.Normalise(*in.ExpiresAt) <= s.store.now() {
 			return keys.IssuedKey{}, fault.Invalid("body.expiresAt", "must be in the future")
 		}
@@ -76,7 +76,7 @@ type rotateKeyInput struct {
 	api.Idempotent
 
 	KeyID          string `path:"keyId"`
-	OverlapSeconds int64  `json:"overlapSeconds" default:"86400" min:"0" max:"2592000" doc:"how long the old key works on, at most until it would have ended"`
+	OverlapSeconds int64  `json:"overlapSeconds" default:"86400" min:"0" max:"2592000" doc:"how long the old key stays valid, at most until its own expiry"`
 }
 
 func (s service) rotateKey(ctx context.Context, caller api.Caller, in rotateKeyInput) (keys.IssuedKey, error) {

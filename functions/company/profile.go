@@ -6,50 +6,50 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Company is the profile of a company (spec.md, Company).
+// Company is the profile of a company.
 type Company struct {
 	ID               string        `json:"id" doc:"the company's id"`
 	Name             *string       `json:"name" doc:"display name"`
-	Slug             *string       `json:"slug" doc:"a name for addresses"`
+	Slug             *string       `json:"slug" doc:"a short name for URLs"`
 	Summary          *string       `json:"summary" doc:"one or two sentences describing the product"`
-	WebsiteURL       *string       `json:"websiteUrl" doc:"address of the website"`
-	RepositoryURL    *string       `json:"repositoryUrl" doc:"address of the source code"`
+	WebsiteURL       *string       `json:"websiteUrl" doc:"URL of the website"`
+	RepositoryURL    *string       `json:"repositoryUrl" doc:"URL of the source code"`
 	Industry         *string       `json:"industry" doc:"free text"`
-	Stage            *Stage        `json:"stage" doc:"how far the company is"`
+	Stage            *Stage        `json:"stage" doc:"the stage of the company"`
 	TeamSize         *TeamSize     `json:"teamSize" doc:"how many people work at the company"`
-	TargetMarket     *TargetMarket `json:"targetMarket" doc:"whom the company sells to"`
+	TargetMarket     *TargetMarket `json:"targetMarket" doc:"the kind of customers it sells to"`
 	PrimaryLanguage  *string       `json:"primaryLanguage" doc:"ISO 639-1 code"`
 	Timezone         *string       `json:"timezone" doc:"IANA time-zone name"`
-	EmailDomain      *string       `json:"emailDomain" doc:"the domain of the people's mail addresses"`
-	OnboardingStatus *Onboarding   `json:"onboardingStatus" doc:"how far the workspace is set up"`
+	EmailDomain      *string       `json:"emailDomain" doc:"domain of the company's email addresses"`
+	OnboardingStatus *Onboarding   `json:"onboardingStatus" doc:"progress of setting up the workspace"`
 	CreatedAt        *string       `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string       `json:"updatedAt" format:"date-time"`
 }
 
-// Stage is how far the company is.
+// Stage is the stage of a company, from idea to scale.
 type Stage string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Stage) Values() []string { return []string{"idea", "mvp", "growth", "scale"} }
 
-// TeamSize is how many people work at the company (decisions.md §7).
+// TeamSize is the number of people who work at a company, as a range.
 type TeamSize string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (TeamSize) Values() []string {
 	return []string{"1", "2-10", "11-50", "51-200", "201-500", "501-1000", "1001-5000", "5001+"}
 }
 
-// TargetMarket is whom the company sells to.
+// TargetMarket is the kind of customers that a company sells to.
 type TargetMarket string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (TargetMarket) Values() []string { return []string{"b2b", "b2c", "b2b2c"} }
 
-// Onboarding is how far the company has come in setting up its workspace (decisions.md §7).
+// Onboarding is the progress of a company in setting up its workspace.
 type Onboarding string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Onboarding) Values() []string {
 	return []string{"not_started", "in_progress", "complete", "skipped"}
 }
@@ -78,8 +78,8 @@ type updateCompanyInput struct {
 	WebsiteURL      *string       `json:"websiteUrl" format:"uri" max:"2000" doc:"an absolute URI"`
 	RepositoryURL   *string       `json:"repositoryUrl" format:"uri" max:"2000" doc:"an absolute URI"`
 	Industry        *string       `json:"industry" max:"200" doc:"free text"`
-	Stage           *Stage        `json:"stage" doc:"how far the company is"`
-	TargetMarket    *TargetMarket `json:"targetMarket" doc:"whom the company sells to"`
+	Stage           *Stage        `json:"stage" doc:"the stage of the company"`
+	TargetMarket    *TargetMarket `json:"targetMarket" doc:"the kind of customers it sells to"`
 	PrimaryLanguage *string       `json:"primaryLanguage" max:"35" doc:"ISO 639-1 code"`
 	Timezone        *string       `json:"timezone" max:"100" doc:"IANA time-zone name"`
 }

@@ -13,25 +13,25 @@ import (
 //
 //	access        key
 //	get, modify   <company>#company / profile
-//	all           a scan, for the operator's command line only
+//	all           a scan, only for the operator's command line
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// now returns the time as a timestamp field holds it.
+// now returns the current time as a timestamp.
 func (s Store) now() string { return s.table.Now() }
 
 func profileKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, "company"), SK: profile}
 }
 
-// profile is the sort key of every profile, and of nothing else.
+// profile is the sort key of every profile. No other record has it.
 const profile = "profile"
 
 func keysOf(c Company) table.Keys { return table.Keys{Key: profileKey(c.ID)} }
 
-// Get returns the company. fault.ErrNotFound when there is none.
+// Get returns the company, or fault.ErrNotFound.
 func (s Store) Get(ctx context.Context, companyID string) (Company, error) {
 	return table.Get[Company](ctx, s.table, profileKey(companyID))
 }
@@ -41,13 +41,13 @@ func (s Store) Modify(ctx context.Context, companyID string, change func(*Compan
 	return table.Modify(ctx, s.table, profileKey(companyID), keysOf, change)
 }
 
-// Create writes a new company. table.ErrExists when its id is taken.
+// Create writes a new company. Returns table.ErrExists when its id is taken.
 func (s Store) Create(ctx context.Context, c Company) error {
 	return s.table.Insert(ctx, keysOf(c), c)
 }
 
-// All returns every company of the table. It reads the whole table, because no index reaches over companies: it is for
-// the operator, and the functions' roles deny it.
+// All returns every company in the table. It scans the table, because no index covers more than one company. Only the operator
+// can call it: the roles of the functions do not allow scans.
 func (s Store) All(ctx context.Context) ([]Company, error) {
 	companies := []Company{}
 	in := &dynamodb.ScanInput{

@@ -5,8 +5,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the record type `company`: the profile. An import changes the profile of the company that it goes
-// to; the id in the file is not used.
+// Transfers returns the record type `company`, the profile. An import replaces the profile of the company that it is run for and
+// ignores the id in the file.
 func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{
 		transfer.Define("company", "", nil, transfer.Put(t, keysOf, func(c *Company) *string { return &c.ID }), transfer.Only(NewStore(t).Get)),

@@ -7,13 +7,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Board is a roadmap board (spec.md, Roadmap board).
+// Board is a roadmap board: a list of items that the company publishes together.
 type Board struct {
 	ID               string   `json:"id" doc:"the board's id"`
 	CompanyID        string   `json:"companyId"`
-	Name             *string  `json:"name" doc:"how the company calls it"`
+	Name             *string  `json:"name" doc:"the board's name"`
 	PublicKey        *string  `json:"publicKey" doc:"publishable; selects this board for the delivery API; authorises nothing"`
-	AllowedOrigins   []string `json:"allowedOrigins" doc:"domains permitted to submit feedback; an empty list admits any origin"`
+	AllowedOrigins   []string `json:"allowedOrigins" doc:"domains permitted to submit feedback; an empty list allows any origin"`
 	PublishedVersion *float64 `json:"publishedVersion" doc:"the version that is live; null when the board was never published"`
 	PublishedAt      *string  `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
 	Active           *bool    `json:"active" doc:"whether the board is in use"`
@@ -22,8 +22,8 @@ type Board struct {
 }
 
 type listBoardsInput struct {
-	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit  int64      `query:"limit" default:"25" min:"1" max:"100" doc:"maximum number of records per page"`
+	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listBoards(ctx context.Context, caller api.Caller, in listBoardsInput) (api.List[Board], error) {

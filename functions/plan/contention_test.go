@@ -9,8 +9,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// Ensure everyone who writes at once gets through: a slug of its own for each of many items with the same title, and
-// every one of many changes of the same item.
+// Ensure concurrent creates with one title get distinct slugs, and no concurrent change of an item is lost.
 func TestManyWritersAtOnce(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -21,11 +20,11 @@ func TestManyWritersAtOnce(t *testing.T) {
 	slugs := make([]string, 60)
 	for n := range slugs {
 		wait.Go(func() {
-			made, err := store.CreateItemWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: fmt.Sprintf("itm_c%d", n), CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "Same"}, "same")
+			created, err := store.CreateItemWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: fmt.Sprintf("itm_c%d", n), CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "Same"}, "same")
 			if err != nil {
 				t.Error(err)
 			}
-			slugs[n] = made.Slug
+			slugs[n] = created.Slug
 		})
 		wait.Go(func() {
 			_, err := store.ModifyItem(t.Context(), s.CompanyID, item, func(i *plan.Item) error {
@@ -46,6 +45,6 @@ func TestManyWritersAtOnce(t *testing.T) {
 		seen[slug] = true
 	}
 	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": item})["categoryIds"].([]any); len(got) != len(slugs) {
-		t.Errorf("%d of %d changes are left", len(got), len(slugs))
+		t.Errorf("%d of %d changes were kept", len(got), len(slugs))
 	}
 }

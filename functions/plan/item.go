@@ -7,20 +7,20 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// Item is an item of a roadmap board (spec.md, Roadmap item).
+// Item is an item of a roadmap board, as editors see it.
 type Item struct {
 	ID               string   `json:"id" doc:"the item's id"`
 	RoadmapID        string   `json:"roadmapId" doc:"the board's id"`
 	CompanyID        string   `json:"companyId"`
-	Slug             string   `json:"slug" doc:"stable public identifier; frozen after creation"`
-	Title            string   `json:"title" doc:"what visitors read first"`
-	Summary          *string  `json:"summary" doc:"what visitors read next"`
-	ColumnID         *string  `json:"columnId" doc:"the column it sits in on the public board"`
-	CategoryIDs      []string `json:"categoryIds" doc:"the categories it is filed under on the public board"`
-	Status           *Status  `json:"status" doc:"editorial only, never leaves this API"`
-	SortOrder        *float64 `json:"sortOrder" doc:"lower comes first; items without one come last"`
+	Slug             string   `json:"slug" doc:"stable public identifier; never changes"`
+	Title            string   `json:"title" doc:"the title that visitors see"`
+	Summary          *string  `json:"summary" doc:"the text that visitors see below the title"`
+	ColumnID         *string  `json:"columnId" doc:"the item's column on the public board"`
+	CategoryIDs      []string `json:"categoryIds" doc:"the item's categories on the public board"`
+	Status           *Status  `json:"status" doc:"editorial; visitors never see it"`
+	SortOrder        *float64 `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
 	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
-	PublishedVersion *float64 `json:"publishedVersion" doc:"the board's version in which the item was last live; it is live when this is the board's publishedVersion"`
+	PublishedVersion *float64 `json:"publishedVersion" doc:"the last version of the board that showed the item; the item is live when it equals the board's publishedVersion"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
@@ -28,7 +28,7 @@ type Item struct {
 // Status is the editorial status of an item.
 type Status string
 
-// The statuses of an item; any may follow any.
+// The statuses of an item. Any status may follow any other.
 const (
 	StatusDraft     Status = "draft"
 	StatusInReview  Status = "in_review"
@@ -36,16 +36,16 @@ const (
 	StatusArchived  Status = "archived"
 )
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Status) Values() []string {
 	return []string{string(StatusDraft), string(StatusInReview), string(StatusPublished), string(StatusArchived)}
 }
 
 type listItemsInput struct {
 	BoardID string     `path:"boardId"`
-	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
 	Status  *Status    `query:"status" doc:"only items with this status"`
-	Cursor  api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Cursor  api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {
@@ -60,13 +60,13 @@ type createItemInput struct {
 	api.Idempotent
 
 	BoardID     string   `path:"boardId"`
-	Title       string   `json:"title" min:"1" max:"200" doc:"what visitors read first"`
+	Title       string   `json:"title" min:"1" max:"200" doc:"the title that visitors see"`
 	Summary     *string  `json:"summary" max:"2000"`
-	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"derived from the title when omitted; frozen afterwards; unique on its board"`
-	ColumnID    *string  `json:"columnId" max:"200" doc:"the column it sits in on the public board"`
-	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"the categories it is filed under on the public board"`
+	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"derived from the title when omitted; cannot change later; unique on its board"`
+	ColumnID    *string  `json:"columnId" max:"200" doc:"the item's column on the public board"`
+	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"the item's categories on the public board"`
 	Status      *Status  `json:"status" doc:"draft when omitted"`
-	SortOrder   *int64   `json:"sortOrder" doc:"lower comes first; items without one come last"`
+	SortOrder   *int64   `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
 	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as a quarter label"`
 }
 
@@ -101,10 +101,10 @@ type updateItemInput struct {
 	ItemID      string   `path:"itemId"`
 	Title       *string  `json:"title" min:"1" max:"200"`
 	Summary     *string  `json:"summary" max:"2000"`
-	ColumnID    *string  `json:"columnId" max:"200" doc:"the column it sits in on the public board"`
+	ColumnID    *string  `json:"columnId" max:"200" doc:"the item's column on the public board"`
 	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"replaces the whole list"`
 	Status      *Status  `json:"status"`
-	SortOrder   *int64   `json:"sortOrder" doc:"lower comes first"`
+	SortOrder   *int64   `json:"sortOrder" doc:"lower numbers come first"`
 	TargetLabel *string  `json:"targetLabel" max:"60"`
 }
 

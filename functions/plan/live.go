@@ -9,20 +9,20 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// marks tell in which version of its board an item was last live, without a write to each item at each publish: an item
-// is written only when a publish adds it to what is live or takes it out.
+// marks record the version of its board in which an item was last live. They avoid a write to every item at every publish:
+// an item is written only when a publish adds or removes it.
 //
-// A publish prepares the marks of version v before it commits v, and a reader counts a prepared mark only when the
-// board has reached v. So all items change with the one write that moves the board's version. A publish that dies
-// leaves marks of a version that the board has not; the next publish of that version overwrites them (see Store.Publish).
+// A publish prepares the marks of version v before it commits v. A reader ignores a prepared mark until the board has
+// reached v, so all items change with the one write that moves the board's version. A publish that dies leaves marks of a
+// version that the board does not have. The next publish of that version overwrites them (see Store.Publish).
 type marks struct {
-	Live            bool     `store:"live"`        // before the prepared mark
-	LastVersion     *float64 `store:"lastVersion"` // when not live: the last version that it was live in
-	PreparedVersion *float64 `store:"preparedVersion"`
+	Live            bool     `store:"live"`            // whether the item was live before PreparedVersion
+	LastVersion     *float64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
+	PreparedVersion *float64 `store:"preparedVersion"` // the version from which PreparedLive counts
 	PreparedLive    *bool    `store:"preparedLive"`
 }
 
-// at returns whether an item is live, and otherwise its last version, on a board whose live version is current.
+// at reports whether an item is live on a board whose live version is current. If it is not, last is the item's last version.
 func (m marks) at(current *float64) (live bool, last *float64) {
 	live, last = m.Live, m.LastVersion
 	if current != nil && m.PreparedVersion != nil && *m.PreparedVersion <= *current {
@@ -35,7 +35,7 @@ func (m marks) at(current *float64) (live bool, last *float64) {
 	return live, last
 }
 
-// publishedVersion is the field of the item.
+// publishedVersion returns the value of the item's field publishedVersion.
 func (m marks) publishedVersion(current *float64) *float64 {
 	live, last := m.at(current)
 	if live {
@@ -44,7 +44,7 @@ func (m marks) publishedVersion(current *float64) *float64 {
 	return last
 }
 
-// prepare returns the marks for the publish of a version after current, and whether they differ from the stored ones.
+// prepare returns the marks for publishing version next after current. changed reports whether they differ from the stored ones.
 func (m marks) prepare(current *float64, next float64, live bool) (prepared marks, changed bool) {
 	wasLive, last := m.at(current)
 	stale := m.PreparedVersion != nil && *m.PreparedVersion >= next
@@ -54,8 +54,8 @@ func (m marks) prepare(current *float64, next float64, live bool) (prepared mark
 	return marks{Live: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
-// passed reports whether two versions or more may have gone live since current was read: the marks then no longer tell what the
-// item was in the first of them.
+// passed reports whether two or more versions may have gone live since current was read. The marks then no longer show whether
+// the item was live in the first of them.
 func (m marks) passed(current *float64) bool {
 	read := 0.0
 	if current != nil {
@@ -64,11 +64,11 @@ func (m marks) passed(current *float64) bool {
 	return m.PreparedVersion != nil && *m.PreparedVersion > read+1
 }
 
-// heads is the record of the live version of each board that was published, an attribute for each. It is nil before the first
+// heads is a record with the live version of each published board, one attribute per board. It is nil before the company's first
 // publish.
 type heads table.Item
 
-// of returns the live version of a board, nil when it was never published.
+// of returns the live version of a board, or nil when it was never published.
 func (h heads) of(boardID string) (*float64, error) {
 	if h[boardID] == nil {
 		return nil, nil
@@ -77,27 +77,26 @@ func (h heads) of(boardID string) (*float64, error) {
 		Head []string `store:"head"` // version, time
 	}
 	if err := table.Decode(table.Item{"head": h[boardID]}, &record); err != nil {
-		return nil, fmt.Errorf("the head of board %s: %w", boardID, err)
+		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
 	}
 	if len(record.Head) != 2 {
-		return nil, fmt.Errorf("the head of board %s: %q is no version and time", boardID, record.Head)
+		return nil, fmt.Errorf("head of board %s: %q is not a version and a time", boardID, record.Head)
 	}
 	version, err := strconv.ParseFloat(record.Head[0], 64)
 	if err != nil {
-		return nil, fmt.Errorf("the head of board %s: %w", boardID, err)
+		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
 	}
 	return &version, nil
 }
 
-// seen returns an item as its board's live version shows it. It is right for an item that was read with the heads at one moment, or
-// after them: then the marks still tell what the item was in that version. An item that was read before them may lack the mark of
-// the version.
+// seen returns an item with its publishedVersion set. The item must be read in one transaction with the heads, or after them.
+// An item that was read before the heads may lack the mark of their version.
 func (h heads) seen(i storedItem) (Item, error) {
 	current, err := h.of(i.RoadmapID)
 	return i.seen(current), err
 }
 
-// itemAndHeads reads an item and the heads at one moment, in one call. fault.ErrNotFound when there is no item.
+// itemAndHeads reads an item and the heads in one transaction. Returns fault.ErrNotFound when the item does not exist.
 func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (table.Item, heads, error) {
 	found, err := table.GetAtOnce(ctx, s.table, itemKey(companyID, itemID), headsKey(companyID))
 	if err != nil {
@@ -109,7 +108,7 @@ func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (tabl
 	return found[0], heads(found[1]), nil
 }
 
-// writeHead tells the readers of items which version their board is at.
+// writeHead returns the write that sets the live version of a board in the heads.
 func (s Store) writeHead(companyID, boardID string, version float64, at string) table.Write {
 	record := struct {
 		Head []string `store:":head"`

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a board without a head was never published, and a head that this program did not write is an error, not that.
+// Ensure a board without a head counts as never published, and a malformed head is an error.
 func TestHeads(t *testing.T) {
 	list := func(texts ...string) table.Item {
 		return table.Encode(struct {
@@ -22,7 +22,7 @@ func TestHeads(t *testing.T) {
 	}{
 		{nil, 0, ""},
 		{list("3", at), 3, ""},
-		{list("3"), 0, "no version and time"},
+		{list("3"), 0, "not a version and a time"},
 		{list("three", at), 0, `"three"`},
 		{table.Item{"brd_1": table.String("3")}, 0, "brd_1"},
 	} {

@@ -8,9 +8,8 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// Ensure an item is live exactly when its version is its board's, also for a reader or writer that a publish comes into, before any
-// of its table calls: the version that took an item out is never shown as its own, and the one that an item came in is shown with it
-// or not at all. Two publishes at once leave an item in the second of them.
+// Ensure a read or an update of an item that publishes interrupt, before any of its table calls, returns the item's version from
+// before the publishes or after them. An item never shows the version that removed it.
 func TestItemAndPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -30,13 +29,13 @@ func TestItemAndPublish(t *testing.T) {
 	} {
 		for _, c := range []struct {
 			item       string
-			statuses   []string // one before each publish that comes in between
-			old, fresh any      // the item's version without these publishes, and with them
+			statuses   []string // set before each interrupting publish
+			old, fresh any      // the item's version before these publishes, and after them
 		}{
-			{"that goes", []string{"archived"}, 1.0, 1.0},
-			{"that comes", []string{"published"}, nil, 2.0},
-			{"that comes and goes", []string{"published", "draft"}, nil, 2.0},
-			{"that goes and comes back", []string{"draft", "published"}, 1.0, 3.0},
+			{"that is removed", []string{"archived"}, 1.0, 1.0},
+			{"that is added", []string{"published"}, nil, 2.0},
+			{"that is added and removed", []string{"published", "draft"}, nil, 2.0},
+			{"that is removed and added", []string{"draft", "published"}, 1.0, 3.0},
 		} {
 			t.Run(name+" an item "+c.item, func(t *testing.T) {
 				t.Parallel()
@@ -86,7 +85,8 @@ func text(version any) string {
 	return fmt.Sprint(version)
 }
 
-// Ensure an item shows one version of its board, whole, to whoever reads it before any call of a publish.
+// Ensure reads before each table call of a publish show the whole old version: items to be removed are live, and items to be
+// added are not.
 func TestPublishBesideReaders(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -102,7 +102,7 @@ func TestPublishBesideReaders(t *testing.T) {
 		reading := &intruder{intrude: func() {
 			for _, op := range []string{"get_plan_item", "update_plan_item"} {
 				if before, after := shows(goes, op), shows(comes, op); before != 1.0 || after != nil {
-					t.Errorf("before call %d: %s shows version %v of what goes, and %v of what comes", at, op, before, after)
+					t.Errorf("before call %d: %s shows version %v of the item to be removed, and %v of the item to be added", at, op, before, after)
 				}
 			}
 			for _, i := range allItems(t, s, key) {
@@ -118,7 +118,7 @@ func TestPublishBesideReaders(t *testing.T) {
 		}
 		if reached = reading.calls.Load() >= at; reached {
 			if before, after := shows(goes, "get_plan_item"), shows(comes, "get_plan_item"); before != 1.0 || after != 2.0 {
-				t.Errorf("after the publish the item that goes shows version %v, the one that comes %v", before, after)
+				t.Errorf("after the publish the removed item shows version %v, the added one %v", before, after)
 			}
 		}
 	}

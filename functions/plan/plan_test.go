@@ -20,7 +20,7 @@ func start(t *testing.T) (s *apitest.Service, key string) {
 	return s, s.Key(t)
 }
 
-// load imports records of one type as the command does.
+// load imports records of one type as the command `workspace import` does.
 func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := check(t, s, name, records...)
@@ -32,7 +32,7 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	}
 }
 
-// write is load without the reads that look for taken slugs.
+// write imports records like load, but does not check for taken slugs.
 func write(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := check(t, s, name, records...)
@@ -97,15 +97,15 @@ func TestBoards(t *testing.T) {
 	s, key := start(t)
 	load(t, s, "board", `{"id":"brd_3","createdAt":"2025-01-01T00:00:00Z","allowedOrigins":[]}`, `{"id":"brd_2"}`)
 	s.Run(t, []apitest.Scenario{
-		{Name: "createdAt, null last", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
+		{Name: "ordered by createdAt, null last", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r.Items(t)); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
 				t.Error(got)
 			}
 		}},
 		{Name: "get", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_3"}, WantFields: map[string]any{"allowedOrigins": []string{}, "publishedVersion": nil}},
 		{Name: "unknown", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_9"}, Want: 404, WantCode: "not_found"},
-		{Name: "no board has such an id", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_1#x"}, Want: 404, WantCode: "not_found"},
-		{Name: "an item is no board", Op: "get_plan_board", Args: map[string]any{"boardId": "itm_1"}, Want: 404},
+		{Name: "malformed id", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_1#x"}, Want: 404, WantCode: "not_found"},
+		{Name: "id of an item", Op: "get_plan_board", Args: map[string]any{"boardId": "itm_1"}, Want: 404},
 		{Name: "limit 0", Op: "list_plan_boards", Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit: must be between 1 and 100"},
 		{Name: "limit 101", Op: "list_plan_boards", Args: map[string]any{"limit": 101}, Want: 400, WantMessage: "query.limit"},
 	})
@@ -134,7 +134,7 @@ func pages(t *testing.T, s *apitest.Service, key, op string, arguments map[strin
 		}
 		arguments["cursor"] = next
 	}
-	t.Fatal("the list does not end")
+	t.Fatal("the list has more than 1000 pages")
 	return nil
 }
 
@@ -150,23 +150,23 @@ func TestItems(t *testing.T) {
 		}},
 		{Name: "slug cannot change", Op: "update_plan_item", Args: map[string]any{"itemId": id, "slug": "new"}, Want: 400, WantMessage: "body.slug: unknown property"},
 		{Name: "title is required", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1"}, Want: 400, WantMessage: "body.title: is required"},
-		{Name: "title of 201", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": string(make([]rune, 201))}, Want: 400, WantMessage: "body.title: must have at most 200"},
-		{Name: "slug form", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "A b"}, Want: 400, WantMessage: "body.slug: must match"},
+		{Name: "title of 201 characters", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": string(make([]rune, 201))}, Want: 400, WantMessage: "body.title: must have at most 200"},
+		{Name: "malformed slug", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "A b"}, Want: 400, WantMessage: "body.slug: must match"},
 		{Name: "slug taken", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "grosse-ordnung"}, Want: 409, WantCode: "conflict", WantMessage: "body.slug"},
 		{Name: "slug derived again", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "Größe Ordnung"}, WantFields: map[string]any{"slug": "grosse-ordnung-2"}},
-		{Name: "no such board", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_9", "title": "x"}, Want: 404, WantCode: "not_found"},
-		{Name: "list of no such board", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+		{Name: "unknown board", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_9", "title": "x"}, Want: 404, WantCode: "not_found"},
+		{Name: "list of an unknown board", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
 		{Name: "sortOrder is whole", Op: "update_plan_item", Args: map[string]any{"itemId": id, "sortOrder": 1.5}, Want: 400, WantMessage: "body.sortOrder: must be a whole number"},
-		{Name: "any status", Op: "update_plan_item", Args: map[string]any{"itemId": id, "status": "archived", "categoryIds": []string{"a", "b"}}, WantFields: map[string]any{"status": "archived", "categoryIds": []string{"a", "b"}}},
+		{Name: "any status may follow", Op: "update_plan_item", Args: map[string]any{"itemId": id, "status": "archived", "categoryIds": []string{"a", "b"}}, WantFields: map[string]any{"status": "archived", "categoryIds": []string{"a", "b"}}},
 		{Name: "list cleared", Op: "update_plan_item", Args: map[string]any{"itemId": id, "categoryIds": []string{}, "status": "draft"}, WantFields: map[string]any{"status": "draft", "categoryIds": []string{}}},
 		{Name: "deleted", Op: "delete_plan_item", Args: map[string]any{"itemId": id}, WantFields: map[string]any{"id": id, "deleted": true}},
 		{Name: "deleted twice", Op: "delete_plan_item", Args: map[string]any{"itemId": id}, Want: 404},
 		{Name: "gone", Op: "get_plan_item", Args: map[string]any{"itemId": id}, Want: 404},
-		{Name: "its slug is free", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "grosse-ordnung"}},
+		{Name: "its slug is free again", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "x", "slug": "grosse-ordnung"}},
 	})
 }
 
-// Ensure a list is in its order, filters exactly, and that its pages hold each item once.
+// Ensure items are listed in order, filtered exactly by status, and each is on exactly one page.
 func TestItemOrder(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -216,7 +216,7 @@ func TestItemOrder(t *testing.T) {
 	}
 }
 
-// Ensure a cursor is bound to its list and its filters, and that a forged one reaches nothing else.
+// Ensure a cursor works only for the list and the filters it came from.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -225,15 +225,15 @@ func TestCursors(t *testing.T) {
 	}
 	cursor, _ := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
 	s.Run(t, []apitest.Scenario{
-		{Name: "OK", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor}},
+		{Name: "same list", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor}},
 		{Name: "another filter", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": cursor, "status": "draft"}, Want: 400, WantMessage: "query.cursor: "},
 		{Name: "another board", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_2", "cursor": cursor}, Want: 400, WantMessage: "query.cursor: "},
 		{Name: "another list", Op: "list_plan_boards", Args: map[string]any{"cursor": cursor}, Want: 400, WantMessage: "query.cursor: "},
-		{Name: "no cursor at all", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": "x"}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "not a cursor", Op: "list_plan_items", Args: map[string]any{"boardId": "brd_1", "cursor": "x"}, Want: 400, WantMessage: "query.cursor: "},
 	})
 }
 
-// Ensure an export gives the records that were imported, and that an import into another company gives the same.
+// Ensure an export imported into another company exports the same there, and that its boards preview and publish the same.
 func TestTransfer(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -253,7 +253,7 @@ func TestTransfer(t *testing.T) {
 			plain = append(plain, withCompany(line, other.CompanyID))
 		}
 		load(t, other, kind.Name, plain...)
-		load(t, other, kind.Name, plain...) // an upsert may be repeated
+		load(t, other, kind.Name, plain...) // a repeated import changes nothing
 		if after := export(t, other, plan.Transfers(other.Table)[n]); len(after) == 0 || !slices.Equal(after, plain) {
 			t.Errorf("%s: got %s, want %s", kind.Name, after, plain)
 		}
@@ -271,7 +271,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// withCompany returns an exported line as the company with the other id exports it.
+// withCompany returns an exported line with the id of another company.
 func withCompany(line, companyID string) string {
 	var record struct{ CompanyID string }
 	if err := json.Unmarshal([]byte(line), &record); err != nil || record.CompanyID == "" {

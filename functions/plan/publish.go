@@ -7,40 +7,40 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Preview is what publishing a board would make visible (decisions.md §4).
+// Preview is what publishing a board would change.
 type Preview struct {
 	BoardID        string          `json:"boardId" doc:"the board's id"`
 	CurrentVersion *float64        `json:"currentVersion" doc:"the version that is live; null when the board was never published"`
-	NextVersion    float64         `json:"nextVersion" doc:"the version that publishing would make; currentVersion when nothing would change"`
+	NextVersion    float64         `json:"nextVersion" doc:"the version that a publish would create; currentVersion when nothing would change"`
 	HasChanges     bool            `json:"hasChanges" doc:"whether publishing would change what visitors see"`
 	ItemCount      float64         `json:"itemCount" doc:"how many items would be visible"`
-	Added          []PublishedItem `json:"added" doc:"visible after, not before"`
-	Updated        []PublishedItem `json:"updated" doc:"visible before and after, with other public content"`
-	Removed        []PublishedItem `json:"removed" doc:"visible before, not after"`
+	Added          []PublishedItem `json:"added" doc:"items that would appear"`
+	Updated        []PublishedItem `json:"updated" doc:"items that would stay visible, with other public content"`
+	Removed        []PublishedItem `json:"removed" doc:"items that would disappear"`
 	UnchangedCount float64         `json:"unchangedCount" doc:"how many items would stay as they are"`
 
 	digest string
 }
 
-// ETag is the digest of the content that would be live.
+// ETag returns the digest of the content that would be live.
 func (p Preview) ETag() string { return p.digest }
 
-// Publication is the result of publishing a board (decisions.md §4).
+// Publication is the result of publishing a board.
 type Publication struct {
 	BoardID          string          `json:"boardId" doc:"the board's id"`
 	PublishedVersion float64         `json:"publishedVersion" doc:"the version that is live now"`
 	PublishedAt      string          `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
-	Changed          bool            `json:"changed" doc:"false: nothing differed, version and time stay"`
+	Changed          bool            `json:"changed" doc:"false: the content was already live; version and time stay"`
 	ItemCount        float64         `json:"itemCount" doc:"how many items are visible"`
-	Added            []PublishedItem `json:"added" doc:"visible now, not before"`
-	Updated          []PublishedItem `json:"updated" doc:"visible before and now, with other public content"`
-	Removed          []PublishedItem `json:"removed" doc:"visible before, not now"`
+	Added            []PublishedItem `json:"added" doc:"items that appeared"`
+	Updated          []PublishedItem `json:"updated" doc:"items that stayed visible, with other public content"`
+	Removed          []PublishedItem `json:"removed" doc:"items that disappeared"`
 	UnchangedCount   float64         `json:"unchangedCount" doc:"how many items stayed as they were"`
 
 	digest string
 }
 
-// ETag is the digest of the content that is live.
+// ETag returns the digest of the content that is live.
 func (p Publication) ETag() string { return p.digest }
 
 type previewPublishInput struct {
@@ -67,7 +67,7 @@ type publishBoardInput struct {
 	api.Idempotent
 
 	BoardID string  `path:"boardId"`
-	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of a preview: publish only what was reviewed, else precondition_failed"`
+	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of a preview; the publish fails with precondition_failed if the content has changed since"`
 }
 
 func (s service) publishBoard(ctx context.Context, caller api.Caller, in publishBoardInput) (Publication, error) {

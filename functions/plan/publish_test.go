@@ -31,8 +31,8 @@ func TestPublish(t *testing.T) {
 		{Name: "publish", Op: "publish_plan_board", Args: board, WantFields: map[string]any{
 			"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "changed": true, "itemCount": 1, "added": named(1), "updated": none, "removed": none, "unchangedCount": 0,
 		}},
-		{Name: "the board tells", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z"}},
-		{Name: "the item tells", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 1}},
+		{Name: "board has the version", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z"}},
+		{Name: "item has the version", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 1}},
 		{Name: "preview without changes", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"currentVersion": 1, "nextVersion": 1, "hasChanges": false, "unchangedCount": 1}},
 		{Name: "publish without changes", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "changed": false, "unchangedCount": 1}},
 		{Name: "an edit stays private", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "targetLabel": "Q3"}, WantFields: map[string]any{"publishedVersion": 1}},
@@ -40,19 +40,19 @@ func TestPublish(t *testing.T) {
 		{Name: "publish of the edit", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "updated": named(2)}},
 		{Name: "archived, still live", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "archived"}, WantFields: map[string]any{"publishedVersion": 2}},
 		{Name: "publish of the removal", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 3, "removed": named(2), "itemCount": 0}},
-		{Name: "what dropped out keeps its last", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 2}},
-		{Name: "live again", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "published"}, WantFields: map[string]any{"publishedVersion": 2}},
+		{Name: "a removed item keeps its last version", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 2}},
+		{Name: "published again, not yet live", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "published"}, WantFields: map[string]any{"publishedVersion": 2}},
 		{Name: "preview of the return", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 4, "added": named(2)}},
 		{Name: "publish of the return", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 4, "added": named(4)}},
 		{Name: "deleted", Op: "delete_plan_item", Args: map[string]any{"itemId": a["id"]}},
-		{Name: "the deleted item is live until published", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 5, "removed": named(4)}},
+		{Name: "a deleted item is live until the next publish", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 5, "removed": named(4)}},
 		{Name: "publish of the deletion", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 5, "removed": named(4)}},
-		{Name: "no such board", Op: "publish_plan_board", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
-		{Name: "preview of no such board", Op: "preview_plan_publish", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+		{Name: "unknown board", Op: "publish_plan_board", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+		{Name: "preview of an unknown board", Op: "preview_plan_publish", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
 	})
 }
 
-// Ensure what was reviewed is what goes live (decisions.md §4).
+// Ensure a publish with If-Match succeeds only if the content is that of the preview.
 func TestPublishIfMatch(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -63,7 +63,7 @@ func TestPublishIfMatch(t *testing.T) {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	if b := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"}); b["publishedVersion"] != nil {
-		t.Error("a refused publish published")
+		t.Error("the rejected publish changed the board")
 	}
 	tag = s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
 	r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1", "If-Match": tag})
@@ -72,7 +72,7 @@ func TestPublishIfMatch(t *testing.T) {
 	}
 }
 
-// Ensure there is no ceiling: boards of more items than a transaction takes, and snapshots of several records.
+// Ensure a board can have more items than a transaction, and a snapshot more than one record.
 func TestPublishSizes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -95,7 +95,7 @@ func TestPublishSizes(t *testing.T) {
 			t.Errorf("%d items: version %v, count %v, added %d", size, r["publishedVersion"], r["itemCount"], len(r["added"].([]any)))
 		}
 		if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["unchangedCount"] != float64(size) {
-			t.Errorf("%d items: after the publish the preview says %v", size, p["hasChanges"])
+			t.Errorf("%d items: the preview after the publish has changes: %v", size, p["hasChanges"])
 		}
 		live := 0
 		for _, i := range allItems(t, s, key) {
@@ -104,7 +104,7 @@ func TestPublishSizes(t *testing.T) {
 			}
 		}
 		if live != size {
-			t.Errorf("%d items: %d read as live", size, live)
+			t.Errorf("%d items: %d are live", size, live)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func allItems(t *testing.T, s *apitest.Service, key string) (out []map[string]an
 	}
 }
 
-// crash lets n calls through and then none, as if the process had died.
+// crash lets n calls through and fails all later ones, as if the process had died.
 type crash struct {
 	left atomic.Int64
 	next http.RoundTripper
@@ -138,15 +138,15 @@ func (c *crash) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// Ensure a publish that dies after any of its table calls leaves the old state or the new one, never a mix, and that
-// the next publish succeeds whatever the dead one left behind.
+// Ensure a publish that dies after any of its table calls leaves the old state or the new one, never a mix, and that the next
+// publish succeeds.
 func TestPublishDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	published := 0
 	for calls := int64(0); published == 0; calls++ {
 		if calls > 40 {
-			t.Fatal("a publish takes no end of calls")
+			t.Fatal("the publish did not finish within 40 calls")
 		}
 		s, key := start(t)
 		live := create(t, s, key, map[string]any{"title": "Live", "status": "published"})
@@ -168,32 +168,32 @@ func TestPublishDies(t *testing.T) {
 		old := board == 1.0 && before == 1.0 && after == nil
 		done := board == 2.0 && before == 1.0 && after == 2.0
 		if !old && !done || err == nil && !done {
-			t.Errorf("died after %d calls (%v): board %v, the item that leaves %v, the item that comes %v", calls, err, board, before, after)
+			t.Errorf("died after %d calls (%v): board %v, removed item %v, added item %v", calls, err, board, before, after)
 		}
 		if done {
 			published++
 		}
-		// A different content than the dead publish meant: its marks must not count.
+		// The next publish has other content than the dead one, whose marks must not count.
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-		wantChanged := done // when the old state stayed, the wanted content is the live one
+		wantChanged := done // in the old state, this content is already live
 		if r["changed"] != wantChanged {
 			t.Errorf("after %d calls: the next publish changed: %v", calls, r["changed"])
 		}
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "title": "Live 2"})
 		r = call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]; got != r["publishedVersion"] {
-			t.Errorf("after %d calls: the live item reads %v on version %v", calls, got, r["publishedVersion"])
+			t.Errorf("after %d calls: the live item shows version %v on version %v of the board", calls, got, r["publishedVersion"])
 		}
 		got := call(t, s, key, "get_plan_item", map[string]any{"itemId": fresh["id"]})["publishedVersion"]
 		if done && got != 2.0 || old && got != nil {
-			t.Errorf("after %d calls: the item that never stayed reads %v", calls, got)
+			t.Errorf("after %d calls: the item that is not live shows version %v", calls, got)
 		}
 	}
 }
 
-// Ensure publishes that race, and edits between them, leave a board whose live items are those of its live version.
+// Ensure concurrent publishes and edits leave a board whose live items are those of its live version.
 func TestPublishRaces(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -227,13 +227,13 @@ func TestPublishRaces(t *testing.T) {
 	for _, i := range allItems(t, s, key) {
 		isLive := i["publishedVersion"] == final.PublishedVersion
 		if isLive != (i["status"] == "published") {
-			t.Errorf("%s is %v and reads version %v of %v", i["id"], i["status"], i["publishedVersion"], final.PublishedVersion)
+			t.Errorf("%s is %v and shows version %v on version %v of the board", i["id"], i["status"], i["publishedVersion"], final.PublishedVersion)
 		}
 		if isLive {
 			live++
 		}
 	}
 	if live != final.ItemCount {
-		t.Errorf("%v items read as live, the publish counted %v", live, final.ItemCount)
+		t.Errorf("%v items are live, the publish counted %v", live, final.ItemCount)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// twoVersions returns a company whose board showed an item in version 1 and another in version 2.
+// twoVersions returns a company whose board shows one item in version 1 and another in version 2.
 func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second any) {
 	t.Helper()
 	s, key = start(t)
@@ -22,14 +22,14 @@ func twoVersions(t *testing.T) (s *apitest.Service, key string, first, second an
 	return s, key, first, second
 }
 
-// Ensure a rollback that dies after any of its table calls leaves the old state or the new one, whole, in snapshot,
-// versions, board and items, and that the next publish and rollback succeed whatever it left behind.
+// Ensure a rollback that dies after any of its table calls leaves the old state or the new one, the same in snapshot, versions,
+// board and items, and that the next publish and rollback succeed.
 func TestRollbackDies(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	for calls, finished := int64(0), false; !finished; calls++ {
 		if calls > 40 {
-			t.Fatal("a rollback takes no end of calls")
+			t.Fatal("the rollback did not finish within 40 calls")
 		}
 		s, key, first, second := twoVersions(t)
 		breaking := &crash{next: http.DefaultTransport}
@@ -52,7 +52,7 @@ func TestRollbackDies(t *testing.T) {
 		}
 		finished = err == nil
 
-		// What the dead one prepared must not count: not for a publish, nor for a rollback after it.
+		// The marks of the dead rollback must not count, neither in a publish nor in a rollback after it.
 		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		want := "[Second] of 2 on 2: 1 2"
 		if done {
@@ -74,8 +74,8 @@ func TestRollbackDies(t *testing.T) {
 	}
 }
 
-// Ensure a rollback that an edit and a publish overtake, before any of its table calls, ends with a board whose
-// live items are those of its live version, and whose versions are one for each change.
+// Ensure a rollback that is overtaken by an edit and a publish, before any of its table calls, leaves a board whose live items
+// are those of its live version. Each change of the content adds one version.
 func TestRollbackIsOvertaken(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -104,7 +104,7 @@ func TestRollbackIsOvertaken(t *testing.T) {
 		for title, id := range map[string]any{"First": first, "Second": second, "Third": third} {
 			got := call(t, s, key, "get_plan_item", map[string]any{"itemId": id})["publishedVersion"]
 			if (got == board) != slices.Contains(shown, title) {
-				t.Errorf("before call %d: %s reads %v on version %v, which shows %v", at, title, got, board, shown)
+				t.Errorf("before call %d: %s shows version %v on version %v of the board, whose items are %v", at, title, got, board, shown)
 			}
 		}
 		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")

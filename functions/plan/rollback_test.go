@@ -16,7 +16,7 @@ import (
 
 func always(string) error { return nil }
 
-// titles are what visitors see in a version, the live one when it is 0.
+// titles returns the titles of the items in a version, or in the live one when version is 0.
 func titles(t *testing.T, s *apitest.Service, version float64) []string {
 	t.Helper()
 	wanted := &version
@@ -34,8 +34,8 @@ func titles(t *testing.T, s *apitest.Service, version float64) []string {
 	return out
 }
 
-// Ensure every version is kept as it went live, and a rollback is a publish of its content under the next version, after
-// which every field of board, items and preview is as decisions.md §4 says.
+// Ensure every version is kept as it went live, and a rollback publishes its content as the next version, with the fields of
+// board, items and preview as in scripts/docs/reference/publish.md.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -81,7 +81,7 @@ func TestRollback(t *testing.T) {
 	if got := call(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
 		t.Error(got)
 	}
-	// The items are as they are edited; their versions tell what is live.
+	// The items keep their edits; their versions show which are live.
 	if i := item(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
 		t.Error(i)
 	}
@@ -96,7 +96,7 @@ func TestRollback(t *testing.T) {
 		t.Error(p)
 	}
 
-	// The same again changes nothing.
+	// Repeating the rollback changes nothing.
 	if again, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil || again.Changed || again.PublishedVersion != 3 || again.PublishedAt != done.PublishedAt {
 		t.Errorf("%+v %v", again, err)
 	}
@@ -126,7 +126,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// Ensure a rollback is recognised as the content of the items once they are as they were: nothing is left to publish.
+// Ensure there is nothing to publish after a rollback once the items are edited back to that version.
 func TestRollbackMeetsItems(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -144,7 +144,7 @@ func TestRollbackMeetsItems(t *testing.T) {
 	}
 }
 
-// Ensure what cannot be read or rolled back to is said, and nothing else is read under another name.
+// Ensure an unknown board or version is not_found, and a malformed board id reads no other record.
 func TestNoSuchVersion(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -185,8 +185,8 @@ func TestNoSuchVersion(t *testing.T) {
 	expect("brd_3", 4, "no version")
 }
 
-// Ensure an imported board has the version that it brings, counts on from it, and shows nothing of what stood under the
-// same numbers before.
+// Ensure an imported board has its imported version, continues from it, and shows nothing that was published before under the
+// same versions.
 func TestVersionsAfterImport(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
@@ -220,7 +220,7 @@ func TestVersionsAfterImport(t *testing.T) {
 	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
 }
 
-// Ensure a rollback of a snapshot of several records, and of more items than a transaction takes, is whole.
+// Ensure a rollback is complete for a snapshot of several records and for more items than a transaction.
 func TestRollbackSizes(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -246,7 +246,7 @@ func TestRollbackSizes(t *testing.T) {
 	}
 	for _, i := range allItems(t, s, key) {
 		if i["publishedVersion"] != 3.0 {
-			t.Fatalf("%v is live and reads version %v", i["id"], i["publishedVersion"])
+			t.Fatalf("%v is live and shows version %v", i["id"], i["publishedVersion"])
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 
 const slugChars = 100
 
-// letters spells the Latin letters that are no letter with an accent, which Unicode would take apart.
+// letters replaces the Latin letters that Unicode does not decompose into a plain letter and an accent.
 var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i")
 
-// deriveSlug turns a title into a slug: letters lose their accents, and whatever is neither a letter a to z nor a digit
-// becomes one hyphen. A title without any of them gives "item".
+// deriveSlug returns the slug of a title: letters lose their accents, and each run of characters other than a to z and digits
+// becomes one hyphen. A title without a letter a to z or a digit gives "item".
 func deriveSlug(title string) string {
 	var out strings.Builder
 	gap := false
@@ -41,7 +41,7 @@ func deriveSlug(title string) string {
 	return cutSlug(out.String(), slugChars)
 }
 
-// numberedSlug returns the n-th slug of a base: base-2, base-3 and so on, within the bound of a slug.
+// numberedSlug returns base-2, base-3 and so on. A long base is cut so that the slug has at most slugChars characters.
 func numberedSlug(base string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
 	return cutSlug(base, slugChars-len(suffix)) + suffix
@@ -54,12 +54,13 @@ func cutSlug(slug string, length int) string {
 	return strings.TrimRight(slug, "-")
 }
 
-// reservation makes a slug unique on its board: a record under the slug that names its item.
+// reservation makes a slug unique on its board. It is a record whose key has the slug and which names the item.
 type reservation struct {
 	ItemID string `store:"itemId"`
 }
 
-// CreateItemWithFreeSlug writes a new item under the base slug, or under base-2, base-3 and so on when it is taken.
+// CreateItemWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it is taken. Returns
+// table.ErrContended when other creates took the slug too many times.
 func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range contendedMax {
@@ -74,12 +75,12 @@ func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i I
 	return Item{}, table.ErrContended
 }
 
-// freeSlug returns the first numbered slug that is free. Who has lost it to others before takes one further on, at random,
-// so that many who create the same title at once do not all try the same.
+// freeSlug returns a numbered slug that is free: the first one, or a later one at random after losses. So concurrent creates
+// with one title do not all try the same slug.
 func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
-		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // numbers shorten a long base, each to its own length
+		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a longer number cuts more of a long base
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK

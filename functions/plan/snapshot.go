@@ -13,8 +13,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// SnapshotItem is what visitors see of an item: its public content and nothing of its editorial life. Snapshots of it
-// are what the delivery API serves.
+// SnapshotItem is the public content of an item. The delivery API serves snapshots, which are lists of them.
 type SnapshotItem struct {
 	ID          string   `json:"id"`
 	Slug        string   `json:"slug"`
@@ -38,7 +37,7 @@ type PublishedItem struct {
 // snapshot is the public content of a board, in the order of its items.
 type snapshot []SnapshotItem
 
-// takeSnapshot returns what publishing these items would make visible: those with status published.
+// takeSnapshot sorts the items and returns the public content of those with status published.
 func takeSnapshot(items []storedItem) snapshot {
 	slices.SortFunc(items, func(a, b storedItem) int { return strings.Compare(itemOrder(a.Item), itemOrder(b.Item)) })
 	out := snapshot{}
@@ -50,7 +49,7 @@ func takeSnapshot(items []storedItem) snapshot {
 	return out
 }
 
-// digest identifies the content: the ETag of preview and publish.
+// digest returns a hash of the content, which is the ETag of a preview and a publish.
 func (s snapshot) digest() (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -60,14 +59,14 @@ func (s snapshot) digest() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:18]), nil
 }
 
-// difference is how a snapshot differs from the live one. PublishedVersion is that of before the publish.
+// difference is how a snapshot differs from the live one. PublishedVersion is the item's version before the publish.
 type difference struct {
 	added, updated, removed []PublishedItem
 	unchanged               int
 }
 
-// compare tells what publishing s over the live snapshot changes. items gives the version in which each item that is
-// not live was last live.
+// compare returns what publishing s over the live snapshot would change. items supply the last version of those that are not
+// live.
 func (s snapshot) compare(live snapshot, current *float64, items []storedItem) difference {
 	d := difference{added: []PublishedItem{}, updated: []PublishedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
@@ -102,7 +101,7 @@ func (i SnapshotItem) named(version *float64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
-// committed returns the difference as it reads after the publish: what is live has the new version.
+// committed returns the difference after the publish: live items have the new version.
 func (d difference) committed(version float64) difference {
 	for _, list := range [][]PublishedItem{d.added, d.updated} {
 		for n := range list {
@@ -112,14 +111,14 @@ func (d difference) committed(version float64) difference {
 	return d
 }
 
-// chunkBytesMax bounds the JSON of one chunk, so that a record stays below DynamoDB's 400 KB even where it does not
+// chunkBytesMax limits the JSON of one chunk, so that a record stays below DynamoDB's 400 KB even if the JSON does not
 // compress.
 const chunkBytesMax = 350 << 10
 
-// versionMax is the greatest version whose number fits the sort key of its chunks.
+// versionMax is the greatest version that fits the ten digits in the sort key of its chunks.
 const versionMax = 9_999_999_999
 
-// chunk is a part of an immutable snapshot. It is invisible until a board's pointer names its snapshot.
+// chunk is a part of an immutable snapshot. Nobody reads it until a board points to its snapshot.
 type chunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
 }
@@ -134,7 +133,7 @@ func chunkPrefix(boardID string, version float64, snapshotID string) string {
 	return table.Join(chunkKind, boardID, fmt.Sprintf("%010.0f", version), snapshotID, "")
 }
 
-// chunks cuts a snapshot into records. An empty snapshot has one chunk, too.
+// chunks splits a snapshot into records. An empty snapshot also has one chunk.
 func (s Store) chunks(companyID, boardID string, version float64, snapshotID string, content snapshot) ([]table.Item, error) {
 	var out []table.Item
 	for first := true; first || len(content) > 0; first = false {
@@ -174,10 +173,10 @@ func (c chunk) items() (content snapshot, err error) {
 	return content, nil
 }
 
-// chunkReaders is how many chunks are read at once.
+// chunkReaders is how many chunks are read in parallel.
 const chunkReaders = 16
 
-// live reads the live snapshot of a board, empty when it was never published.
+// live reads the live snapshot of a board. It is empty when the board was never published.
 func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
@@ -186,7 +185,7 @@ func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	err := table.Parallel(len(parts), chunkReaders, func(n int) error {
 		stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
 		if err != nil {
-			return fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: to the caller this is no missing record
+			return fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: a missing chunk must not become not_found
 		}
 		if parts[n], err = stored.items(); err != nil {
 			return fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)

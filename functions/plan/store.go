@@ -17,9 +17,9 @@ import (
 //	item                               item#<itemId>
 //	items of a board, in order         GSI1 <company>#plan#board#<boardId> / sortOrder#createdAt#itemId
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
-//	items of a board, consistent       the prefix item#, filtered: publishing must not miss an edit made just before
-//	is a slug taken; which are         slug#<boardId>#<slug>; its prefix
-//	live version of an item's board    heads: one attribute per board, read at one moment with the item, which alone knows its board
+//	items of a board, consistent       the prefix item#, filtered: a publish must include the latest edits
+//	slug; taken slugs of a board       slug#<boardId>#<slug>; its prefix
+//	live versions of all boards        heads: one attribute per board, because only the item, read with it, names its board
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
 //	versions of a board                version#<boardId>#<version>, which names its snapshot
 type Store struct{ table *table.Client }
@@ -35,7 +35,7 @@ const (
 	headsKind  = "heads"
 	chunkKind  = "snapshot"
 	versionOf  = "version"
-	noStatus   = "none" // the index partition of items without a status, which only an import can bring
+	noStatus   = "none" // the index partition of items without a status, which only an import can create
 	roadmapRef = "roadmapId"
 )
 
@@ -43,7 +43,7 @@ func key(companyID string, parts ...string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(parts...)}
 }
 
-// collection is every record of a kind, in the order of their ids.
+// collection returns the records of a kind, ordered by id.
 func collection(companyID, kind string) table.Collection {
 	return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, "")}
 }
@@ -62,7 +62,7 @@ func boardPartition(companyID, boardID string, narrower ...string) string {
 	return table.Partition(companyID, area, append([]string{boardKind, boardID}, narrower...)...)
 }
 
-// storedBoard is a board with where its live snapshot is.
+// storedBoard is a board as stored, with the location of its live snapshot.
 type storedBoard struct {
 	Board
 
@@ -75,7 +75,7 @@ type storedBoard struct {
 
 func keysOfBoard(b storedBoard) table.Keys { return table.Keys{Key: boardKey(b.CompanyID, b.ID)} }
 
-// storedItem is an item as stored: its PublishedVersion is null, because it follows from the marks and the board.
+// storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the marks and the board.
 type storedItem struct {
 	Item
 	marks
@@ -105,7 +105,7 @@ func keysOfItem(i storedItem) table.Keys {
 	}
 }
 
-// Boards returns all boards of the company, in no order.
+// Boards returns all boards of the company, in no particular order.
 func (s Store) Boards(ctx context.Context, companyID string) ([]Board, error) {
 	return table.Whole[Board](ctx, s.table, collection(companyID, boardKind))
 }
@@ -114,10 +114,10 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// Items returns a page of a board's items. fault.ErrNotFound when there is no such board.
+// Items returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
-// The page comes from an index, which lags a write by milliseconds, and the board is read beside it. So while a publish goes live,
-// a page may show the new version on an item that this version took out. Item never does.
+// The page comes from an index, which lags a write by milliseconds, and the board is read in parallel. While a publish goes
+// live, a page may therefore show the new version on an item that this version removed. Item never does.
 func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
@@ -135,7 +135,7 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 	return page, next, err
 }
 
-// Item returns an item. fault.ErrNotFound when there is none.
+// Item returns an item, or fault.ErrNotFound.
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
 	var stored storedItem
 	found, live, err := s.itemAndHeads(ctx, companyID, itemID)
@@ -148,7 +148,7 @@ func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error)
 	return live.seen(stored)
 }
 
-// ModifyItem changes an item by compare-and-set (table.Modify). change gets it as the API shows it.
+// ModifyItem changes an item by compare-and-set (table.Modify). change receives the item as the API returns it.
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
 	found, live, err := s.itemAndHeads(ctx, companyID, itemID)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 			return err
 		}
 		err = change(&seen)
-		seen.PublishedVersion = nil // follows from the marks
+		seen.PublishedVersion = nil // computed from the marks
 		i.Item = seen
 		return err
 	})
@@ -177,8 +177,8 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 	return stored.seen(current), nil
 }
 
-// CreateItem writes a new item under its slug. fault.ErrNotFound when there is no such board, fault.Conflict when the
-// slug is taken on it.
+// CreateItem creates an item and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
+// when the slug is taken on it.
 func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.CheckExists(boardKey(companyID, i.RoadmapID)),
@@ -191,7 +191,7 @@ func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, 
 			return Item{}, fault.ErrNotFound
 		}
 		if taken, _ := canceled.Failed(1); reflect.DeepEqual(taken["itemId"], table.String(i.ID)) {
-			return i, nil // by this very create, whose answer was lost
+			return i, nil // this create succeeded before, and its response was lost
 		}
 		return Item{}, errSlugTaken
 	}
@@ -200,11 +200,11 @@ func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, 
 
 var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board")
 
-// contendedMax bounds how often another writer may come first.
+// contendedMax is how often a write is tried while other writers win.
 const contendedMax = 100
 
-// DeleteItem deletes an item that check does not refuse, and frees its slug. check sees it as the API shows it.
-// fault.ErrNotFound when there is none.
+// DeleteItem deletes an item and frees its slug, unless check returns an error. check receives the item as the API returns it.
+// Returns fault.ErrNotFound when the item does not exist.
 func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	for range contendedMax {
 		var i storedItem

@@ -20,7 +20,7 @@ type Planned struct {
 	items   []storedItem
 	difference
 
-	restores *float64 // the version whose content it is again; nil: the content is that of the items
+	restores *float64 // the version that a rollback restores; nil for a publish
 }
 
 func (p Planned) changes() bool {
@@ -35,7 +35,8 @@ func (p Planned) next() float64 {
 	return *p.board.PublishedVersion + 1
 }
 
-// Plan reads a board and what publishing it would do, strongly consistent. fault.ErrNotFound when there is no such board.
+// Plan returns what publishing a board would do. Its reads are strongly consistent. Returns fault.ErrNotFound when the board does
+// not exist.
 func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, error) {
 	p, err := s.collect(ctx, companyID, boardID)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, er
 	return p, nil
 }
 
-// collect reads a board and all of its items.
+// collect reads a board and all of its items, and computes the content that a publish would make live.
 func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planned, err error) {
 	err = table.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
@@ -69,22 +70,22 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 	return p, err
 }
 
-// publishAttemptsMax bounds how often a publish begins again because the board was edited or published meanwhile.
+// publishAttemptsMax is how often a publish is tried while others edit or publish the board.
 const publishAttemptsMax = 8
 
-// errOvertaken says that another publish of the board, or an edit, came between.
+// errOvertaken means that others edited or published the board meanwhile.
 var errOvertaken = errors.New("overtaken")
 
-// Publish makes the board's published items visible, all at once and whole, whenever the process dies:
+// Publish makes the board's published items visible, all at once. If the process dies, visitors see the old state or the new one
+// (scripts/docs/explanation/publish.md):
 //
-//  1. collect the items; check may refuse what they are;
-//  2. claim the board, so that nobody who claimed before can go on, and write the snapshot under the next version,
-//     where no reader looks yet;
-//  3. collect again: when nothing moved, both collections are the state of one moment between them;
-//  4. prepare the marks of the items that come or go, which no reader counts yet (see marks);
-//  5. move the board's pointer and version in one transaction: from here on everyone sees all of it.
+//  1. Collect the items; check may reject their digest.
+//  2. Claim the board, which invalidates earlier claims. Write the snapshot under the next version, where nobody reads it yet.
+//  3. Collect again. If nothing changed, both collections are the state of one moment between them.
+//  4. Prepare the marks of the items that appear or disappear, which readers still ignore (see marks).
+//  5. Move the board's pointer and version in one transaction. From here on everyone sees all of it.
 //
-// fault.ErrNotFound when there is no such board, fault.Conflict when others kept editing or publishing it.
+// Returns fault.ErrNotFound when the board does not exist, and fault.Conflict when others kept editing or publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
 	return s.settle(ctx, func() (Planned, error) {
 		p, err := s.Plan(ctx, companyID, boardID)
@@ -95,7 +96,7 @@ func (s Store) Publish(ctx context.Context, companyID, boardID string, check fun
 	})
 }
 
-// settle publishes what plan says, and plans again whenever the board was edited or published meanwhile.
+// settle publishes the result of plan. When others edited or published the board meanwhile, it calls plan again.
 func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
 	for attempt := range publishAttemptsMax {
 		p, err := plan()
@@ -145,7 +146,7 @@ func (s Store) publish(ctx context.Context, p Planned) (Publication, error) {
 	return p.result(version, at, true), nil
 }
 
-// commit does steps 2 to 5 of Publish. Every error leaves the board as it was.
+// commit does steps 2 to 5 of Publish and returns the time of the publish. If it returns errOvertaken, nothing was published.
 func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []table.Item) (at string, err error) {
 	err = table.Both(
 		func() error { return s.claim(ctx, p.board, snapshotID) },
@@ -154,7 +155,7 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 	if err != nil {
 		return "", err
 	}
-	if p.board.Claim != nil { // that publish died or lost to us: it can never commit, so what it wrote can go
+	if p.board.Claim != nil { // that publish died or lost its claim: it can never commit
 		if err := s.dropChunks(ctx, p.board, version, *p.board.Claim); err != nil {
 			return "", err
 		}
@@ -163,7 +164,7 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 	if err != nil {
 		return "", err
 	}
-	if p.restores != nil { // the content of a version does not follow the items
+	if p.restores != nil { // the content of a rollback does not depend on the items
 		again.content, again.digest = p.content, p.digest
 	}
 	if again.digest != p.digest {
@@ -176,8 +177,8 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 	return at, s.move(ctx, p, version, snapshotID, len(chunks), at)
 }
 
-// claim makes this snapshot the only one that can be committed next, in place of the claim that was read. Whoever
-// claimed before finds out at its own commit.
+// claim makes this snapshot the only one that can be committed next. It replaces the claim that was read, whose publish then
+// fails. Returns errOvertaken when others claimed or published the board meanwhile.
 func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) error {
 	values := table.Item{":claim": table.String(snapshotID)}
 	version, claim := "attribute_not_exists(publishedVersion)", "attribute_not_exists(claim)"
@@ -187,13 +188,13 @@ func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) erro
 	if b.Claim != nil {
 		claim, values[":old"] = "claim = :old", table.String(*b.Claim)
 	}
-	claim = "(claim = :claim OR " + claim + ")" // its own, when the answer was lost
+	claim = "(claim = :claim OR " + claim + ")" // or this very claim, in a retry after a lost response
 	return overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
 		"SET claim = :claim", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)))
 }
 
-// prepareMarks writes the marks that this version changes, in transactions that only the holder of the claim can do.
-// An item that was deleted meanwhile needs none.
+// prepareMarks writes the marks that this version changes, in transactions that check the claim. It skips items that were
+// deleted meanwhile. Returns errOvertaken when the claim is no longer valid.
 func (s Store) prepareMarks(ctx context.Context, p Planned, version float64, snapshotID string) error {
 	live := make(map[string]bool, len(p.content))
 	for _, i := range p.content {
@@ -205,10 +206,10 @@ func (s Store) prepareMarks(ctx context.Context, p Planned, version float64, sna
 			writes = append(writes, s.writeMarks(itemKey(i.CompanyID, i.ID), prepared))
 		}
 	}
-	holds := s.table.WriteCheck(boardKey(p.board.CompanyID, p.board.ID), "claim = :claim", nil, table.Item{":claim": table.String(snapshotID)})
+	ownsClaim := s.table.WriteCheck(boardKey(p.board.CompanyID, p.board.ID), "claim = :claim", nil, table.Item{":claim": table.String(snapshotID)})
 	for len(writes) > 0 {
 		n := min(len(writes), table.TransactionMax-1)
-		err := s.table.Transact(ctx, append([]table.Write{holds}, writes[:n]...)...)
+		err := s.table.Transact(ctx, append([]table.Write{ownsClaim}, writes[:n]...)...)
 		var canceled *table.CanceledError
 		if errors.As(err, &canceled) {
 			if _, lost := canceled.Failed(0); lost {
@@ -243,7 +244,7 @@ func (s Store) writeMarks(at table.Key, m marks) table.Write {
 	return s.table.WriteUpdate(at, update, "attribute_exists(pk)", nil, values)
 }
 
-// move points the board at the snapshot, if the claim still is ours.
+// move points the board to the snapshot. Returns errOvertaken when the claim is no longer valid.
 func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID string, chunks int, at string) error {
 	b := p.board
 	p.difference = p.difference.committed(version)

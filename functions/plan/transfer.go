@@ -26,7 +26,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// slugForm is what a request's slug must match, too.
+// slugForm is the pattern of a slug, the same as in requests.
 var slugForm = schema.Pattern("slug")
 
 func checkItem(i *Item) (problems []string) {
@@ -42,12 +42,12 @@ func checkItem(i *Item) (problems []string) {
 	return problems
 }
 
-// movedBoard is a board as it is moved: with its live snapshot, without which a restored board would show nothing, and
-// its next preview would call every item new.
+// movedBoard is a board in an export or import, with its live snapshot. Without the snapshot a restored board would show nothing,
+// and its next preview would list every item as added.
 type movedBoard struct {
 	Board
 
-	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null: was never published, or is not known
+	Snapshot json.RawMessage `json:"snapshot"` // an array of SnapshotItem; null: never published, or unknown
 }
 
 func checkBoard(b *movedBoard) (problems []string) {
@@ -61,7 +61,7 @@ func checkBoard(b *movedBoard) (problems []string) {
 		problems = append(problems, "record.snapshot: needs publishedVersion and publishedAt")
 	}
 	if _, err := decodeSnapshot(b.Snapshot); err != nil {
-		problems = append(problems, "record.snapshot: must be the items that are live: "+err.Error())
+		problems = append(problems, "record.snapshot: must be an array of the live items: "+err.Error())
 	}
 	return problems
 }
@@ -76,7 +76,7 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
-// importBoards replaces boards. One that comes without its snapshot keeps the stored one of the same version.
+// importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has the same version.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
@@ -114,7 +114,7 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 	return nil
 }
 
-// importSnapshot stores a snapshot as that of the board's version and points the board at it.
+// importSnapshot stores a snapshot under the board's version, points b to it and returns the record of the version.
 func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) (storedVersion, error) {
 	content, err := decodeSnapshot(text)
 	if err != nil {
@@ -153,10 +153,11 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 	})
 }
 
-// verifiers is how many items are looked up at once.
+// verifiers is how many items are verified in parallel.
 const verifiers = 8
 
-// verifyItems refuses what the API would refuse too: a slug that another item has, and a change of a slug or board.
+// verifyItems returns a problem for each item that has another item's slug, or changes the slug or board of a stored item. The
+// API rejects these, too.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
 	problems := make([]string, len(items))
 	err := table.Parallel(len(items), verifiers, func(n int) (err error) {
@@ -181,7 +182,7 @@ func (s Store) verifyItem(ctx context.Context, companyID string, i Item) (proble
 	)
 	switch {
 	case stored.ID != "" && (stored.Slug != i.Slug || stored.RoadmapID != i.RoadmapID):
-		problem = fmt.Sprintf("record.slug: %s exists with the slug %s on board %s, and both are frozen", i.ID, stored.Slug, stored.RoadmapID)
+		problem = fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, stored.Slug, stored.RoadmapID)
 	case owner.ItemID != "" && owner.ItemID != i.ID:
 		problem = fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID)
 	}
@@ -195,8 +196,8 @@ func absent(err error) error {
 	return err
 }
 
-// importItems replaces items. publishedVersion becomes the item's last live version: the same reading, and the next
-// publish of its board makes the mark that tells it is live.
+// importItems replaces items. It stores publishedVersion as the item's last live version, so the item shows the same one. The
+// next publish of the board writes the marks of its live items.
 func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
 	var writes []table.Item
 	for _, i := range transfer.LastWins(items, func(i Item) string { return i.ID }) {

@@ -12,36 +12,35 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Published boards, for the delivery API and the command `workspace snapshot`. No HTTP operation does this. Store describes the
-// records and their keys.
+// Published versions of boards, for the delivery API and the command `workspace snapshot`. No HTTP operation uses them. Store
+// lists the records and their keys.
 //
-// The delivery API reads a board's live content with Snapshot. The board's record points at it: snapshotVersion,
-// snapshotId and snapshotChunks name the records snapshot#<boardId>#<version>#<snapshotId>#<n>, n from 00000, each with
-// a part of the items as a gzipped JSON array of SnapshotItem in the attribute `items`. They never change and are kept,
-// so a reader of the pointer gets one version, whole, whatever is published meanwhile. The delivery API remembers which board a
-// publicKey selects: no index of this table reaches over companies.
+// The delivery API reads a board's live content with Snapshot. The board's record points to it: snapshotVersion, snapshotId and
+// snapshotChunks name the records snapshot#<boardId>#<version>#<snapshotId>#<n>, with n from 00000. The attribute `items` of each
+// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change and are kept, so a reader gets one
+// whole version even if another one is published meanwhile. The delivery API itself must store which board a publicKey selects,
+// because no index of this table covers more than one company.
 
-// Snapshot is what visitors see of a board in one of its versions: public content only.
+// Snapshot is the public content of a board in one version.
 type Snapshot struct {
 	BoardID     string         `json:"boardId"`
 	Version     float64        `json:"version"`
-	PublishedAt *string        `json:"publishedAt"` // null where an import brought a version without its time
-	Live        bool           `json:"live"`        // whether it is what visitors see now
-	Items       []SnapshotItem `json:"items"`       // in their order
+	PublishedAt *string        `json:"publishedAt"` // null when an import gave no time
+	Live        bool           `json:"live"`        // whether visitors see it now
+	Items       []SnapshotItem `json:"items"`       // in the board's order
 }
 
-// Version is one publish of a board, or a rollback.
+// Version is one publish or rollback of a board.
 type Version struct {
 	Version     float64  `json:"version"`
 	PublishedAt string   `json:"publishedAt"`
 	ItemCount   float64  `json:"itemCount"`
-	Restores    *float64 `json:"restores"` // the version whose content a rollback made live again; null: a publish
+	Restores    *float64 `json:"restores"` // the version that a rollback restored; null for a publish
 	Live        bool     `json:"live"`
 }
 
-// Snapshot returns a version of a board, or the live one when version is nil. fault.NotFound when there is no such
-// board, when it was never published, when it has no such version, and when an import brought its version without what
-// is live.
+// Snapshot returns a version of a board, or the live one when version is nil. Returns fault.NotFound when the board does not
+// exist, was never published, lacks that version, or was imported without its snapshot.
 func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *float64) (Snapshot, error) {
 	b, err := s.publishedBoard(ctx, companyID, boardID)
 	if err != nil {
@@ -63,8 +62,8 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 	return shown, err
 }
 
-// Versions returns the versions of a board, the newest first. fault.NotFound when there is no such board or it was
-// never published. What was published before the board was imported is not known here.
+// Versions returns the versions of a board, newest first. It does not know versions that were published in another table before
+// an import. Returns fault.NotFound when the board does not exist or was never published.
 func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Version, error) {
 	b, err := s.publishedBoard(ctx, companyID, boardID)
 	if err != nil {
@@ -82,20 +81,19 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 	return out, nil
 }
 
-// Rollback makes the content of an earlier version live again, with every guarantee of Publish: it is a publish of that
-// content under the next version, so versions only grow and items read the version in which they last went live. The
-// items themselves stay as they are edited: the next preview shows how they differ from what is live, and the next
-// publish makes them live again. An item that was deleted since is visible again until then.
+// Rollback publishes the content of an earlier version as the next version, with the guarantees of Publish. The items keep their
+// edits: the next preview shows how they differ from the live content, and the next publish makes the edits live again. Until
+// then, an item that was deleted since that version is visible again.
 //
-// Changed is false, and version and time stay, when that content is what is live; so to repeat a rollback is safe.
-// fault.NotFound as of Snapshot, fault.Conflict when others kept publishing the board.
+// A rollback can be repeated: when the content is already live, Changed is false, and version and time stay. Returns
+// fault.NotFound in the same cases as Snapshot, and fault.Conflict when others kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version float64) (Publication, error) {
 	return s.settle(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
 // publishedBoard reads a board that has a live version.
 func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
-	if !id.Valid(id.Board, boardID) { // what is typed on a command line must not become another key
+	if !id.Valid(id.Board, boardID) { // text from a command line must not form another key
 		return storedBoard{}, fault.ErrNotFound
 	}
 	b, err := s.board(ctx, companyID, boardID)
@@ -107,11 +105,11 @@ func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (s
 
 var (
 	errNeverPublished  = fault.New(fault.NotFound, "the board was never published")
-	errUnknownSnapshot = fault.New(fault.NotFound, "what the board shows is not known: it was imported without its snapshot")
+	errUnknownSnapshot = fault.New(fault.NotFound, "the live content is unknown: the board was imported without its snapshot")
 )
 
-// storedVersion tells where the snapshot of a version is. It is written in the transaction that moves the board, so it
-// names exactly what went live, among what publishes that died have left under the same number.
+// storedVersion is the record of a version and names its snapshot. The transaction that moves the board writes it, so it names
+// exactly the snapshot that went live, even if publishes that died left others under the same version.
 type storedVersion struct {
 	Version        float64  `store:"version"`
 	PublishedAt    string   `store:"publishedAt"`
@@ -125,13 +123,14 @@ func versionKey(companyID, boardID string, version float64) table.Key {
 	return key(companyID, versionOf, boardID, fmt.Sprintf("%010.0f", version))
 }
 
-// on returns the board as if this version were live, to read its snapshot.
+// on returns the board as if this version were live, so that Store.live reads its snapshot.
 func (v storedVersion) on(b storedBoard) storedBoard {
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks = &v.Version, &v.SnapshotID, &v.SnapshotChunks
 	return b
 }
 
-// writeVersion replaces what is there: a board that was imported at an earlier version counts on from it.
+// writeVersion returns the write of a version's record. It replaces an existing record, because a board that was imported at an
+// earlier version reaches the same versions again.
 func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Write {
 	sets, names, values := []string{}, map[string]string{"#restores": "restores"}, table.Item{}
 	for name, value := range table.Encode(v) {
@@ -145,17 +144,17 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 	return s.table.WriteUpdate(versionKey(companyID, boardID, v.Version), update, "", names, values)
 }
 
-// committed tells whether a version shows this snapshot. A transaction whose answer was lost is repeated, and a table that
-// has forgotten it meanwhile, as a local engine does that was killed and started again, refuses the repetition: then the
-// publish was not overtaken but done, and its chunks are what visitors see.
+// committed reports whether a version has this snapshot. After a lost response the transaction is retried. A local engine that
+// was killed and restarted no longer recognises the retry and rejects it. The publish succeeded nevertheless, and visitors see
+// its chunks.
 func (s Store) committed(ctx context.Context, b storedBoard, version float64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, absent(err)
 }
 
-// version reads a version that the board has reached.
+// version reads a version that the board has reached, or returns fault.NotFound.
 func (s Store) version(ctx context.Context, b storedBoard, version float64) (storedVersion, error) {
-	none := fault.New(fault.NotFound, "the board has no version %.0f that is kept", version)
+	none := fault.New(fault.NotFound, "the board has no version %.0f", version)
 	if version < 1 || version > *b.PublishedVersion || version != math.Trunc(version) {
 		return storedVersion{}, none
 	}
@@ -166,7 +165,7 @@ func (s Store) version(ctx context.Context, b storedBoard, version float64) (sto
 	return v, err
 }
 
-// versions reads the versions that the board has reached, the oldest first.
+// versions reads the versions that the board has reached, oldest first.
 func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, error) {
 	at := versionKey(b.CompanyID, b.ID, 0)
 	all, err := table.Whole[storedVersion](ctx, s.table, table.Collection{
@@ -181,7 +180,7 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 	return reached, err
 }
 
-// planRollback is Plan for the content of an earlier version in place of that of the items.
+// planRollback is like Plan, but with the content of an earlier version instead of the items'.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version float64) (Planned, error) {
 	if !id.Valid(id.Board, boardID) {
 		return Planned{}, fault.ErrNotFound

@@ -9,8 +9,8 @@ import (
 
 // ListBroadcastPlansInput is the input of ListBroadcastPlans. A field that is nil is not sent.
 type ListBroadcastPlansInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 25
-	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 25
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans", repeatable: true}
@@ -31,10 +31,10 @@ func (c *Client) AllBroadcastPlans(ctx context.Context, in ListBroadcastPlansInp
 
 // ListBroadcastIdeasInput is the input of ListBroadcastIdeas. A field that is nil is not sent.
 type ListBroadcastIdeasInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // how many records at most; without it 50
-	PlanID *string              `json:"-" query:"planId"` // of this content plan only
-	Status *BroadcastIdeaStatus `json:"-" query:"status"` // with this status only
-	Cursor *string              `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	PlanID *string              `json:"-" query:"planId"` // only ideas of this content plan
+	Status *BroadcastIdeaStatus `json:"-" query:"status"` // only ideas with this status
+	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas", repeatable: true}
@@ -55,18 +55,18 @@ func (c *Client) AllBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInp
 
 // ListBroadcastPostsInput is the input of ListBroadcastPosts. A field that is nil is not sent.
 type ListBroadcastPostsInput struct {
-	Limit    *int64               `json:"-" query:"limit"`    // how many records at most; without it 50
-	Platform *BroadcastPlatform   `json:"-" query:"platform"` // for this platform only
-	Status   *BroadcastPostStatus `json:"-" query:"status"`   // with this status only
-	IdeaID   *string              `json:"-" query:"ideaId"`   // made from this content idea only
-	Cursor   *string              `json:"-" query:"cursor"`   // where to go on: the cursor of the page before
+	Limit    *int64               `json:"-" query:"limit"`    // maximum number of records per page; without it 50
+	Platform *BroadcastPlatform   `json:"-" query:"platform"` // only posts for this platform
+	Status   *BroadcastPostStatus `json:"-" query:"status"`   // only posts with this status
+	IdeaID   *string              `json:"-" query:"ideaId"`   // only posts based on this content idea
+	Cursor   *string              `json:"-" query:"cursor"`   // cursor of the next page, from the previous response
 }
 
 var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts", repeatable: true}
 
 // ListBroadcastPosts calls list_broadcast_posts: list posts: drafts, scheduled and published.
 //
-// The latest scheduledFor first, createdAt where a post has none. Filters combine.
+// Latest scheduledFor first; a post without one is ordered by its createdAt. Filters combine.
 //
 // It is GET /v1/companies/{companyId}/broadcast/posts, with the scope broadcast:read.
 func (c *Client) ListBroadcastPosts(ctx context.Context, in ListBroadcastPostsInput, options ...CallOption) (Page[Post], error) {
@@ -80,13 +80,13 @@ func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInp
 
 // CreateBroadcastPostInput is the input of CreateBroadcastPost. A field that is nil is not sent.
 type CreateBroadcastPostInput struct {
-	Platform     BroadcastPlatform    `json:"platform"` // where it goes; cannot be changed afterwards
+	Platform     BroadcastPlatform    `json:"platform"` // where to publish it; cannot be changed later
 	Title        *string              `json:"title,omitzero"`
 	Body         string               `json:"body"`                  // on x, more than 280 characters become a thread
-	Hashtags     []string             `json:"hashtags,omitzero"`     // stored as they are sent
-	IdeaID       *string              `json:"ideaId,omitzero"`       // the content idea that it is made from
+	Hashtags     []string             `json:"hashtags,omitzero"`     // stored as sent
+	IdeaID       *string              `json:"ideaId,omitzero"`       // the content idea it is based on
 	Destination  *string              `json:"destination,omitzero"`  // push only: the segment to send to
-	DeepLink     *string              `json:"deepLink,omitzero"`     // where a reader is taken
+	DeepLink     *string              `json:"deepLink,omitzero"`     // the link that the post opens
 	ScheduledFor *string              `json:"scheduledFor,omitzero"` // omit to leave unscheduled; a time in the past is due at once
 	Status       *BroadcastPostStatus `json:"status,omitzero"`       // draft when omitted; scheduled needs scheduledFor
 }
@@ -96,7 +96,7 @@ var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{compan
 // CreateBroadcastPost calls create_broadcast_post: create a post.
 //
 // The post is a draft unless status is scheduled, which needs scheduledFor. This call sends nothing: a dispatcher
-// picks scheduled posts up.
+// sends scheduled posts when they are due.
 //
 // It is POST /v1/companies/{companyId}/broadcast/posts, with the scope broadcast:write.
 func (c *Client) CreateBroadcastPost(ctx context.Context, in CreateBroadcastPostInput, options ...CallOption) (Post, error) {
@@ -112,7 +112,7 @@ var getBroadcastPost = operation{method: "GET", path: "/v1/companies/{companyId}
 
 // GetBroadcastPost calls get_broadcast_post: get a post.
 //
-// externalId and externalUrl are there once the dispatcher has published it, failureReason when that failed.
+// externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed.
 //
 // It is GET /v1/companies/{companyId}/broadcast/posts/{postId}, with the scope broadcast:read.
 func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput, options ...CallOption) (Post, error) {
@@ -133,11 +133,11 @@ type UpdateBroadcastPostInput struct {
 
 var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true}
 
-// UpdateBroadcastPost calls update_broadcast_post: update a post that is not sent yet.
+// UpdateBroadcastPost calls update_broadcast_post: update an unsent post.
 //
-// Changes the properties that are sent and leaves the others alone. A post that is publishing or published answers
-// conflict. To queue a post, set scheduledFor and status scheduled; to take it back or to try a failed one again, set
-// status.
+// Changes only the properties that are sent. Updating a post that is publishing or published is a conflict. To queue
+// a post, or to retry a failed one, set status scheduled; it needs a scheduledFor. To unschedule a post, set status
+// draft.
 //
 // It is PATCH /v1/companies/{companyId}/broadcast/posts/{postId}, with the scope broadcast:write.
 func (c *Client) UpdateBroadcastPost(ctx context.Context, in UpdateBroadcastPostInput, options ...CallOption) (Post, error) {
@@ -151,9 +151,9 @@ type DeleteBroadcastPostInput struct {
 
 var deleteBroadcastPost = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", repeatable: true}
 
-// DeleteBroadcastPost calls delete_broadcast_post: delete a post that is not sent yet.
+// DeleteBroadcastPost calls delete_broadcast_post: delete an unsent post.
 //
-// A post that is publishing or published answers conflict.
+// Deleting a post that is publishing or published is a conflict.
 //
 // It is DELETE /v1/companies/{companyId}/broadcast/posts/{postId}, with the scope broadcast:write.
 func (c *Client) DeleteBroadcastPost(ctx context.Context, in DeleteBroadcastPostInput, options ...CallOption) (Deleted, error) {
@@ -165,7 +165,7 @@ var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{compa
 // ListBroadcastChannels calls list_broadcast_channels: list connected platforms and whether their credentials still
 // work.
 //
-// All of them, by platform. Never a token.
+// Returns all channels, ordered by platform. Tokens are never returned.
 //
 // It is GET /v1/companies/{companyId}/broadcast/channels, with the scope broadcast:read.
 func (c *Client) ListBroadcastChannels(ctx context.Context, options ...CallOption) (Page[Channel], error) {

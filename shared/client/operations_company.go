@@ -9,9 +9,9 @@ import (
 
 var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: true}
 
-// ListCompanies calls list_companies: list the companies that the key opens: always exactly one.
+// ListCompanies calls list_companies: list the key's companies: always exactly one.
 //
-// Its id is what every other path begins with.
+// Every other path contains the company's id.
 //
 // It is GET /v1/companies, with the scope company:read.
 func (c *Client) ListCompanies(ctx context.Context, options ...CallOption) (Page[Company], error) {
@@ -27,7 +27,7 @@ var getCompany = operation{method: "GET", path: "/v1/companies/{companyId}", rep
 
 // GetCompany calls get_company: get the company's profile.
 //
-// What nobody has filled in is null.
+// Fields that were never set are null.
 //
 // It is GET /v1/companies/{companyId}, with the scope company:read.
 func (c *Client) GetCompany(ctx context.Context, options ...CallOption) (Company, error) {
@@ -41,8 +41,8 @@ type UpdateCompanyInput struct {
 	WebsiteURL      *string              `json:"websiteUrl,omitzero"`      // an absolute URI
 	RepositoryURL   *string              `json:"repositoryUrl,omitzero"`   // an absolute URI
 	Industry        *string              `json:"industry,omitzero"`        // free text
-	Stage           *CompanyStage        `json:"stage,omitzero"`           // how far the company is
-	TargetMarket    *CompanyTargetMarket `json:"targetMarket,omitzero"`    // whom the company sells to
+	Stage           *CompanyStage        `json:"stage,omitzero"`           // the stage of the company
+	TargetMarket    *CompanyTargetMarket `json:"targetMarket,omitzero"`    // the kind of customers it sells to
 	PrimaryLanguage *string              `json:"primaryLanguage,omitzero"` // ISO 639-1 code
 	Timezone        *string              `json:"timezone,omitzero"`        // IANA time-zone name
 }
@@ -51,7 +51,7 @@ var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}"
 
 // UpdateCompany calls update_company: update the company's profile.
 //
-// Changes the properties that are sent and leaves the others alone.
+// Changes only the properties that are sent.
 //
 // It is PATCH /v1/companies/{companyId}, with the scope company:write.
 func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, options ...CallOption) (Company, error) {
@@ -60,15 +60,15 @@ func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, optio
 
 // ListKeysInput is the input of ListKeys. A field that is nil is not sent.
 type ListKeysInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
-	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", repeatable: true}
 
-// ListKeys calls list_keys: list the company's keys, the oldest first.
+// ListKeys calls list_keys: list the company's keys, oldest first.
 //
-// Revoked and expired ones are among them. The keys themselves are nowhere: only their records.
+// Includes revoked and expired keys. Returns the records of keys, never their secrets.
 //
 // It is GET /v1/companies/{companyId}/keys, with the scope keys:read.
 func (c *Client) ListKeys(ctx context.Context, in ListKeysInput, options ...CallOption) (Page[Key], error) {
@@ -82,9 +82,9 @@ func (c *Client) AllKeys(ctx context.Context, in ListKeysInput, options ...CallO
 
 var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/keys/current", repeatable: true}
 
-// GetCurrentKey calls get_current_key: get the record of the key that the request is made with.
+// GetCurrentKey calls get_current_key: get the record of the key that authenticates the request.
 //
-// It tells which company a key opens, what it may do and when it ends.
+// Shows the key's company, scopes and expiry.
 //
 // It is GET /v1/companies/{companyId}/keys/current, any key may call it.
 func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key, error) {
@@ -94,16 +94,16 @@ func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key,
 // CreateKeyInput is the input of CreateKey. A field that is nil is not sent.
 type CreateKeyInput struct {
 	Name      string   `json:"name"`               // what the key is for
-	Scopes    []string `json:"scopes"`             // what the key may do; none that the key in use lacks; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:write, metrics:read, metrics:write, optimise:read, broadcast:read, broadcast:write, context:read, context:write, keys:read, keys:write
-	ExpiresAt *string  `json:"expiresAt,omitzero"` // when the key ends; never without it
+	Scopes    []string `json:"scopes"`             // what the key may do; only scopes that the calling key has; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:write, metrics:read, metrics:write, optimise:read, broadcast:read, broadcast:write, context:read, context:write, keys:read, keys:write
+	ExpiresAt *string  `json:"expiresAt,omitzero"` // when the key expires; omit for never
 }
 
 var createKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys", hasBody: true, takesKey: true}
 
 // CreateKey calls create_key: create a key.
 //
-// secret is the key. It is shown this once: what is stored is its digest. A key grants only scopes that it holds
-// itself; one that it lacks is unauthorised. No tool: a secret must not enter a model's context.
+// secret is the key. It is returned only once, because the service stores only its digest. A key can grant only
+// scopes that it has; others are unauthorised. Not an MCP tool: a secret must not enter a model's context.
 //
 // It is POST /v1/companies/{companyId}/keys, with the scope keys:write.
 func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...CallOption) (IssuedKey, error) {
@@ -113,16 +113,16 @@ func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...Ca
 // RotateKeyInput is the input of RotateKey. A field that is nil is not sent.
 type RotateKeyInput struct {
 	KeyID          string `json:"-" path:"keyId"`
-	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key works on, at most until it would have ended; without it 86400
+	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key stays valid, at most until its own expiry; without it 86400
 }
 
 var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/{keyId}/rotate", hasBody: true, takesKey: true}
 
-// RotateKey calls rotate_key: replace a key by a new one with the same name, scopes and quotas.
+// RotateKey calls rotate_key: replace a key with a new one that has the same name, scopes and quotas.
 //
-// Both work until the old one ends, after overlapSeconds: move what uses it in the meantime. secret is the new key,
-// shown this once. As in creating one, the key that asks must hold every scope of the one that it rotates. A key is
-// rotated once: conflict afterwards. No tool: a secret must not enter a model's context.
+// Both keys work until the old one expires, after overlapSeconds. Switch its clients to the new key in the meantime.
+// secret is the new key and is returned only once. The calling key must have every scope of the rotated key. Rotating
+// a key twice is a conflict. Not an MCP tool: a secret must not enter a model's context.
 //
 // It is POST /v1/companies/{companyId}/keys/{keyId}/rotate, with the scope keys:write.
 func (c *Client) RotateKey(ctx context.Context, in RotateKeyInput, options ...CallOption) (IssuedKey, error) {
@@ -138,7 +138,7 @@ var revokeKey = operation{method: "DELETE", path: "/v1/companies/{companyId}/key
 
 // RevokeKey calls revoke_key: revoke a key.
 //
-// It is refused from that instant, also when it is the one that asks. Its record stays in the list.
+// The key is rejected from then on. A key can revoke itself. Its record stays in the list.
 //
 // It is DELETE /v1/companies/{companyId}/keys/{keyId}, with the scope keys:write.
 func (c *Client) RevokeKey(ctx context.Context, in RevokeKeyInput, options ...CallOption) (Deleted, error) {

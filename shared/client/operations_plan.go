@@ -9,15 +9,15 @@ import (
 
 // ListPlanBoardsInput is the input of ListPlanBoards. A field that is nil is not sent.
 type ListPlanBoardsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 25
-	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 25
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards", repeatable: true}
 
 // ListPlanBoards calls list_plan_boards: list the roadmap boards.
 //
-// The oldest first.
+// Oldest first.
 //
 // It is GET /v1/companies/{companyId}/plan/boards, with the scope plan:read.
 func (c *Client) ListPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) (Page[Board], error) {
@@ -38,7 +38,7 @@ var getPlanBoard = operation{method: "GET", path: "/v1/companies/{companyId}/pla
 
 // GetPlanBoard calls get_plan_board: get a roadmap board.
 //
-// publishedVersion and publishedAt say what is live; see the preview for what would be.
+// publishedVersion and publishedAt describe the live version. A preview shows what the next publish would change.
 //
 // It is GET /v1/companies/{companyId}/plan/boards/{boardId}, with the scope plan:read.
 func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options ...CallOption) (Board, error) {
@@ -48,16 +48,16 @@ func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options
 // ListPlanItemsInput is the input of ListPlanItems. A field that is nil is not sent.
 type ListPlanItemsInput struct {
 	BoardID string      `json:"-" path:"boardId"`
-	Limit   *int64      `json:"-" query:"limit"`  // how many records at most; without it 50
+	Limit   *int64      `json:"-" query:"limit"`  // maximum number of records per page; without it 50
 	Status  *PlanStatus `json:"-" query:"status"` // only items with this status
-	Cursor  *string     `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Cursor  *string     `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", repeatable: true}
 
 // ListPlanItems calls list_plan_items: list the items of a board.
 //
-// The authoring view: it includes drafts and whatever else is not published.
+// The editors' view: it includes items of every status, not only what visitors see.
 //
 // It is GET /v1/companies/{companyId}/plan/boards/{boardId}/items, with the scope plan:read.
 func (c *Client) ListPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) (Page[Item], error) {
@@ -72,13 +72,13 @@ func (c *Client) AllPlanItems(ctx context.Context, in ListPlanItemsInput, option
 // CreatePlanItemInput is the input of CreatePlanItem. A field that is nil is not sent.
 type CreatePlanItemInput struct {
 	BoardID     string      `json:"-" path:"boardId"`
-	Title       string      `json:"title"` // what visitors read first
+	Title       string      `json:"title"` // the title that visitors see
 	Summary     *string     `json:"summary,omitzero"`
-	Slug        *string     `json:"slug,omitzero"`        // derived from the title when omitted; frozen afterwards; unique on its board
-	ColumnID    *string     `json:"columnId,omitzero"`    // the column it sits in on the public board
-	CategoryIDs []string    `json:"categoryIds,omitzero"` // the categories it is filed under on the public board
+	Slug        *string     `json:"slug,omitzero"`        // derived from the title when omitted; cannot change later; unique on its board
+	ColumnID    *string     `json:"columnId,omitzero"`    // the item's column on the public board
+	CategoryIDs []string    `json:"categoryIds,omitzero"` // the item's categories on the public board
 	Status      *PlanStatus `json:"status,omitzero"`      // draft when omitted
-	SortOrder   *int64      `json:"sortOrder,omitzero"`   // lower comes first; items without one come last
+	SortOrder   *int64      `json:"sortOrder,omitzero"`   // lower numbers come first; items without one come last
 	TargetLabel *string     `json:"targetLabel,omitzero"` // free text such as a quarter label
 }
 
@@ -86,7 +86,7 @@ var createPlanItem = operation{method: "POST", path: "/v1/companies/{companyId}/
 
 // CreatePlanItem calls create_plan_item: create an item on a board.
 //
-// An item is a draft unless a status is given. Nothing becomes visible until the board is published.
+// The item is a draft unless status is sent. Visitors do not see it until the board is published.
 //
 // It is POST /v1/companies/{companyId}/plan/boards/{boardId}/items, with the scope plan:write.
 func (c *Client) CreatePlanItem(ctx context.Context, in CreatePlanItemInput, options ...CallOption) (Item, error) {
@@ -102,7 +102,7 @@ var getPlanItem = operation{method: "GET", path: "/v1/companies/{companyId}/plan
 
 // GetPlanItem calls get_plan_item: get an item.
 //
-// As it is edited now. It is live when its publishedVersion is that of its board.
+// Returns the latest edit. The item is live when its publishedVersion equals that of its board.
 //
 // It is GET /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:read.
 func (c *Client) GetPlanItem(ctx context.Context, in GetPlanItemInput, options ...CallOption) (Item, error) {
@@ -114,10 +114,10 @@ type UpdatePlanItemInput struct {
 	ItemID      string      `json:"-" path:"itemId"`
 	Title       *string     `json:"title,omitzero"`
 	Summary     *string     `json:"summary,omitzero"`
-	ColumnID    *string     `json:"columnId,omitzero"`    // the column it sits in on the public board
+	ColumnID    *string     `json:"columnId,omitzero"`    // the item's column on the public board
 	CategoryIDs []string    `json:"categoryIds,omitzero"` // replaces the whole list
 	Status      *PlanStatus `json:"status,omitzero"`
-	SortOrder   *int64      `json:"sortOrder,omitzero"` // lower comes first
+	SortOrder   *int64      `json:"sortOrder,omitzero"` // lower numbers come first
 	TargetLabel *string     `json:"targetLabel,omitzero"`
 }
 
@@ -125,8 +125,7 @@ var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}
 
 // UpdatePlanItem calls update_plan_item: update an item.
 //
-// Changes the properties that are sent. The slug is frozen. What is published stays as it is until the board is
-// published again.
+// Changes only the properties that are sent. The slug cannot change. Visitors see the changes after the next publish.
 //
 // It is PATCH /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:write.
 func (c *Client) UpdatePlanItem(ctx context.Context, in UpdatePlanItemInput, options ...CallOption) (Item, error) {
@@ -142,7 +141,7 @@ var deletePlanItem = operation{method: "DELETE", path: "/v1/companies/{companyId
 
 // DeletePlanItem calls delete_plan_item: delete an item.
 //
-// Anything already published stays visible until the next publish.
+// A live item stays visible until the next publish.
 //
 // It is DELETE /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:write.
 func (c *Client) DeletePlanItem(ctx context.Context, in DeletePlanItemInput, options ...CallOption) (Deleted, error) {
@@ -158,8 +157,7 @@ var previewPlanPublish = operation{method: "POST", path: "/v1/companies/{company
 
 // PreviewPlanPublish calls preview_plan_publish: preview what publishing a board would make visible.
 //
-// Changes nothing. Send the ETag of the answer as If-Match when publishing, so that what was reviewed is what goes
-// live.
+// Changes nothing. To publish exactly what was reviewed, send the response's ETag as If-Match when publishing.
 //
 // It is POST /v1/companies/{companyId}/plan/boards/{boardId}/publish/preview, with the scope plan:read.
 func (c *Client) PreviewPlanPublish(ctx context.Context, in PreviewPlanPublishInput, options ...CallOption) (Preview, error) {
@@ -175,8 +173,8 @@ var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId
 
 // PublishPlanBoard calls publish_plan_board: publish a board.
 //
-// Makes the items with status published visible to the delivery API, all at once. There is no undo except publishing
-// again.
+// Makes the items with status published visible to the delivery API, all at once. The only way to undo it is to
+// publish again.
 //
 // It is POST /v1/companies/{companyId}/plan/boards/{boardId}/publish, with the scope plan:publish.
 func (c *Client) PublishPlanBoard(ctx context.Context, in PublishPlanBoardInput, options ...CallOption) (Publication, error) {

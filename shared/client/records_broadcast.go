@@ -10,15 +10,15 @@ type Plan struct {
 	CompanyID      string               `json:"companyId"`
 	Name           *string              `json:"name"`
 	Brief          *string              `json:"brief"`          // what the plan is about
-	Objective      *string              `json:"objective"`      // what it is to reach
-	GoalID         *string              `json:"goalId"`         // the brand goal that it serves
-	Audience       *string              `json:"audience"`       // whom it addresses
-	Platforms      []string             `json:"platforms"`      // where its posts go; names as in posts
-	ContentTypeIDs []string             `json:"contentTypeIds"` // the kinds of posts it is made of
-	Cadence        *string              `json:"cadence"`        // how often, in free text
+	Objective      *string              `json:"objective"`      // what the plan should achieve
+	GoalID         *string              `json:"goalId"`         // the brand goal it serves
+	Audience       *string              `json:"audience"`       // the people it addresses
+	Platforms      []string             `json:"platforms"`      // platforms of its posts; names as in posts
+	ContentTypeIDs []string             `json:"contentTypeIds"` // content types of its posts
+	Cadence        *string              `json:"cadence"`        // how often to post, as free text
 	Status         *BroadcastPlanStatus `json:"status"`
-	StartsAt       *string              `json:"startsAt"` // when it begins
-	EndsAt         *string              `json:"endsAt"`   // when it ends
+	StartsAt       *string              `json:"startsAt"` // when the plan starts
+	EndsAt         *string              `json:"endsAt"`   // when the plan ends
 	CreatedAt      *string              `json:"createdAt"`
 	UpdatedAt      *string              `json:"updatedAt"`
 }
@@ -27,16 +27,16 @@ type Plan struct {
 type Idea struct {
 	ID            string               `json:"id"`
 	CompanyID     string               `json:"companyId"`
-	PlanID        *string              `json:"planId"`        // the content plan that it belongs to
-	ContentTypeID *string              `json:"contentTypeId"` // the kind of post it would become
+	PlanID        *string              `json:"planId"`        // the content plan it belongs to
+	ContentTypeID *string              `json:"contentTypeId"` // the content type of the post it would become
 	Title         *string              `json:"title"`
 	Summary       *string              `json:"summary"`
 	Rationale     *string              `json:"rationale"`    // why it was suggested
-	Platforms     []string             `json:"platforms"`    // where it could go; names as in posts
-	SourceKind    *BroadcastSourceKind `json:"sourceKind"`   // what it was drawn from
-	SourceID      *string              `json:"sourceId"`     // the record that it was drawn from
-	SuggestedFor  *string              `json:"suggestedFor"` // when to post it
-	Status        *BroadcastIdeaStatus `json:"status"`       // what became of it
+	Platforms     []string             `json:"platforms"`    // suggested platforms; names as in posts
+	SourceKind    *BroadcastSourceKind `json:"sourceKind"`   // the kind of source it comes from
+	SourceID      *string              `json:"sourceId"`     // the id of the record it comes from
+	SuggestedFor  *string              `json:"suggestedFor"` // suggested time of the post
+	Status        *BroadcastIdeaStatus `json:"status"`       // whether the idea was accepted
 	CreatedAt     *string              `json:"createdAt"`
 	UpdatedAt     *string              `json:"updatedAt"`
 }
@@ -45,20 +45,20 @@ type Idea struct {
 type Post struct {
 	ID            string               `json:"id"`
 	CompanyID     string               `json:"companyId"`
-	IdeaID        *string              `json:"ideaId"`   // the content idea that it was made from
-	Platform      *BroadcastPlatform   `json:"platform"` // where it goes; cannot be changed
+	IdeaID        *string              `json:"ideaId"`   // the content idea it is based on
+	Platform      *BroadcastPlatform   `json:"platform"` // where to publish it; cannot be changed
 	Title         *string              `json:"title"`
 	Body          *string              `json:"body"`
-	ThreadParts   []string             `json:"threadParts"`   // set when the body exceeds one post (x: 280 characters)
-	Hashtags      []string             `json:"hashtags"`      // as they were sent
+	ThreadParts   []string             `json:"threadParts"`   // the parts of the body when it exceeds one post (x: 280 characters)
+	Hashtags      []string             `json:"hashtags"`      // stored as sent
 	Media         json.RawMessage      `json:"media"`         // pictures and videos, any JSON value
 	Destination   *string              `json:"destination"`   // push only: the segment to send to
-	DeepLink      *string              `json:"deepLink"`      // where a reader is taken
-	ScheduledFor  *string              `json:"scheduledFor"`  // when it is due; null: not scheduled
+	DeepLink      *string              `json:"deepLink"`      // the link that the post opens
+	ScheduledFor  *string              `json:"scheduledFor"`  // when the post is due; null: no time is set
 	Status        *BroadcastPostStatus `json:"status"`        // publishing: the dispatcher is sending it
-	PublishedAt   *string              `json:"publishedAt"`   // when it went out
+	PublishedAt   *string              `json:"publishedAt"`   // when it was published
 	ExternalID    *string              `json:"externalId"`    // the platform's own id
-	ExternalURL   *string              `json:"externalUrl"`   // the post's address on the platform
+	ExternalURL   *string              `json:"externalUrl"`   // the post's URL on the platform
 	FailureReason *string              `json:"failureReason"` // why sending failed
 	CreatedAt     *string              `json:"createdAt"`
 	UpdatedAt     *string              `json:"updatedAt"`
@@ -72,12 +72,12 @@ type Channel struct {
 	Name                *string                 `json:"name"`
 	Handle              *string                 `json:"handle"`              // the account's name on the platform
 	ExternalID          *string                 `json:"externalId"`          // the platform's own id
-	ExternalURL         *string                 `json:"externalUrl"`         // the account's address on the platform
-	Status              *BroadcastChannelStatus `json:"status"`              // how the connection is
+	ExternalURL         *string                 `json:"externalUrl"`         // the account's URL on the platform
+	Status              *BroadcastChannelStatus `json:"status"`              // state of the connection
 	CredentialsValid    *bool                   `json:"credentialsValid"`    // whether the credentials worked when last checked; null: never checked
-	CredentialsExpireAt *string                 `json:"credentialsExpireAt"` // when the credentials stop working
-	LastCheckedAt       *string                 `json:"lastCheckedAt"`       // when the credentials were last tried
-	LastError           *string                 `json:"lastError"`           // what went wrong when they were
+	CredentialsExpireAt *string                 `json:"credentialsExpireAt"` // when the credentials expire
+	LastCheckedAt       *string                 `json:"lastCheckedAt"`       // when the credentials were last checked
+	LastError           *string                 `json:"lastError"`           // the error of the last check
 	Active              *bool                   `json:"active"`              // whether the channel is in use
 	CreatedAt           *string                 `json:"createdAt"`
 	UpdatedAt           *string                 `json:"updatedAt"`

@@ -6,18 +6,18 @@ package client
 type Company struct {
 	ID               string               `json:"id"`               // the company's id
 	Name             *string              `json:"name"`             // display name
-	Slug             *string              `json:"slug"`             // a name for addresses
+	Slug             *string              `json:"slug"`             // a short name for URLs
 	Summary          *string              `json:"summary"`          // one or two sentences describing the product
-	WebsiteURL       *string              `json:"websiteUrl"`       // address of the website
-	RepositoryURL    *string              `json:"repositoryUrl"`    // address of the source code
+	WebsiteURL       *string              `json:"websiteUrl"`       // URL of the website
+	RepositoryURL    *string              `json:"repositoryUrl"`    // URL of the source code
 	Industry         *string              `json:"industry"`         // free text
-	Stage            *CompanyStage        `json:"stage"`            // how far the company is
+	Stage            *CompanyStage        `json:"stage"`            // the stage of the company
 	TeamSize         *CompanyTeamSize     `json:"teamSize"`         // how many people work at the company
-	TargetMarket     *CompanyTargetMarket `json:"targetMarket"`     // whom the company sells to
+	TargetMarket     *CompanyTargetMarket `json:"targetMarket"`     // the kind of customers it sells to
 	PrimaryLanguage  *string              `json:"primaryLanguage"`  // ISO 639-1 code
 	Timezone         *string              `json:"timezone"`         // IANA time-zone name
-	EmailDomain      *string              `json:"emailDomain"`      // the domain of the people's mail addresses
-	OnboardingStatus *CompanyOnboarding   `json:"onboardingStatus"` // how far the workspace is set up
+	EmailDomain      *string              `json:"emailDomain"`      // domain of the company's email addresses
+	OnboardingStatus *CompanyOnboarding   `json:"onboardingStatus"` // progress of setting up the workspace
 	CreatedAt        *string              `json:"createdAt"`
 	UpdatedAt        *string              `json:"updatedAt"`
 }

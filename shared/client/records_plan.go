@@ -6,9 +6,9 @@ package client
 type Board struct {
 	ID               string   `json:"id"` // the board's id
 	CompanyID        string   `json:"companyId"`
-	Name             *string  `json:"name"`             // how the company calls it
+	Name             *string  `json:"name"`             // the board's name
 	PublicKey        *string  `json:"publicKey"`        // publishable; selects this board for the delivery API; authorises nothing
-	AllowedOrigins   []string `json:"allowedOrigins"`   // domains permitted to submit feedback; an empty list admits any origin
+	AllowedOrigins   []string `json:"allowedOrigins"`   // domains permitted to submit feedback; an empty list allows any origin
 	PublishedVersion *float64 `json:"publishedVersion"` // the version that is live; null when the board was never published
 	PublishedAt      *string  `json:"publishedAt"`      // when the live version was published
 	Active           *bool    `json:"active"`           // whether the board is in use
@@ -21,15 +21,15 @@ type Item struct {
 	ID               string      `json:"id"`        // the item's id
 	RoadmapID        string      `json:"roadmapId"` // the board's id
 	CompanyID        string      `json:"companyId"`
-	Slug             string      `json:"slug"`             // stable public identifier; frozen after creation
-	Title            string      `json:"title"`            // what visitors read first
-	Summary          *string     `json:"summary"`          // what visitors read next
-	ColumnID         *string     `json:"columnId"`         // the column it sits in on the public board
-	CategoryIDs      []string    `json:"categoryIds"`      // the categories it is filed under on the public board
-	Status           *PlanStatus `json:"status"`           // editorial only, never leaves this API
-	SortOrder        *float64    `json:"sortOrder"`        // lower comes first; items without one come last
+	Slug             string      `json:"slug"`             // stable public identifier; never changes
+	Title            string      `json:"title"`            // the title that visitors see
+	Summary          *string     `json:"summary"`          // the text that visitors see below the title
+	ColumnID         *string     `json:"columnId"`         // the item's column on the public board
+	CategoryIDs      []string    `json:"categoryIds"`      // the item's categories on the public board
+	Status           *PlanStatus `json:"status"`           // editorial; visitors never see it
+	SortOrder        *float64    `json:"sortOrder"`        // lower numbers come first; items without one come last
 	TargetLabel      *string     `json:"targetLabel"`      // free text such as a quarter label; deliberately not a date
-	PublishedVersion *float64    `json:"publishedVersion"` // the board's version in which the item was last live; it is live when this is the board's publishedVersion
+	PublishedVersion *float64    `json:"publishedVersion"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion
 	CreatedAt        *string     `json:"createdAt"`
 	UpdatedAt        *string     `json:"updatedAt"`
 }
@@ -47,12 +47,12 @@ type PublishedItem struct {
 type Preview struct {
 	BoardID        string          `json:"boardId"`        // the board's id
 	CurrentVersion *float64        `json:"currentVersion"` // the version that is live; null when the board was never published
-	NextVersion    float64         `json:"nextVersion"`    // the version that publishing would make; currentVersion when nothing would change
+	NextVersion    float64         `json:"nextVersion"`    // the version that a publish would create; currentVersion when nothing would change
 	HasChanges     bool            `json:"hasChanges"`     // whether publishing would change what visitors see
 	ItemCount      float64         `json:"itemCount"`      // how many items would be visible
-	Added          []PublishedItem `json:"added"`          // visible after, not before
-	Updated        []PublishedItem `json:"updated"`        // visible before and after, with other public content
-	Removed        []PublishedItem `json:"removed"`        // visible before, not after
+	Added          []PublishedItem `json:"added"`          // items that would appear
+	Updated        []PublishedItem `json:"updated"`        // items that would stay visible, with other public content
+	Removed        []PublishedItem `json:"removed"`        // items that would disappear
 	UnchangedCount float64         `json:"unchangedCount"` // how many items would stay as they are
 }
 
@@ -61,11 +61,11 @@ type Publication struct {
 	BoardID          string          `json:"boardId"`          // the board's id
 	PublishedVersion float64         `json:"publishedVersion"` // the version that is live now
 	PublishedAt      string          `json:"publishedAt"`      // when the live version was published
-	Changed          bool            `json:"changed"`          // false: nothing differed, version and time stay
+	Changed          bool            `json:"changed"`          // false: the content was already live; version and time stay
 	ItemCount        float64         `json:"itemCount"`        // how many items are visible
-	Added            []PublishedItem `json:"added"`            // visible now, not before
-	Updated          []PublishedItem `json:"updated"`          // visible before and now, with other public content
-	Removed          []PublishedItem `json:"removed"`          // visible before, not now
+	Added            []PublishedItem `json:"added"`            // items that appeared
+	Updated          []PublishedItem `json:"updated"`          // items that stayed visible, with other public content
+	Removed          []PublishedItem `json:"removed"`          // items that disappeared
 	UnchangedCount   float64         `json:"unchangedCount"`   // how many items stayed as they were
 }
 

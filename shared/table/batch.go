@@ -103,9 +103,6 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 	return errors.New("batch write: DynamoDB throttles the table; try again later")
 }
 
-// throttles recognises the error of a throttled call.
-var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
-
 // itemBytes returns the size of an item in the JSON of a request.
 func itemBytes(item Item) (n int) {
 	for name, a := range item {

@@ -237,3 +237,6 @@ func capacity(units *types.ConsumedCapacity) float64 {
 	}
 	return *units.CapacityUnits
 }
+
+// permit waits until a write may be made. Returns the refusal, the context's error or ErrNoPermit.
+func (c *Client) permit(ctx context.Context) error { return permit(ctx, c.operator) }

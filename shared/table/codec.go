@@ -41,7 +41,6 @@ type plan struct {
 type field struct {
 	name  string // of its attribute
 	index []int
-	text  textForm
 }
 
 var plans sync.Map // reflect.Type → *plan
@@ -89,7 +88,7 @@ func (p *plan) add(t reflect.Type, at []int) {
 		case !storable(f.Type):
 			panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
 		default:
-			p.fields = append(p.fields, field{name, index, newTextForm(f)})
+			p.fields = append(p.fields, field{name, index})
 		}
 	}
 }

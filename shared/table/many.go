@@ -33,15 +33,6 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	return decodeAll[T](slices.Concat(found...))
 }
 
-func keyOf(item Item) Key {
-	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
-	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)
-	if pk == nil || sk == nil {
-		return Key{}
-	}
-	return Key{pk.Value, sk.Value}
-}
-
 // many makes one call, and further ones for the keys that DynamoDB leaves unprocessed.
 func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error) {
 	wanted := types.KeysAndAttributes{ConsistentRead: new(true)}

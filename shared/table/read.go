@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -45,8 +44,6 @@ func (c *Client) get(ctx context.Context, key Key) (Item, error) {
 	return item, err
 }
 
-func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }
-
 // Filter keeps the records whose attributes equal all of its values. DynamoDB applies it after it has read, so it is
 // only for bounded collections, or if at least a quarter of the records should match. Other filters are keys of an
 // index.
@@ -63,31 +60,6 @@ type Query struct {
 	After      string // the position returned with the previous page; empty for the first
 	Limit      int
 	Filter     Filter
-}
-
-// List returns one page and the position for the next one, empty at the end. Only the last page may have fewer than
-// Limit records. A record that this program did not write fails every page that it is read with, including the page
-// just before it.
-func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
-	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
-}
-
-// ListTexts is List for a list that returns stored records unchanged: it returns their JSON texts, as schema.Encode
-// writes a T, and takes a quarter of the CPU.
-func ListTexts[T any](ctx context.Context, c *Client, q Query) (texts []json.RawMessage, next string, err error) {
-	return list(ctx, q, textsOf[T](c, q.Index.SK()))
-}
-
-func list[R any](ctx context.Context, q Query, read fetch[R]) (records []R, next string, err error) {
-	found, err := merged(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
-	if err != nil {
-		return nil, "", err
-	}
-	if len(found.records) > q.Limit {
-		found.records = found.records[:q.Limit]
-		next = q.position(found.keys[q.Limit-1])
-	}
-	return found.records, next, nil
 }
 
 // position returns the position of a record with this sort key, for After.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -8,6 +9,9 @@ import (
 
 	"growthworkspace/shared/id"
 )
+
+// writePrefix is the prefix of write tokens.
+const writePrefix = "w"
 
 // recentAttr lists the write tokens of a record's earlier writes, the latest last. A write whose response was lost is
 // retried a little later, when others may have written the record. Without the list, the retry would apply its own
@@ -44,3 +48,5 @@ func wroteBefore(stored Item, writeID types.AttributeValue) bool {
 	l, ok := stored[recentAttr].(*types.AttributeValueMemberL)
 	return ok && slices.ContainsFunc(l.Value, func(a types.AttributeValue) bool { return equalAttribute(a, writeID) })
 }
+
+func equalAttribute(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }

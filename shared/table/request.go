@@ -64,10 +64,10 @@ func RequestOf(ctx context.Context) *Request {
 var ErrNoPermit = errors.New("no permit to write: the context carries no request")
 
 // permit waits until the request may write. It returns the refusal, the context's error or ErrNoPermit.
-func (c *Client) permit(ctx context.Context) error {
+func permit(ctx context.Context, operator bool) error {
 	r := RequestOf(ctx)
 	switch {
-	case r == nil && c.operator:
+	case r == nil && operator:
 		return nil
 	case r == nil:
 		return ErrNoPermit

@@ -35,6 +35,9 @@ func backoff(attempt int, err error) (time.Duration, error) {
 	return longest/2 + rand.N(longest/2), nil
 }
 
+// throttles recognises the error of a throttled call.
+var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
+
 // conflicts recognises a write that conflicted with a transaction.
 var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
 	(*types.TransactionConflictException)(nil).ErrorCode(): {},

@@ -71,6 +71,18 @@ func Join(parts ...string) string { return strings.Join(parts, "#") }
 // Key is the primary key of a record in the base table.
 type Key struct{ PK, SK string }
 
+func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }
+
+// keyOf returns the key of an item, zero if it has none.
+func keyOf(item Item) Key {
+	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
+	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)
+	if pk == nil || sk == nil {
+		return Key{}
+	}
+	return Key{pk.Value, sk.Value}
+}
+
 // Keys are the keys of a record in the base table and in each index. A record is not in an index whose key is zero.
 type Keys struct {
 	Key

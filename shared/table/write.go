@@ -21,9 +21,6 @@ import (
 // that writer's record, so a race of n writers ends after n rounds. The deadline of a request usually comes first.
 const contendedMax = 500
 
-// writePrefix is the prefix of write tokens.
-const writePrefix = "w"
-
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
 func (c *Client) NewItem(keys Keys, record any) Item {
 	item := Encode(record)
@@ -118,8 +115,6 @@ func holds[T any](attribute string) bool {
 	_, ok := planOf(reflect.TypeFor[T]()).byName[attribute]
 	return ok
 }
-
-func equalAttribute(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }
 
 func withIndexes(record any, keys Keys) Item {
 	item := Encode(record)

@@ -7,6 +7,25 @@ import (
 	"strings"
 )
 
+// List returns one page and the position for the next one, empty at the end. Only the last page may have fewer than
+// Limit records. A record that this program did not write fails every page that it is read with, including the page
+// just before it.
+func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
+	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
+}
+
+func list[R any](ctx context.Context, q Query, read fetch[R]) (records []R, next string, err error) {
+	found, err := merged(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
+	if err != nil {
+		return nil, "", err
+	}
+	if len(found.records) > q.Limit {
+		found.records = found.records[:q.Limit]
+		next = q.position(found.keys[q.Limit-1])
+	}
+	return found.records, next, nil
+}
+
 // firstShare is the part of a page, in percent, that the first wave of a merge requests from each partition. It is more
 // than half, so that at most one partition can be short after it. It is not 100, because a merge of seven partitions
 // would then read seven pages.

@@ -105,7 +105,7 @@ func TestReplyInput(t *testing.T) {
 			WantMessage: "body.replyStatus: must be one of none, draft, needs_review, approved, skipped"},
 		{Name: "400 before 404", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_none", "replyStatus": "failed"}, Want: 400},
 		{Name: "400 before 409", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyStatus": "failed"}, Want: 400},
-		{Name: "posted", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyBody": "x"}, Want: 409, WantCode: "conflict", WantMessage: "the reply is posted and cannot change"},
+		{Name: "posted", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyBody": "x"}, Want: 409, WantCode: "conflict", WantMessage: "the reply is posted and cannot be changed"},
 	})
 }
 

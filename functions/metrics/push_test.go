@@ -160,6 +160,7 @@ func TestPushRefusesAll(t *testing.T) {
 	load(t, s, s.CompanyID, "metric-definition", definition(1, "margin", `,"kind":"derived"`), definition(2, "custom.ratio", `,"kind":"derived"`), definition(3, "a", `,"kind":"split"`))
 	key := s.Key(t)
 	good := onDay("a", "2026-01-01", 1)
+	const derived = "must not be a derived metric, whose values are computed from other metrics"
 	for _, c := range []struct {
 		name   string
 		points []string
@@ -180,8 +181,7 @@ func TestPushRefusesAll(t *testing.T) {
 			`{"metricKey":"a","ts":"2026-01-01","value":1,"dims":{"a":"` + strings.Repeat("é", 201) + `"}}`},
 			[]string{"body.points[0].dims: must have at most 10 keys, has 11", "body.points[1].dims.a: must have at most 200 characters, has 201"}},
 		{"derived", []string{good, onDay("margin", "2026-01-01", 1), onDay("ratio", "2026-01-01", 1), onDay("custom.ratio", "2026-01-01", 1), onDay("new", "2026-01-01", 1)},
-			[]string{"body.points[1].metricKey: is of a derived metric, whose values follow from other metrics", "body.points[2].metricKey: is of a derived metric, whose values follow from other metrics",
-				"body.points[3].metricKey: is of a derived metric, whose values follow from other metrics"}},
+			[]string{"body.points[1].metricKey: " + derived, "body.points[2].metricKey: " + derived, "body.points[3].metricKey: " + derived}},
 		{"none", nil, []string{"body.points: must have 1 to 500 elements, has 0"}},
 		{"too many", slices.Repeat([]string{good}, 501), []string{"body.points: must have 1 to 500 elements, has 501"}},
 	} {

@@ -51,7 +51,7 @@ func (d *twins) generate(n int) generated {
 		}
 	case n == 6 && body:
 		c.args["nope"] = strings.Repeat("x", 257<<10)
-	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // repeated, where no path is to be filled in
+	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, for paths that need no id
 		c.raw = `{"nope":1,"nope":1}`
 	case n%3 == 0:
 		d.spoil(c.args, 1)

@@ -19,8 +19,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// takes reports whether an operation accepts a header.
-func takes(op api.Operation, header string) bool {
+// accepts reports whether an operation accepts a header.
+func accepts(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
@@ -36,18 +36,18 @@ func with(op api.Operation, more map[string]any) map[string]any {
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
-		if got, want := takes(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
+		if got, want := accepts(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
 		want := op.Method == http.MethodPatch || op.Method == http.MethodDelete || op.ID == "publish_plan_board"
-		if got := takes(op, "If-Match"); got != want {
+		if got := accepts(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		}
 	}
 }
 
 func idempotent() (out []api.Operation) {
-	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !takes(op, "Idempotency-Key") })
+	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !accepts(op, "Idempotency-Key") })
 }
 
 // Ensure a request that is repeated with its Idempotency-Key runs once and gets the first response again, over HTTP and as

@@ -81,7 +81,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 		before := len(points)
 		points = slices.Grow(points, bucketsMost(out.Items))
 		for _, item := range out.Items {
-			if points, err = appendPoints(points, item, q.holds); err != nil {
+			if points, err = appendPoints(points, item, q.matches); err != nil {
 				return nil, Position{}, err
 			}
 		}
@@ -157,8 +157,8 @@ func (q PointQuery) bounds() (lowest, highest string) {
 	return lowest, highest + afterAll
 }
 
-// holds reports whether a point is in the window and older than the previous page.
-func (q PointQuery) holds(p Point) bool {
+// matches reports whether a point is in the window and older than the previous page.
+func (q PointQuery) matches(p Point) bool {
 	day := dayOf(*p.TS)
 	return day >= q.From && (q.To == "" || day <= q.To) &&
 		(q.Before == Position{} || positionOf(p).compare(q.Before) < 0)

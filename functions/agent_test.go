@@ -23,8 +23,8 @@ func connect(ctx context.Context, url, key string) (*mcp.ClientSession, error) {
 	return client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearer(key)}}, nil)
 }
 
-// Ensure an agent gets its work done with the SDK's own client: find the board, write an item, see what publishing would
-// do, publish what it saw, and go through the pages of a list.
+// Ensure an agent can work with the SDK's own client: find the board, create an item, preview the publication, publish
+// what it previewed, and page through a list.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -57,7 +57,7 @@ func TestAgent(t *testing.T) {
 	use("update_plan_item", map[string]any{"itemId": item["id"], "title": "By an agent, again"})
 	stale, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_publish_plan_board", Arguments: map[string]any{"boardId": board, "ifMatch": tag}})
 	if err != nil || !stale.IsError || !strings.Contains(stale.Content[0].(*mcp.TextContent).Text, "precondition_failed") {
-		t.Errorf("what was not reviewed went live: %+v, %v", stale, err)
+		t.Errorf("a change that was not previewed was published: %+v, %v", stale, err)
 	}
 	again := use("preview_plan_publish", map[string]any{"boardId": board})
 	use("publish_plan_board", map[string]any{"boardId": board, "ifMatch": again.Meta["etag"]})
@@ -77,12 +77,12 @@ func TestAgent(t *testing.T) {
 		}
 	}
 	if len(seen) != 3 || !seen[item["id"]] {
-		t.Errorf("the pages have %v", seen)
+		t.Errorf("the pages contain %v", seen)
 	}
 }
 
-// Ensure the tools are where they belong in the service, and nowhere else.
-func TestPlaceOfTools(t *testing.T) {
+// Ensure the tools are served at POST /mcp and at no other path or method.
+func TestToolsPath(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)

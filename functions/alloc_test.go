@@ -12,7 +12,8 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// hotPaths are requests that a company sends all day, over a table that costs nothing: it answers from memory.
+// hotPaths returns frequent requests of a company, and a service whose table calls are replayed from memory, so that only
+// the service's own allocations count.
 func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	t.Helper()
 	replay := &apitest.Replay{}
@@ -63,8 +64,8 @@ func serve(s *apitest.Service, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// Ensure the hot paths allocate no more than they did when this was written, and a little: what a request costs in memory
-// is what the garbage collector costs at 128 MB. A change that needs more changes the number here, and says why.
+// Ensure the hot paths stay within their budget of allocations, because allocations cost garbage collection at 128 MB. A
+// change that needs more raises the number here and explains why.
 func TestAllocations(t *testing.T) {
 	apitest.Slow(t)
 	most := map[string]float64{"an item": 1200, "a board's items": 1650, "365 points": 4400, "200 feedback": 1400}

@@ -20,7 +20,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// inProcess is a transport to a service of this process, which keeps the last answer.
+// inProcess is a transport to a service in this process. It keeps the body of the last response.
 type inProcess struct {
 	service *apitest.Service
 	last    []byte
@@ -44,7 +44,7 @@ func clientOf(t *testing.T, s *apitest.Service, options ...client.Option) (*clie
 	return c, transport
 }
 
-// methodOf finds the method of an operation, and makes its arguments from flat ones.
+// methodOf returns the client method of an operation, and its arguments built from args.
 func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map[string]any) (reflect.Value, []reflect.Value) {
 	t.Helper()
 	wanted := prefix + strings.ReplaceAll(operation, "_", "")
@@ -63,7 +63,7 @@ func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map
 	if method.Type().NumIn() > 2 { // the context, the input, the options
 		in = append(in, inputOf(t, method.Type().In(1), args))
 	} else if len(args) > 0 {
-		t.Fatalf("%s takes no input", operation)
+		t.Fatalf("%s has no input", operation)
 	}
 	return method, in
 }
@@ -93,7 +93,7 @@ func inputOf(t *testing.T, kind reflect.Type, args map[string]any) reflect.Value
 		}
 	}
 	if left != 0 {
-		t.Fatalf("%s has not all of %v", kind, args)
+		t.Fatalf("%s does not have all of the fields %v", kind, args)
 	}
 	return in
 }
@@ -103,8 +103,8 @@ func failure(v reflect.Value) error {
 	return err
 }
 
-// Ensure the Go client has a method for each operation that sends what the operation takes, and that its record has exactly
-// what was answered (spec.md, Resources: every field, and no other).
+// Ensure the Go client has a method for each operation, and that the returned record has exactly the fields of the
+// response.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -129,12 +129,12 @@ func TestClient(t *testing.T) {
 			t.Fatalf("%s: %v", op.ID, err)
 		}
 		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %s became %s", op.ID, transport.last, text)
+			t.Errorf("%s: the response %s was decoded as %s", op.ID, transport.last, text)
 		}
 	}
 }
 
-// paged tells whether an operation's list has pages.
+// paged reports whether an operation is a list with pages.
 func paged(op api.Operation) bool {
 	for _, f := range op.Input {
 		if f.Name == "cursor" {
@@ -144,7 +144,7 @@ func paged(op api.Operation) bool {
 	return false
 }
 
-// crowd adds copies of the fixture's records, so that every list has several pages of one.
+// crowd imports copies of the fixture's records, so that every list has several pages when the limit is 1.
 func crowd(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -180,7 +180,7 @@ func crowd(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// Ensure the iterator of each list gives what one large page gives, record for record (decisions.md §8).
+// Ensure the iterator of each list returns the same records, in the same order, as one large page.
 func TestClientPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -198,7 +198,7 @@ func TestClientPages(t *testing.T) {
 		}
 		want := out[0].FieldByName("Items")
 		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
-			t.Errorf("%s: %d records are no test of pages", op.ID, want.Len())
+			t.Errorf("%s: %d records are too few to test paging: add some to testdata/company.jsonl", op.ID, want.Len())
 		}
 		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), arguments[op.ID])
 		in[1].FieldByName("Limit").Set(reflect.ValueOf(new(int64(1))))
@@ -209,7 +209,7 @@ func TestClientPages(t *testing.T) {
 			}
 			got = append(got, record.Interface())
 		}
-		if op.ID == "list_metric_points" { // whose next page holds what is before
+		if op.ID == "list_metric_points" { // its next page has older points
 			slices.Reverse(got)
 		}
 		if len(got) != want.Len() {
@@ -217,14 +217,14 @@ func TestClientPages(t *testing.T) {
 			continue
 		}
 		for i, record := range got {
-			if op.ID != "list_keys" && !reflect.DeepEqual(record, want.Index(i).Interface()) { // a key's last use moves
+			if op.ID != "list_keys" && !reflect.DeepEqual(record, want.Index(i).Interface()) { // lastUsedAt of a key changes with each request
 				t.Errorf("%s: record %d is %+v, want %+v", op.ID, i, record, want.Index(i))
 			}
 		}
 	}
 }
 
-// losing loses the answer to the first request that changes something.
+// losing is a transport that loses the response to the first POST.
 type losing struct {
 	inProcess
 
@@ -241,7 +241,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure a create whose answer is lost makes one record (decisions.md §12).
+// Ensure a create that is retried after a lost response creates one record.
 func TestClientCreatesOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -264,13 +264,13 @@ func TestClientCreatesOnce(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d items", n)
 	}
-	// Its entity tag makes the next change conditional.
+	// The ETag of the response makes the next update conditional.
 	if _, err := c.UpdatePlanItem(t.Context(), client.UpdatePlanItemInput{ItemID: made.ID, Title: new("Twice")}, client.IfMatch(response.ETag())); err != nil {
 		t.Error(err)
 	}
 }
 
-// Ensure the client's folder can be copied into another program: it needs the standard library and nothing else.
+// Ensure the client imports only the standard library, so that its folder can be copied into another program.
 func TestClientStandsAlone(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -286,6 +286,6 @@ func TestClientStandsAlone(t *testing.T) {
 		}
 	})
 	if seen == 0 {
-		t.Error("there is no client")
+		t.Error("shared/client has no files")
 	}
 }

@@ -26,9 +26,9 @@ import (
 
 func statusOf(code string) int { return codes.Code(code).Status() }
 
-// TestToolsAnswerAsHTTP sends generated calls, valid ones and others, to two companies with equal records: to one over
-// HTTP, to the other as a tool. Status, code, messages, body, quota and entity tag are the same, and so is what is in the
-// two companies afterwards.
+// Ensure a tool call has the same result as the HTTP request. The test sends generated calls, valid and invalid, to two
+// companies with equal records: to one over HTTP, to the other as tools. It compares status, code, messages, body, rate
+// limit and whether there is an ETag, and afterwards the records of the two companies.
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
 	const calls = 60
@@ -44,7 +44,7 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 				t.Logf("%d: %d calls", status, n)
 			}
 			if d.statuses[200] == 0 || d.statuses[200] == calls && len(op.Input) > 0 {
-				t.Errorf("the calls are no good: %v", d.statuses)
+				t.Errorf("the generated calls must include successes and failures: %v", d.statuses)
 			}
 			d.compareRecords()
 		})
@@ -69,13 +69,13 @@ func newTwins(t *testing.T, op api.Operation) *twins {
 	t.Helper()
 	a, b := start(t, nil), start(t, nil)
 	d := &twins{t: t, op: op, random: rand.New(rand.NewSource(1)), a: a, b: b, keyA: a.Key(t), keyB: b.Key(t), statuses: map[int]int{}}
-	a.Clock.Advance(time.Millisecond) // so that the keys are listed in the same order
+	a.Clock.Advance(time.Millisecond) // so that the lists of keys have the same order
 	b.Clock.Advance(time.Millisecond)
 	d.poorA, d.poorB = a.Key(t, otherScopes(op.Scope)...), b.Key(t, otherScopes(op.Scope)...)
 	return d
 }
 
-// overHTTP spells flat arguments as a request.
+// overHTTP sends a generated call as an HTTP request.
 func (d *twins) overHTTP(c generated) apitest.Response {
 	d.t.Helper()
 	company := d.a.CompanyID
@@ -137,12 +137,12 @@ const otherCompany = "co_01k2zzzzzzzzzzzzzzzzzzzzzz"
 func (d *twins) compare(c generated) {
 	d.t.Helper()
 	if c.company == "other" && !d.op.Company() {
-		return // nothing in the request over HTTP could name it
+		return // an HTTP request of this operation cannot name a company
 	}
-	d.a.Clock.Advance(10 * time.Second) // so that no quota runs out
+	d.a.Clock.Advance(10 * time.Second) // so that no rate limit is reached
 	d.b.Clock.Advance(10 * time.Second)
 	over, tool := d.overHTTP(c), d.asTool(c)
-	as := tool.answer(d.t)
+	as := tool.response(d.t)
 	d.statuses[over.Status]++
 	report := func(what string, over, as any) {
 		d.t.Helper()
@@ -159,13 +159,13 @@ func (d *twins) compare(c generated) {
 		codeB, messagesB := as.Messages(d.t)
 		report("code", codeA, codeB)
 		if strings.HasPrefix(over.Body, `{"errors":[{"code":"not_found"`) {
-			return // no such path, over HTTP, where the tool says no such record
+			return // the messages differ: "no such path" over HTTP, "no such record" from the tool
 		}
 		report("messages", alike(messagesA), alike(messagesB))
 		return
 	}
 	report("body", d.plain(0, over.Body), d.plain(1, as.Body))
-	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // a digest of the body, which has the ids
+	report("entity tag", over.Header.Get("ETag") != "", tool.Meta.ETag != "") // the tags differ, because the ids in the bodies do
 	if d.op.IsList() {
 		_, more := over.Next(d.t)
 		if tool.Meta.HasMore == nil || *tool.Meta.HasMore != more || (tool.Meta.NextCursor != "") != more {
@@ -180,7 +180,7 @@ var (
 	whole          = regexp.MustCompile(`^(?:body|arguments): `)
 )
 
-// alike spells messages without what HTTP alone can know of an argument: where it is.
+// alike returns messages without the place of an argument (query or body), which only HTTP knows.
 func alike(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -194,10 +194,10 @@ func alike(messages []string) []string {
 
 var generatedID = regexp.MustCompile(`\b(?:` + id.Company + `|brd|itm|fbk|mdf|sit|gol|aud|pln|ida|pst|chn|kit|cty|bgl|key|req)_[0-9a-z]{26}\b`)
 
-// keyPrefix is the start of a key that is in its record.
+// keyPrefix matches the prefix of a key that its record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)
 
-// plain spells a body without the ids that the service makes: each is called by its turn.
+// plain returns a body in which generated ids are replaced by numbers, in the order of their first appearance.
 func (d *twins) plain(side int, body string) string {
 	body = keyPrefix.ReplaceAllString(body, "prefix")
 	return generatedID.ReplaceAllStringFunc(body, func(one string) string {
@@ -213,7 +213,7 @@ func (d *twins) plain(side int, body string) string {
 	})
 }
 
-// compareRecords compares all that the two companies hold.
+// compareRecords compares all records of the two companies.
 func (d *twins) compareRecords() {
 	d.t.Helper()
 	for _, op := range functions.Operations(nil) {

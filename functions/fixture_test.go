@@ -19,7 +19,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// start returns the whole service, each area behind the event adapter, with a company that has one record of each type.
+// start returns the whole service, with a company that has at least one record of each type (testdata/company.jsonl).
 func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
@@ -61,7 +61,7 @@ func load(t *testing.T, s *apitest.Service, name string, text json.RawMessage) {
 	t.Fatalf("no type %s", name)
 }
 
-// arguments are those of a call that succeeds on the fixture. An operation that is missing here fails the tests.
+// arguments has, for each operation, the arguments of a call that succeeds on the fixture. Every operation must be here.
 var arguments = map[string]map[string]any{
 	"list_companies": {}, "get_company": {}, "update_company": {"summary": "New"},
 	"list_plan_boards": {}, "get_plan_board": {"boardId": "brd_1"}, "list_plan_items": {"boardId": "brd_1"},
@@ -87,13 +87,13 @@ var arguments = map[string]map[string]any{
 	"rotate_key": {"keyId": rotatedKey, "overlapSeconds": 60}, "revoke_key": {"keyId": revokedKey},
 }
 
-// The ids of two keys that every company of start has, to be rotated and revoked.
+// The ids of the two keys that start issues, one to rotate and one to revoke.
 const (
 	rotatedKey = "key_01k2c5vd0v6x8z0b2d4f6h8k0m"
 	revokedKey = "key_01k2c5vd1w7y9z1c3e5g7j9m1p"
 )
 
-// issueSpares makes the two keys, with the ids that they are to have.
+// issueSpares issues these two keys.
 func issueSpares(t *testing.T, s *apitest.Service) {
 	t.Helper()
 	for _, keyID := range []string{rotatedKey, revokedKey} {
@@ -106,12 +106,12 @@ func issueSpares(t *testing.T, s *apitest.Service) {
 	}
 }
 
-// toolOperations are the operations that agents may call.
+// toolOperations returns the operations that are MCP tools.
 func toolOperations() []api.Operation {
 	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }
 
-// rows reads a hand-typed table.
+// rows returns the rows of a .tsv file in testdata, without comments.
 func rows(t *testing.T, name string) (out [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)

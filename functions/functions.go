@@ -1,5 +1,5 @@
-// Package functions is the service as a whole: all of its areas, in the order of the specification. It is the only
-// place that knows them all.
+// Package functions assembles the service from its areas, in the order of the specification. No other package imports
+// every area.
 package functions
 
 import (
@@ -27,7 +27,7 @@ import (
 
 // Area is one area of the service: one folder here, one Lambda function, one path segment.
 type Area struct {
-	Name       string // the path segment after the company's id; the company itself has none
+	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
 	Operations service.Operations
 	Transfers  func(t *table.Client) []transfer.Type
 }
@@ -54,7 +54,7 @@ func Operations(t *table.Client) []api.Operation {
 	return out
 }
 
-// Transfers returns the record types of all areas, in an order in which records come after those that they refer to.
+// Transfers returns the record types of all areas. A type comes after the types that its records refer to.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
@@ -63,14 +63,15 @@ func Transfers(t *table.Client) []transfer.Type {
 	return out
 }
 
-// Handler serves the whole service on one port, as the gateway does in an account: each area is a function of its own
-// behind the event adapter, reached by its path segment; whatever is nobody's goes to the company's function, whose
-// answer to an unknown path is the envelope.
+// Handler serves the whole service on one port, with the routes that API Gateway has in an account. Each area has a
+// handler of its own, chosen by the path segment, and requests pass through the same event conversion as in Lambda.
+// A path that belongs to no area goes to the company area, which responds with not_found.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	return Greeting(t, log, openapi.Demo{})
 }
 
-// Greeting is Handler with a page that greets with a demo company and its key, for one's own machine.
+// Greeting is Handler with a reference page that also shows a demo company and its key. It is for a server on the
+// developer's own machine; see openapi.Demo.
 func Greeting(t *table.Client, log *slog.Logger, demo openapi.Demo) http.Handler {
 	byName := map[string]http.Handler{}
 	for _, a := range All() {
@@ -79,7 +80,7 @@ func Greeting(t *table.Client, log *slog.Logger, demo openapi.Demo) http.Handler
 	description := gateway.Local(openapi.Handler(t.NewID, demo))
 	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Service-Version", version.Current) // for what the gateway refuses by itself
+		w.Header().Set("Service-Version", version.Current) // for requests that gateway.Local rejects itself
 		switch path := r.URL.EscapedPath(); {
 		case slices.Contains(openapi.Paths(), path):
 			description.ServeHTTP(w, r)

@@ -12,10 +12,10 @@ import (
 
 // generated is one call.
 type generated struct {
-	args    map[string]any // flat; a nil is null
-	raw     string         // an argument object that no map can spell; empty: args
-	company string         // as named; empty: not named, which over HTTP means the key's
-	poor    bool
+	args    map[string]any // by argument name; nil stands for null
+	raw     string         // JSON that no map can represent, such as repeated names; empty: args
+	company string         // "other", "own", or empty for none, which over HTTP is the company of the key
+	poor    bool           // with a key that lacks the scope
 }
 
 func (c generated) text() string {
@@ -51,7 +51,7 @@ func (d *twins) generate(n int) generated {
 		}
 	case n == 6 && body:
 		c.args["nope"] = strings.Repeat("x", 257<<10)
-	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // repeated, where no path is to be filled in
+	case n == 7 && body && d.op.Path == strings.TrimSuffix(d.op.Path, "}"): // a repeated property, for paths that need no id
 		c.raw = `{"nope":1,"nope":1}`
 	case n%3 == 0:
 		d.spoil(c.args, 1)
@@ -70,7 +70,7 @@ func pathFields(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In != schema.InPath })
 }
 
-// valid are arguments that the schema takes: those of the fixture where they name records, others where any will do.
+// valid returns mostly valid arguments: ids of the fixture's records in most paths, and random values for other fields.
 func (d *twins) valid() map[string]any {
 	out := map[string]any{}
 	known := arguments[d.op.ID]
@@ -96,7 +96,7 @@ var samples = map[string][]string{
 
 func (d *twins) pick(values []string) string { return values[d.random.Intn(len(values))] }
 
-// value is one that a field takes.
+// value returns a random valid value of a field.
 func (d *twins) value(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
@@ -147,7 +147,7 @@ func (d *twins) value(f schema.Field) any {
 	return d.words(least, most)
 }
 
-// words is a text with characters that JSON, URLs and people spell in more than one way.
+// words returns a random text with characters that need escaping in JSON or URLs, or have several encodings.
 func (d *twins) words(least, most int) string {
 	alphabet := []rune("abc XYZ019<>&\"\\/+%#?=;,'\t\n\u2028é漢🙂")
 	out := make([]rune, least+d.random.Intn(most-least+1))
@@ -157,8 +157,8 @@ func (d *twins) words(least, most int) string {
 	return string(out)
 }
 
-// spoil makes some arguments such as the schema refuses. What a query can spell is text, so a tool gets what such a text
-// is in JSON: a number where it is one.
+// spoil makes some arguments invalid. A query parameter is always text, so a tool gets the JSON value of that text: a
+// number where the text is one.
 func (d *twins) spoil(args map[string]any, times int) {
 	for range times {
 		if len(d.op.Input) == 0 {
@@ -168,7 +168,7 @@ func (d *twins) spoil(args map[string]any, times int) {
 		f := d.op.Input[d.random.Intn(len(d.op.Input))]
 		switch f.In {
 		case schema.InPath:
-			// Not "", "." and "..": no path spells them, so over HTTP they are no operation's at all.
+			// Not "", "." and "..": a path with them does not match any operation over HTTP.
 			args[f.Name] = d.pick([]string{"...", "x y", strings.Repeat("a", 200), "ITM_1", "itm_"})
 		case schema.InHeader:
 			args[f.Argument()] = d.pick([]string{`"stale"`, "stale", `W/"stale"`, ""})

@@ -19,38 +19,39 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-func takes(op api.Operation, header string) bool {
+// accepts reports whether an operation accepts a header.
+func accepts(op api.Operation, header string) bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == header })
 }
 
-// with returns the arguments of a call that succeeds on the fixture, and others.
+// with returns the arguments of a call that succeeds on the fixture, with more added.
 func with(op api.Operation, more map[string]any) map[string]any {
 	out := maps.Clone(arguments[op.ID])
 	maps.Copy(out, more)
 	return out
 }
 
-// Ensure every operation that a repetition would do again takes an Idempotency-Key, and no other does; and that what
-// changes or removes a record takes an If-Match (decisions.md §12).
+// Ensure every operation that is not idempotent by itself accepts an Idempotency-Key, and no other does; and that every
+// update and delete, and publish, accepts an If-Match.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
-		if got, want := takes(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
-			t.Errorf("%s takes an Idempotency-Key: %v, want %v", op.ID, got, want)
+		if got, want := accepts(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
+			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
 		want := op.Method == http.MethodPatch || op.Method == http.MethodDelete || op.ID == "publish_plan_board"
-		if got := takes(op, "If-Match"); got != want {
-			t.Errorf("%s takes an If-Match: %v, want %v", op.ID, got, want)
+		if got := accepts(op, "If-Match"); got != want {
+			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		}
 	}
 }
 
 func idempotent() (out []api.Operation) {
-	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !takes(op, "Idempotency-Key") })
+	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return !accepts(op, "Idempotency-Key") })
 }
 
-// Ensure a request that is sent again under its Idempotency-Key is answered as the first time and done once, over HTTP and as
-// a tool; that another request under that key is refused; and that a key of another operation or caller is another key.
+// Ensure a request that is repeated with its Idempotency-Key runs once and gets the first response again, over HTTP and as
+// a tool, and that a different request with that key is rejected.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	for _, op := range idempotent() {
@@ -66,12 +67,12 @@ func TestReplay(t *testing.T) {
 			s.Clock.Advance(23 * time.Hour)
 			again := s.Call(t, key, op.ID, args)
 			if again.Status != http.StatusOK || again.Body != first.Body || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
-				t.Errorf("%d %s\nafter %s", again.Status, again.Body, first.Body)
+				t.Errorf("the repeated request: %d %s\nthe first: %s", again.Status, again.Body, first.Body)
 			}
 			other := with(op, map[string]any{"Idempotency-Key": "once"})
 			other[changeable[op.ID]] = changed[op.ID]
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
-				t.Errorf("another request: %d %s", r.Status, r.Body)
+				t.Errorf("a different request: %d %s", r.Status, r.Body)
 			} else if _, messages := r.Messages(t); messages[0] != "header.Idempotency-Key: was sent before with another request; use a new one" {
 				t.Error(messages)
 			}
@@ -86,7 +87,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// changeable is an argument of each operation that makes another request of it, and changed another value.
+// changeable names an argument of each operation, and changed has a value for it that makes a different request.
 var (
 	changeable = map[string]string{
 		"create_plan_item": "title", "publish_plan_board": "If-Match", "create_broadcast_post": "body", "create_context_content_type": "name",
@@ -98,7 +99,7 @@ var (
 	}
 )
 
-// Ensure of many requests under one key, all at once, exactly one is done, and all get its answer.
+// Ensure concurrent requests with one Idempotency-Key run once and all get the same response.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	for _, op := range idempotent() {
@@ -107,30 +108,30 @@ func TestTwins(t *testing.T) {
 			s := start(t, nil)
 			key := s.Key(t)
 			const n = 8
-			var answers [n]apitest.Response
+			var responses [n]apitest.Response
 			var wait sync.WaitGroup
 			for i := range n {
-				wait.Go(func() { answers[i] = s.Call(t, key, op.ID, with(op, map[string]any{"Idempotency-Key": "once"})) })
+				wait.Go(func() { responses[i] = s.Call(t, key, op.ID, with(op, map[string]any{"Idempotency-Key": "once"})) })
 			}
 			wait.Wait()
 			fresh := 0
-			for _, r := range answers {
-				if r.Status != http.StatusOK || r.Body != answers[0].Body {
-					t.Errorf("%d %s\nbeside %s", r.Status, r.Body, answers[0].Body)
+			for _, r := range responses {
+				if r.Status != http.StatusOK || r.Body != responses[0].Body {
+					t.Errorf("%d %s\nand another one: %s", r.Status, r.Body, responses[0].Body)
 				}
 				if r.Header.Get("Idempotent-Replayed") == "" {
 					fresh++
 				}
 			}
 			if fresh != 1 {
-				t.Errorf("%d were done", fresh)
+				t.Errorf("%d requests ran, want 1", fresh)
 			}
 		})
 	}
 }
 
-// Ensure a refusal that depends on a record's state is replayed too, although the state has changed since; and that what
-// was wrong with the request itself, or with the caller, is not remembered.
+// Ensure an error that depends on a record's state is replayed too, even when the state has changed since; that an invalid
+// request does not use up its key; and that callers do not share Idempotency-Keys.
 func TestReplayOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -153,10 +154,10 @@ func TestReplayOfRefusals(t *testing.T) {
 		t.Error(r.Body)
 	}
 	if r := create("taken", "c"); r.Status != http.StatusOK || r.Header.Get("Idempotent-Replayed") != "" {
-		t.Errorf("after a mistake: %d %s", r.Status, r.Body)
+		t.Errorf("after an invalid request: %d %s", r.Status, r.Body)
 	}
 	if r := s.Call(t, s.Key(t), "create_plan_item", map[string]any{"boardId": "brd_1", "title": "T", "slug": "taken", "Idempotency-Key": "a"}); r.Status != http.StatusConflict {
-		t.Errorf("the key of another caller: %d %s", r.Status, r.Body)
+		t.Errorf("the Idempotency-Key of another caller: %d %s", r.Status, r.Body)
 	}
 	for _, bad := range []string{"", fmt.Sprintf("%0256d", 1)} {
 		if r := create("free", bad); r.Status != http.StatusBadRequest {
@@ -165,7 +166,7 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 }
 
-// Ensure remembering costs no round trip where the change itself is one transaction, and one more where it is not.
+// Ensure an Idempotency-Key costs no extra round trip when the change is one transaction, and one when it is not.
 func TestRoundTripsOfIdempotency(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -173,12 +174,12 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	s := start(t, waves)
 	key := s.Key(t)
 	title := 0
-	// call makes a call that does something new, and returns its round trips.
+	// call makes a call that changes something, and returns its number of round trips.
 	call := func(op api.Operation, more map[string]any) int {
 		args := with(op, more)
 		switch title++; op.ID {
 		case "create_plan_item":
-			args["title"] = fmt.Sprintf("Number %d", title) // else a free slug is to be found
+			args["title"] = fmt.Sprintf("Number %d", title) // otherwise the service has to find a free slug
 		case "publish_plan_board":
 			s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", title), "status": "published"})
 		case "rotate_key":
@@ -188,7 +189,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 			}
 			args["keyId"] = fresh.ID
 		}
-		s.Clock.Advance(2 * time.Minute) // the buckets are full, and a publish is long ago
+		s.Clock.Advance(2 * time.Minute) // the rate limit buckets are full, and the last publish is long ago
 		waves.Reset()
 		if r := s.Call(t, key, op.ID, args); r.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
@@ -196,7 +197,7 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		return waves.Count()
 	}
 	for _, op := range idempotent() {
-		call(op, nil) // the first publish of a board has nothing to compare with
+		call(op, nil) // the first publish of a board has no snapshot to compare with
 		without, with := call(op, nil), call(op, map[string]any{"Idempotency-Key": "once"})
 		t.Logf("%s: %d round trips, %d with a key", op.ID, without, with)
 		if op.ID == "push_metric_points" {
@@ -208,8 +209,8 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	}
 }
 
-// Ensure the same caller is known however it spells the Authorization header: an answer that holds a secret is read again
-// by whoever sent the key, and by nobody else.
+// Ensure a response with a secret is replayed to the same key in any spelling of the Authorization header, and to no other
+// key.
 func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -224,7 +225,7 @@ func TestReplayForAnySpellingOfTheKey(t *testing.T) {
 	}
 }
 
-// Ensure no key makes one that may do more: not more often, and not for longer.
+// Ensure a key cannot create a key that has higher rate limits or expires later.
 func TestKeysAreBoundByTheirGrantor(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -247,11 +248,11 @@ func TestKeysAreBoundByTheirGrantor(t *testing.T) {
 		}
 		made := s.Call(t, secret, "create_key", args)
 		if made.Status != http.StatusOK || made.JSON(t)["expiresAt"] != timestamp.Format(want) {
-			t.Errorf("%v: %d %s, want an end at %s", expiresAt, made.Status, made.Body, timestamp.Format(want))
+			t.Errorf("%v: %d %s, want the expiry %s", expiresAt, made.Status, made.Body, timestamp.Format(want))
 			continue
 		}
 		if r := s.Call(t, made.JSON(t)["secret"].(string), "list_plan_boards", nil); r.Header.Get("RateLimit-Limit") != "7" {
-			t.Errorf("its quota is %s", r.Header.Get("RateLimit-Limit"))
+			t.Errorf("its rate limit is %s, want 7", r.Header.Get("RateLimit-Limit"))
 		}
 	}
 	rotated := s.Call(t, secret, "rotate_key", map[string]any{"keyId": grantor.ID})

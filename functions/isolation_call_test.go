@@ -17,12 +17,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// attempt is one call that somebody makes.
+// attempt is one call of a company.
 type attempt struct {
 	actor   *tenant
-	company string // as named in the path or among the arguments; empty: not named, which only a tool may do
+	company string // the company in the path or the arguments; empty for none, which only a tool call allows
 	op      api.Operation
-	args    map[string]any // flat, by their names as arguments
+	args    map[string]any // by argument name
 	key     string
 	asTool  bool
 }
@@ -31,7 +31,7 @@ func (a attempt) String() string {
 	return fmt.Sprintf("%s as a tool %t, company %q, %v, by %s", a.op.ID, a.asTool, a.company, a.args, a.actor.marker)
 }
 
-// drawAttempt makes up a call: of any operation, mostly sound, with ids, cursors, entity tags and sort keys of anybody.
+// drawAttempt draws a random call, mostly a valid one, with ids, cursors, ETags and sort keys of any company.
 func drawAttempt(r *rapid.T, w *world, operations []api.Operation, actor *tenant, d dump) attempt {
 	a := attempt{actor: actor, company: actor.id, key: actor.full, args: map[string]any{}}
 	ids := make([]string, len(operations))
@@ -84,7 +84,7 @@ func (w *world) anybody(r *rapid.T, label string) *tenant {
 	return w.tenants[rapid.IntRange(0, len(w.tenants)-1).Draw(r, label)]
 }
 
-// id is the id of a record, of a type when there is one, of anybody; or what would be a way out of a partition.
+// id draws the id of a record of any company, if possible of the right type, or a text that might escape from a partition.
 func (d drawer) id(f schema.Field) string {
 	whose, alone := d.a.actor, false
 	switch rapid.IntRange(0, 7).Draw(d.r, "id") {
@@ -102,7 +102,7 @@ func (d drawer) id(f schema.Field) string {
 	}
 	for _, fits := range []func(string) bool{
 		func(one string) bool { return strings.HasPrefix(one, prefix+"_") },
-		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // those of the fixture everybody has
+		func(one string) bool { return !alone || !fixtureID.MatchString(one) }, // all companies have the ids of the fixture
 	} {
 		if some := slices.DeleteFunc(slices.Clone(ids), func(one string) bool { return !fits(one) }); len(some) > 0 {
 			ids = some
@@ -123,7 +123,7 @@ func (d drawer) argument(f schema.Field) any {
 			values = append(values, one.tags...)
 		}
 		return d.among(f.Name, values...)
-	case f.Name == "scopes": // words are none
+	case f.Name == "scopes": // random texts are not scopes
 		return []any{d.among(f.Name, "plan:read", "feedback:write")}
 	case f.Name == "limit":
 		return rapid.IntRange(0, 4).Draw(d.r, "limit")
@@ -131,7 +131,7 @@ func (d drawer) argument(f schema.Field) any {
 	return d.value(f)
 }
 
-// cursor is one that some list named, or one that is forged: the digest in it is no secret.
+// cursor draws a cursor that some list returned, or a forged one: the digest in a cursor needs no secret.
 func (d drawer) cursor() string {
 	values := []string{"AAAA"}
 	for _, one := range d.w.tenants {
@@ -162,7 +162,7 @@ func (d drawer) cursor() string {
 	return scope.Encode(position)
 }
 
-// value is one that a field takes, mostly.
+// value draws a mostly valid value of a field.
 func (d drawer) value(f schema.Field) any {
 	switch f.Kind {
 	case schema.Integer:
@@ -199,8 +199,8 @@ func (d drawer) value(f schema.Field) any {
 	return d.text(f)
 }
 
-// text is a word, or the id of anybody's record: nothing stops a caller from writing one down. Only the id of another
-// company is nowhere in what is sent as text, so that it can be looked for in what comes back.
+// text draws a word or the id of any company's record, because callers can write ids into texts. It never draws the id of
+// a company, so that judge can search responses for it.
 func (d drawer) text(f schema.Field) string {
 	if rapid.Bool().Draw(d.r, "an id") {
 		records := slices.DeleteFunc(slices.Clone(d.d.ids[d.anybody().id]), func(one string) bool { return strings.HasPrefix(one, "co_") })
@@ -209,11 +209,11 @@ func (d drawer) text(f schema.Field) string {
 	return d.among(f.Name, "New words", "growth.signups", "a", "é<&>", "plan:read", "#", "")
 }
 
-// outcome is what came of a call.
+// outcome is the result of a call.
 type outcome struct {
 	status int
-	value  string // the JSON value, also of a failure
-	whole  string // all that came back, headers too
+	value  string // the JSON value, of a failure too
+	whole  string // the body and the headers
 	next   string
 	tag    string
 }
@@ -285,7 +285,7 @@ func (w *world) makeAsTool(a attempt) outcome {
 	}
 	out := outcome{status: got.Status, value: string(response.Result.StructuredContent), whole: got.Body + spellHeader(got.Header), next: response.Result.Meta.NextCursor, tag: response.Result.Meta.ETag}
 	switch {
-	case response.Error != nil: // no tool: some operations are none
+	case response.Error != nil: // some operations are not tools
 		out.status, out.value = http.StatusNotFound, response.Error.Message
 	case response.Result.IsError:
 		out.value = response.Result.Content[0].Text

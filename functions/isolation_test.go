@@ -17,13 +17,12 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// ordinaryChecks is how many worlds an ordinary run explores; -rapid.checks says otherwise.
+// ordinaryChecks is how many worlds a run explores without the flag -rapid.checks.
 const ordinaryChecks = 8
 
-// TestIsolation: whatever companies do, over HTTP and as tools, with the ids, cursors, entity tags and sort keys of each
-// other, no answer to one holds anything of another, and no row of another changes by a byte (spec.md, Authentication 2
-// and Errors; design.md §3, authority is an argument). The model is the table itself: a company's rows are what its own
-// calls made of them.
+// Ensure companies are isolated. They call at random, over HTTP and as tools, with the ids, cursors, ETags and sort keys
+// of each other. No response to one company contains data of another, and no table row of another company changes. The
+// test compares the whole table before and after each call.
 func TestIsolation(t *testing.T) {
 	apitest.Slow(t)
 	set := false
@@ -33,7 +32,7 @@ func TestIsolation(t *testing.T) {
 		if err := checks.Value.Set(fmt.Sprint(ordinaryChecks)); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = checks.Value.Set(before) }) // what it held can be set
+		t.Cleanup(func() { _ = checks.Value.Set(before) }) // cannot fail: the flag had this value
 	}
 	seen := map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
@@ -45,12 +44,11 @@ func TestIsolation(t *testing.T) {
 		t.Logf("%s: %d", what, seen[what])
 	}
 	if seen["calls"] > 0 && seen["status 200"] < seen["calls"]/5 {
-		t.Errorf("most calls are refused: the test proves little")
+		t.Errorf("fewer than a fifth of the calls succeed, so the test proves little")
 	}
 }
 
-// Ensure the test finds a leak: of each kind of call to the table, one kind at a time reaches into the partition of
-// another company.
+// Ensure TestIsolation finds leaks. In each subtest, one kind of table call uses the partition of another company.
 func TestIsolationFindsLeaks(t *testing.T) {
 	t.Parallel()
 	reads := func(op api.Operation) bool { return op.Effect == api.Read }
@@ -72,8 +70,8 @@ func TestIsolationFindsLeaks(t *testing.T) {
 	}
 }
 
-// explore lets the companies of a new world make some calls and returns what is wrong, empty when nothing is. First one
-// company alone is busy, then all are.
+// explore creates a world, makes random calls, first by one company and then by all, and returns the first violation of
+// isolation, or "".
 func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) bool, seen map[string]int) string {
 	t.Helper()
 	w := newWorld(t, rapid.IntRange(2, 3).Draw(r, "companies"), planted)
@@ -114,33 +112,33 @@ func explore(t *testing.T, r *rapid.T, planted *leak, among func(api.Operation) 
 	return ""
 }
 
-// judge tells what an answer and the table show of another company than the caller's.
+// judge returns how a response or the table violates the isolation of the other companies, or "".
 func (w *world) judge(a attempt, got outcome, before, after dump) string {
 	for _, other := range w.tenants {
 		if other == a.actor {
 			continue
 		}
 		if !maps.Equal(before.rows[other.id], after.rows[other.id]) {
-			return fmt.Sprintf("rows of %s have changed", other.marker)
+			return fmt.Sprintf("table rows of %s have changed", other.marker)
 		}
 		if strings.Contains(got.whole, other.marker) || strings.Contains(got.whole, other.id) {
-			return fmt.Sprintf("the answer shows %s", other.marker)
+			return fmt.Sprintf("the response contains data of %s", other.marker)
 		}
 	}
 	if a.company != "" && a.company != a.actor.id && a.op.Company() && got.status != http.StatusNotFound && got.status != http.StatusBadRequest && !dead(got) {
-		return "another company was named, and the answer is not not_found"
+		return "the call named another company, and the response is not not_found"
 	}
 	if got.status != http.StatusOK {
 		return ""
 	}
 	var value any
 	if err := json.Unmarshal([]byte(got.value), &value); err != nil {
-		return "the answer is no JSON: " + err.Error()
+		return "the response is not JSON: " + err.Error()
 	}
 	return foreign(value, a, after)
 }
 
-// foreign looks for a record of somebody else, or of nobody, in an answer.
+// foreign looks in a response for a record of another company, or of none, and returns a description of it, or "".
 func foreign(value any, a attempt, after dump) string {
 	switch v := value.(type) {
 	case []any:
@@ -155,7 +153,7 @@ func foreign(value any, a attempt, after dump) string {
 		}
 		one, isText := v["id"].(string)
 		if _, found := slices.BinarySearch(after.ids[a.actor.id], one); isText && v["deleted"] != true && !found {
-			return fmt.Sprintf("the record %s, which is none of the caller's", one)
+			return fmt.Sprintf("the record %s, which does not belong to the caller", one)
 		}
 		if items, ok := v["items"]; ok {
 			return foreign(items, a, after)
@@ -164,8 +162,8 @@ func foreign(value any, a attempt, after dump) string {
 	return ""
 }
 
-// compareWithMissing makes a call that names records of others only once more, with ids that are nobody's: spec.md
-// wants the two to be indistinguishable. It returns what the table holds then.
+// compareWithMissing repeats a call that names records of other companies, with ids that do not exist. The two responses
+// must be indistinguishable. It returns the contents of the table afterwards.
 func (w *world) compareWithMissing(a attempt, got outcome, before, after dump) (dump, string) {
 	again, others := a, false
 	again.args = maps.Clone(a.args)
@@ -178,18 +176,18 @@ func (w *world) compareWithMissing(a attempt, got outcome, before, after dump) (
 		again.args[f.Name], others = prefix+"_zzzzzz", true
 	}
 	if !others || a.args["idempotencyKey"] != nil || a.args["cursor"] != nil {
-		return after, "" // both are bound to the ids: with others they are refused, and rightly
+		return after, "" // both are bound to the ids, so the repeated call is rejected for another reason
 	}
 	if got.status < http.StatusBadRequest {
-		return after, "the record of another was found"
+		return after, "the call found the record of another company"
 	}
 	missing := w.make(again)
-	if dead(missing) && !dead(got) { // a rotated key may end between the two
+	if dead(missing) && !dead(got) { // a rotated key may expire between the two calls
 		w.renew(a.actor)
 		return w.look()
 	}
 	if missing.status != got.status || missing.value != got.value {
-		return after, fmt.Sprintf("for a record that is nobody's the answer is another: %d %s", missing.status, missing.value)
+		return after, fmt.Sprintf("the response for a record that does not exist differs: %d %s", missing.status, missing.value)
 	}
 	return w.look()
 }
@@ -203,12 +201,13 @@ func known(d dump, one string) bool {
 	return false
 }
 
-// dead tells whether an answer refuses the key as such: an earlier call has revoked it, or rotated it away.
+// dead reports whether a response rejects the key itself, because an earlier call has revoked or rotated it.
 func dead(got outcome) bool {
 	return got.status == http.StatusUnauthorized && !strings.Contains(got.value, "lacks the scope")
 }
 
-// learn keeps what an answer gave for later calls. A company whose key has gone gets another, which changes the table.
+// learn keeps the cursor and the ETag of a response for later calls. A company whose key was rejected gets a new one,
+// which changes the table.
 func (w *world) learn(a attempt, got outcome, after dump) dump {
 	w.t.Helper()
 	if got.next != "" {
@@ -219,12 +218,12 @@ func (w *world) learn(a attempt, got outcome, after dump) dump {
 	}
 	if dead(got) {
 		w.renew(a.actor)
-		after, _ = w.look() // its own call is to blame for nothing
+		after, _ = w.look() // the call itself was checked before
 	}
 	return after
 }
 
-// count notes what a test did, to show what it proves.
+// count counts what a test did, to show what it covers.
 func count(seen map[string]int, w *world, a attempt, got outcome) {
 	seen["calls"]++
 	seen[fmt.Sprintf("status %d", got.status)]++

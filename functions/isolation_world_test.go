@@ -35,15 +35,15 @@ import (
 // tenant is one company of a world.
 type tenant struct {
 	id      string
-	marker  string // in every text of its records that has room for it, and in nothing that anybody sends
-	full    string // keys
-	reader  string
-	cursors []string // that its lists named, and its entity tags
-	tags    []string
+	marker  string   // part of every text of its records where it is valid, and of no request
+	full    string   // a key with all scopes
+	reader  string   // a key that can only read
+	cursors []string // from responses to it
+	tags    []string // ETags from responses to it
 }
 
-// world is a whole service over a table of its own, with a few companies. Each has the fixture twice: under the ids that
-// all of them have, as imports may bring about, and under ids that it alone has.
+// world is a service with a table of its own and a few companies. Each company has the fixture twice: with ids that all
+// companies share, which imports make possible, and with ids that only it has.
 type world struct {
 	t       *testing.T
 	service *apitest.Service
@@ -51,13 +51,13 @@ type world struct {
 	tenants []*tenant
 }
 
-// markers mark the companies of a world, in their order; tags end the ids that one company alone has.
+// markers has the marker of each company of a world, in order; tags has the suffix of the ids that only it has.
 var (
 	markers = []string{"qzamber", "qzbirch", "qzcedar"}
 	tags    = []string{"a9", "b9", "c9"}
 )
 
-// newWorld returns a world of so many companies. With a leak, calls to the table are spoiled once it is set.
+// newWorld returns a world with the given number of companies. A leak affects table calls after leak.set.
 func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 	t.Helper()
 	s := apitest.New(t, functions.Operations)
@@ -67,7 +67,7 @@ func newWorld(t *testing.T, companies int, spoiled *leak) *world {
 	}
 	o := apitest.Options(t, s.Clock.Now, transport)
 	o.Name = s.Table.NewID("test")
-	// The same ids in every run with the same seed, so that a failure can be made small.
+	// The same seed generates the same ids, so that rapid can shrink a failure.
 	source, mu := mathrand.New(mathrand.NewSource(1)), sync.Mutex{}
 	generate := id.NewGenerator(s.Clock.Now, source)
 	o.NewID = func(prefix string) string {
@@ -103,7 +103,7 @@ func (w *world) close() {
 	}
 }
 
-// renew issues a company's keys.
+// renew issues new keys for a company.
 func (w *world) renew(one *tenant) {
 	w.t.Helper()
 	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
@@ -116,15 +116,15 @@ func (w *world) renew(one *tenant) {
 	}
 }
 
-// dump is all that a table holds, by company.
+// dump has the contents of a table, by company.
 type dump struct {
-	rows  map[string]map[string]string // by company and by key; JSON, so that equal means byte for byte
-	ids   map[string][]string          // of records, by company, sorted
-	sorts []string                     // every sort key, sorted
+	rows  map[string]map[string]string // by company and key, as JSON
+	ids   map[string][]string          // ids of records by company, sorted
+	sorts []string                     // all sort keys, sorted
 }
 
-// look reads the whole table. wrong names a row that is nobody's, or that is in two companies at once: then the table
-// alone shows that they are not apart.
+// look reads the whole table. wrong describes a row that belongs to no company or to two, which violates isolation by
+// itself.
 func (w *world) look() (d dump, wrong string) {
 	d = dump{rows: map[string]map[string]string{}, ids: map[string][]string{}}
 	for _, one := range w.tenants {
@@ -141,14 +141,14 @@ func (w *world) look() (d dump, wrong string) {
 			company, _, _ := strings.Cut(pk, "#")
 			text, err := json.Marshal(item)
 			if err != nil || d.rows[company] == nil {
-				return d, fmt.Sprintf("the row %s %s is nobody's: %v", pk, sk, err)
+				return d, fmt.Sprintf("the row %s %s belongs to no company: %v", pk, sk, err)
 			}
 			d.rows[company][pk+" "+sk] = string(text)
 			if one := attribute(item, "id"); one != "" {
 				d.ids[company] = append(d.ids[company], one)
 			}
 			if named := attribute(item, "companyId"); named != "" && named != company {
-				return d, fmt.Sprintf("the row %s %s says that it is of %s", pk, sk, named)
+				return d, fmt.Sprintf("the row %s %s has the companyId %s", pk, sk, named)
 			}
 			for name := range item {
 				if index := attribute(item, name); strings.HasSuffix(name, "pk") && !strings.HasPrefix(index, company+"#") {
@@ -177,7 +177,7 @@ func attribute(item map[string]types.AttributeValue, name string) string {
 	return ""
 }
 
-// export is what `workspace export` writes of a company.
+// export returns the records of a company as `workspace export` writes them.
 func (w *world) export(companyID string) string {
 	w.t.Helper()
 	var out bytes.Buffer
@@ -191,7 +191,7 @@ func (w *world) export(companyID string) string {
 	return out.String()
 }
 
-// markedFixtures are the records of each company by their type, read once.
+// markedFixtures returns the records of each company by type. It reads the fixture once.
 func markedFixtures(t *testing.T) []map[string][]any {
 	t.Helper()
 	fixtureOnce.Do(func() {
@@ -209,7 +209,8 @@ var (
 
 var fixtureID = regexp.MustCompile(`^[a-z]{3}_[0-9]+$`)
 
-// markedFixture reads the fixture twice: with a marker in its texts, and with other ids besides.
+// markedFixture returns the fixture's records twice, with the marker in their texts: with the fixture's ids, and with the
+// tag at the end of the ids.
 func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 	t.Helper()
 	text, err := os.ReadFile("testdata/company.jsonl")
@@ -242,7 +243,7 @@ func markedFixture(t *testing.T, marker, tag string) map[string][]any {
 						set(old + own)
 						return
 					}
-					// The companies share the keys of metrics but for their own.
+					// The companies share the metric key growth.signups; their other keys are their own.
 					for _, text := range []string{old + " " + marker + own, old + "-" + marker + own, old + marker + own, old} {
 						set(text)
 						if _, problems := record(); len(problems) == 0 && (own != "" || old != "growth.signups") {
@@ -281,17 +282,17 @@ func mark(value any, visit func(old string, set func(string))) {
 	}
 }
 
-// leak is a planted fault: a transport that takes calls of one kind to another company's partition. Keys are spared,
-// because a key that is not found opens nothing.
+// leak is a planted fault: a transport that redirects table calls of one kind to another company's partition. It leaves
+// calls for API keys alone, because they would only fail.
 type leak struct {
-	call string // such as GetItem
+	call string // the DynamoDB call, such as GetItem
 
 	mu       sync.Mutex
 	from, to string
 	times    int
 }
 
-// set makes the leak begin.
+// set starts the leak.
 func (l *leak) set(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -312,7 +313,7 @@ func (l *leak) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if at := []byte(from + "#"); bytes.Contains(body, at) && !bytes.Contains(body, []byte(from+"#keys")) {
-		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // of the same length
+		body = bytes.ReplaceAll(body, at, []byte(to+"#")) // company ids have the same length
 		l.mu.Lock()
 		l.times++
 		l.mu.Unlock()
@@ -322,5 +323,5 @@ func (l *leak) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// settle lets the quotas refill.
+// settle advances the clock so that the rate limits refill.
 func (w *world) settle() { w.service.Clock.Advance(time.Minute) }

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/functions"
 )
 
-// files visits the Go files of the repository with their imports, in slash paths from its root.
+// files calls visit for every Go file of the repository, with its slash path from the root, its imports and its text.
 func files(t *testing.T, visit func(name string, imports []string, text string)) {
 	t.Helper()
 	root := os.DirFS("..")
@@ -49,13 +49,12 @@ func files(t *testing.T, visit func(name string, imports []string, text string))
 
 const module = "growthworkspace/"
 
-// under tells whether a file is in one of the folders, or is one of the files. Test files are not held to the fences of
-// dependencies, but to the direction of imports.
+// under reports whether a file is one of places or in one of them.
 func under(name string, places ...string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
-// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared (design: one direction).
+// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}
@@ -71,17 +70,17 @@ func TestImportsPointOneWay(t *testing.T) {
 			parts, target := strings.Split(name, "/"), strings.Split(ours, "/")
 			switch {
 			case parts[0] == "shared" && target[0] != "shared":
-				t.Errorf("%s imports %s: shared knows no area and no command", name, i)
+				t.Errorf("%s imports %s: shared must import no area and no command", name, i)
 			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
-				t.Errorf("%s imports %s: functions know no command", name, i)
+				t.Errorf("%s imports %s: functions must import no command", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
-				t.Errorf("%s imports %s: an area knows no other area", name, i)
+				t.Errorf("%s imports %s: an area must not import another area", name, i)
 			}
 		}
 	})
 }
 
-// Ensure each outside module has its owners, and nobody else links it.
+// Ensure each third-party module is imported by its owners only. Test files may import any module.
 func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
@@ -112,7 +111,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		}
 		for _, i := range imports {
 			if !strings.Contains(strings.Split(i, "/")[0], ".") {
-				continue // the standard library, or ours
+				continue // the standard library or this module
 			}
 			var allowed []string
 			longest := ""
@@ -123,14 +122,14 @@ func TestDependenciesHaveOwners(t *testing.T) {
 			}
 			store := strings.HasPrefix(name, "functions/") && strings.HasPrefix(path.Base(name), "store") && longest == "github.com/aws/aws-sdk-go-v2"
 			if !under(name, allowed...) && !store {
-				t.Errorf("%s imports %s, which belongs to %v", name, i, allowed)
+				t.Errorf("%s imports %s, which only %v may import; the owners are in functions/layout_test.go", name, i, allowed)
 			}
 		}
 	})
 }
 
-// Ensure the layout shows the architecture: one folder per area with its table of contents and its function, and no drawer for odds
-// and ends.
+// Ensure every area has a folder with its operations, its store and its Lambda function, and that no file or package is a
+// collection of odds and ends.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	lines := map[string]int{}
@@ -138,23 +137,23 @@ func TestLayout(t *testing.T) {
 		lines[name] = strings.Count(text, "\n")
 		for _, drawer := range []string{"utils", "util", "helpers", "common", "types", "misc"} {
 			if base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".go"), "_test"); base == drawer || path.Base(path.Dir(name)) == drawer {
-				t.Errorf("%s is a drawer for odds and ends", name)
+				t.Errorf("%s: choose a name that says what it contains, not %s", name, drawer)
 			}
 		}
 	})
 	for _, a := range functions.All() {
 		for _, name := range []string{"functions/" + a.Name + "/" + a.Name + ".go", "functions/" + a.Name + "/store.go"} {
 			if lines[name] == 0 {
-				t.Errorf("there is no %s", name)
+				t.Errorf("%s is missing", name)
 			}
 		}
 		if n := lines["functions/"+a.Name+"/lambda/main.go"]; n == 0 || n >= 15 {
-			t.Errorf("the function of %s has %d lines", a.Name, n)
+			t.Errorf("functions/%s/lambda/main.go has %d lines, want 1 to 14", a.Name, n)
 		}
 	}
 }
 
-// floors are the packages of shared, from the ground: each imports lower floors only.
+// floors has the packages of shared in layers, the lowest first. A package imports only packages of lower layers.
 var floors = [][]string{
 	{"client", "engine", "fault", "id", "timestamp"},
 	{"auth", "schema", "version"},
@@ -166,8 +165,7 @@ var floors = [][]string{
 	{"apitest"},
 }
 
-// Ensure the packages of shared stand on floors with no arrow upwards or sideways, and that each says in its first sentence what it
-// knows.
+// Ensure the packages of shared import only lower layers, and that each has a package comment.
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	floor := map[string]int{}
@@ -184,7 +182,7 @@ func TestFloors(t *testing.T) {
 		}
 		own, known := floor[parts[1]]
 		if !known {
-			t.Errorf("%s is on no floor: add its package to floors in functions/layout_test.go", name)
+			t.Errorf("%s has no layer: add its package to floors in functions/layout_test.go", name)
 		}
 		described[parts[1]] = described[parts[1]] || strings.Contains(text, "// Package "+parts[1]+" ")
 		if strings.HasSuffix(name, "_test.go") {
@@ -192,13 +190,13 @@ func TestFloors(t *testing.T) {
 		}
 		for _, i := range imports {
 			if target, ours := strings.CutPrefix(i, module+"shared/"); ours && floor[target] >= own {
-				t.Errorf("%s imports %s, which does not stand below it", name, i)
+				t.Errorf("%s imports %s, which is not in a lower layer", name, i)
 			}
 		}
 	})
 	for p := range floor {
 		if !described[p] {
-			t.Errorf("there is no sentence that says what package %s knows, or no such package", p)
+			t.Errorf("package %s has no package comment, or does not exist", p)
 		}
 	}
 }

@@ -22,10 +22,10 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// recorder notes the table calls, so that a test can see what a refused request did.
+// recorder records the table calls, so that a test can check what a rejected request did.
 type recorder struct {
 	mu    sync.Mutex
-	calls []string // the operation, and for writes the body
+	calls []string // the name of the call and its body
 }
 
 func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -41,7 +41,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// writes returns the calls that change something other than a key's bucket, and how many calls there were in all.
+// writes returns the calls that write anything except the rate limit of a key, and the number of all calls.
 func (r *recorder) writes() (writes []string, calls int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *recorder) reset() {
 	r.calls = nil
 }
 
-// request is a call that succeeds on the fixture, to be spoiled.
+// request is an HTTP request that succeeds on the fixture until a fault spoils it.
 type request struct {
 	method, path, query, body, key string
 	header                         http.Header
@@ -121,17 +121,18 @@ func otherScopes(scope auth.Scope) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == scope })
 }
 
-// fault is one way to spoil a request, and what must come of it. spoil returns false where it does not apply.
+// fault is one way to spoil a request, and the expected response. spoil returns false when the fault does not apply to an
+// operation.
 type fault struct {
 	name    string
 	status  int
 	code    string
 	message string
-	noCalls bool // not one table call
+	noCalls bool // the request must be rejected without any table call
 	spoil   func(r *request, op api.Operation) bool
 }
 
-// Ensure every operation refuses every fault with its status and code, in the envelope, and changes nothing.
+// Ensure every operation rejects every fault with its status and code, in the error envelope, and changes nothing.
 func TestStatusMatrix(t *testing.T) {
 	t.Parallel()
 	calls := &recorder{}
@@ -261,7 +262,7 @@ func TestStatusMatrix(t *testing.T) {
 			if !f.spoil(&r, op) {
 				continue
 			}
-			s.Clock.Advance(10 * time.Second) // so that no honest quota runs out
+			s.Clock.Advance(10 * time.Second) // so that no rate limit is reached by accident
 			calls.reset()
 			got := r.send(t, s)
 			checkFault(t, op, f, got)
@@ -303,7 +304,7 @@ func checkFault(t *testing.T, op api.Operation, f fault, r apitest.Response) {
 	}
 }
 
-// Ensure Allow lists the verbs that work, and HEAD is answered as GET without a body.
+// Ensure Allow lists the methods that a path accepts, and the response to HEAD is that of GET without a body.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

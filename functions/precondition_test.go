@@ -9,20 +9,19 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// readers tells by which operation the record is read that an operation changes.
+// readers has, for each operation that changes a record, the operation that reads it.
 var readers = map[string]string{
 	"update_company": "get_company", "update_plan_item": "get_plan_item", "delete_plan_item": "get_plan_item", "update_feedback_reply": "get_feedback",
 	"update_broadcast_post": "get_broadcast_post", "delete_broadcast_post": "get_broadcast_post", "update_context_brand_kit": "get_context_brand_kit",
 }
 
-// Ensure every answer with a single record has an entity tag, which names that very state: If-None-Match with it is 304 until
-// the record changes (decisions.md §12).
+// Ensure every response with a single record has an ETag, and that a read with it in If-None-Match gets a 304.
 func TestEntityTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // whose use changes it
+		if op.Effect != api.Read || op.Method != http.MethodGet || op.IsList() || op.ID == "get_current_key" { // lastUsedAt changes with each request
 			continue
 		}
 		request := requestOf(t, s, op, key)
@@ -47,8 +46,8 @@ func TestEntityTags(t *testing.T) {
 	}
 }
 
-// Ensure an update and a delete with If-Match are done when the record is as the caller has read it and not otherwise; and
-// that the tag of an update's answer is that of the next read.
+// Ensure an update or delete with If-Match succeeds only when the record has that ETag, and that the response to an update
+// has the ETag of the next read.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	for changer, reader := range readers {
@@ -89,30 +88,30 @@ func TestPreconditions(t *testing.T) {
 				}
 			}
 			if _, after := read(); after != before {
-				t.Errorf("a refused change changed something: %s, then %s", before, after)
+				t.Errorf("a rejected change changed the record: %s, then %s", before, after)
 			}
 			status, next := change(`"x", ` + tag)
 			if status != http.StatusOK {
-				t.Fatalf("the right tag: %d", status)
+				t.Fatalf("the current ETag: %d", status)
 			}
 			if strings.HasPrefix(changer, "delete_") {
 				return
 			}
 			if tag2, _ := read(); tag2 != next || tag2 == tag {
-				t.Errorf("the update's tag is %s, that of the read %s, before it was %s", next, tag2, tag)
+				t.Errorf("ETag of the update %s, of the next read %s, of the read before %s", next, tag2, tag)
 			}
 			if status, _ := change(tag); status != http.StatusPreconditionFailed {
-				t.Errorf("a stale tag: %d", status)
+				t.Errorf("a stale ETag: %d", status)
 			}
 			if status, _ := change("*"); status != http.StatusOK {
-				t.Errorf("any state: %d", status)
+				t.Errorf("If-Match *: %d", status)
 			}
 		})
 	}
 }
 
-// Ensure If-Match never creates: nobody can have read a brand kit that does not exist.
-func TestPreconditionOfWhatIsNotThere(t *testing.T) {
+// Ensure an update with If-Match never creates a record: a brand kit that does not exist has no ETag.
+func TestPreconditionOnMissingRecord(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	other := start(t, nil)
@@ -132,7 +131,7 @@ func TestPreconditionOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// Ensure publishing a board changes the tag of what is live on it: the item reads another publishedVersion.
+// Ensure publishing a board changes the ETags of its published items, because their publishedVersion changes.
 func TestPublishChangesTags(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/jsonschema"
 )
 
-// Ensure what operations answer, and what they take, is what their published schemas describe, formats included.
-func TestAnswersAreOfTheirSchemas(t *testing.T) {
+// Ensure valid arguments and responses match the published schemas of their operations, formats included.
+func TestSchemas(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)
@@ -27,7 +27,7 @@ func TestAnswersAreOfTheirSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := validate(t, jsonschema.Arguments(op.Input, op.Company()), string(arguments)); err != nil {
-			t.Errorf("%s takes %s: %v", op.ID, arguments, err)
+			t.Errorf("%s: the arguments %s: %v", op.ID, arguments, err)
 		}
 		r := s.Call(t, key, op.ID, values)
 		if r.Status != 200 {
@@ -35,7 +35,7 @@ func TestAnswersAreOfTheirSchemas(t *testing.T) {
 			continue
 		}
 		if err := validate(t, jsonschema.Record(op.Output, nil), r.Body); err != nil {
-			t.Errorf("%s answers %s: %v", op.ID, r.Body, err)
+			t.Errorf("%s: the response %s: %v", op.ID, r.Body, err)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure the registry is the specification: its 35 operations with their paths, scopes, inputs and defaults, and beside
-// them those that the decisions add, and no other.
+// Ensure the declared operations are the 35 of the specification and the 6 additions, each with its path, scope, inputs
+// and defaults.
 func TestOperationsAreTheSpecification(t *testing.T) {
 	registry := map[string]api.Operation{}
 	for _, op := range functions.Operations(nil) {
@@ -24,7 +24,7 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 	}
 	table, additions := rows(t, "operations.tsv"), rows(t, "additions.tsv")
 	if len(table) != 35 || len(additions) != 6 {
-		t.Fatalf("%d and %d rows", len(table), len(additions))
+		t.Fatalf("operations.tsv has %d rows, want 35; additions.tsv has %d, want 6", len(table), len(additions))
 	}
 	for _, row := range append(table, additions...) {
 		op, ok := registry[row[0]]
@@ -39,11 +39,11 @@ func TestOperationsAreTheSpecification(t *testing.T) {
 		}
 	}
 	for id := range registry {
-		t.Errorf("%s is not in the specification", id)
+		t.Errorf("%s is declared but not in testdata/operations.tsv or additions.tsv", id)
 	}
 }
 
-// spell writes an operation's fields as the table does. cursor is this service's own (decisions.md §8).
+// spell returns an operation's fields in the notation of operations.tsv, without cursor, which the specification lacks.
 func spell(op api.Operation, in schema.Place) string {
 	var out []string
 	for _, f := range op.Input {
@@ -68,7 +68,7 @@ func spell(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure every list with a limit has the bounds of the specification, and a cursor.
+// Ensure every list with a limit has the default and the bounds of the specification, and a cursor.
 func TestLimitsAreTheSpecification(t *testing.T) {
 	limits := map[string][]string{}
 	for _, row := range rows(t, "limits.tsv") {
@@ -87,20 +87,20 @@ func TestLimitsAreTheSpecification(t *testing.T) {
 			t.Errorf("%s: limit %v, want %v; cursor %v", op.ID, got, limits[op.ID], cursor)
 		}
 		if cursor && !op.IsList() {
-			t.Errorf("%s has a cursor and is no list", op.ID)
+			t.Errorf("%s has a cursor but is not a list", op.ID)
 		}
 	}
 }
 
-// Ensure every answer has exactly the fields of the specification, in its order, each of its type and nullable where it
-// says so: read from the bodies of real calls, not from the types.
+// Ensure the body of every response has exactly the fields of the specification, in its order, and that their types and
+// nullability are those of the specification.
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{}
 	for _, row := range rows(t, "resources.tsv") {
 		want[row[0]] = strings.Fields(row[1])
 	}
-	same := map[string]string{ // operations that answer with the resource of another one
+	same := map[string]string{ // operations that return the same resource as another one
 		"list_companies": "get_company", "update_company": "get_company", "list_plan_boards": "get_plan_board", "list_plan_items": "get_plan_item",
 		"create_plan_item": "get_plan_item", "update_plan_item": "get_plan_item", "list_feedback": "get_feedback", "update_feedback_reply": "get_feedback",
 		"list_broadcast_posts": "get_broadcast_post", "create_broadcast_post": "get_broadcast_post", "update_broadcast_post": "get_broadcast_post",
@@ -111,7 +111,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		args, ok := arguments[op.ID]
 		if !ok {
-			t.Errorf("no arguments for %s", op.ID)
+			t.Errorf("no arguments for %s: add them to fixture_test.go", op.ID)
 			continue
 		}
 		r := s.Call(t, key, op.ID, args)
@@ -124,11 +124,11 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			var list struct{ Items []json.RawMessage }
 			r.Decode(t, &list)
 			if len(list.Items) == 0 {
-				t.Errorf("%s: the fixture has nothing to show", op.ID)
+				t.Errorf("%s: the list is empty: add a record to testdata/company.jsonl", op.ID)
 				continue
 			}
 			if names := names(t, text); !slices.Equal(names, []string{"items"}) {
-				t.Errorf("%s: a list has %v", op.ID, names)
+				t.Errorf("%s: the list has the fields %v", op.ID, names)
 			}
 			text = list.Items[0]
 		}
@@ -191,7 +191,7 @@ func kindOf(t reflect.Type, name string) string {
 	return "absent"
 }
 
-// names returns the names of an object's properties in the order of the text.
+// names returns the property names of a JSON object in their order.
 func names(t *testing.T, text []byte) (out []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/keys"
 )
 
-// message sends one JSON-RPC request. header holds name and value in turn.
+// message sends one JSON-RPC request. header alternates names and values.
 func message(t *testing.T, s *apitest.Service, key, method string, params any, header ...string) apitest.Response {
 	t.Helper()
 	frame := map[string]any{"jsonrpc": "2.0", "id": 1, "method": method}
@@ -54,8 +54,8 @@ func callTool(t *testing.T, s *apitest.Service, key, operation string, arguments
 	return *frame.Result
 }
 
-// answer is what HTTP would have said: the body, and the status, which a tool tells by the code alone.
-func (c called) answer(t *testing.T) apitest.Response {
+// response returns the result as the HTTP response that it stands for. The status follows from the error code.
+func (c called) response(t *testing.T) apitest.Response {
 	t.Helper()
 	r := apitest.Response{Status: http.StatusOK, Header: c.http.Header, Body: string(c.StructuredContent)}
 	if c.IsError {
@@ -67,7 +67,7 @@ func (c called) answer(t *testing.T) apitest.Response {
 		r.Status = statusOf(code)
 	}
 	if r.Body != c.Content[0].Text {
-		t.Errorf("the text is not the value: %s", c.http.Body)
+		t.Errorf("the text differs from the structured content: %s", c.http.Body)
 	}
 	return r
 }
@@ -85,7 +85,7 @@ func listTools(t *testing.T, s *apitest.Service, key string) (names []string, si
 	return names, len(r.Body)
 }
 
-// Ensure a key sees exactly the tools that it may call, whatever scope it holds (decisions.md §13).
+// Ensure tools/list returns exactly the tools that the scopes of the key allow.
 func TestToolsOfEveryScope(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -102,7 +102,7 @@ func TestToolsOfEveryScope(t *testing.T) {
 	}
 }
 
-// Ensure the list of tools leaves room in a model's context.
+// Ensure the list of all tools is at most 40 KB, so that it leaves room in a model's context.
 func TestToolListSize(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -114,7 +114,7 @@ func TestToolListSize(t *testing.T) {
 	t.Logf("tools/list: %d tools in %d bytes; with plan:read %d in %d", len(names), full, len(plan), some)
 }
 
-// Ensure what answers with a secret is no tool, listed or not, so that it never enters a model's context (decisions.md §6).
+// Ensure operations that return a secret are not tools, so that a secret never enters a model's context.
 func TestNoToolIssuesKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -134,7 +134,8 @@ func TestNoToolIssuesKeys(t *testing.T) {
 	}
 }
 
-// Ensure a bad key is a 401 over HTTP whatever it is sent with, and a key that lacks a scope an answer to the model.
+// Ensure every MCP message with an invalid key gets an HTTP 401, and a tool call without the scope gets a tool error that
+// the model can read.
 func TestKeysOfTools(t *testing.T) {
 	t.Parallel()
 	calls := &recorder{}
@@ -181,7 +182,7 @@ func TestKeysOfTools(t *testing.T) {
 			}
 		}
 	}
-	got := callTool(t, s, s.Key(t, otherScopes(auth.PlanWrite)...), "create_plan_item", create["arguments"]).answer(t)
+	got := callTool(t, s, s.Key(t, otherScopes(auth.PlanWrite)...), "create_plan_item", create["arguments"]).response(t)
 	if code, messages := got.Messages(t); got.Status != 401 || code != "unauthorised" || !strings.Contains(messages[0], "plan:write") {
 		t.Errorf("a missing scope: %v", got)
 	}
@@ -197,7 +198,7 @@ func TestKeysOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a call counts in its operation's class and every other message as a read (decisions.md §9).
+// Ensure a tool call counts in the rate limit class of its operation, and every other message as a read.
 func TestQuotaOfTools(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -224,7 +225,7 @@ func TestQuotaOfTools(t *testing.T) {
 	}
 }
 
-// Ensure a call takes as many round trips to the table as its twin over HTTP, and every other message one.
+// Ensure a tool call takes as many round trips to the table as the HTTP request, and every other message one.
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

@@ -10,21 +10,21 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// Ensure a read takes one round trip to the table and a write two, however many calls they make: the key is verified
-// beside the reads, and only writes wait for it. Publishing and its preview take more, because what they must read is
-// named by what they read first; their numbers are here to be seen when they change.
+// Ensure a read takes one round trip to the table and a write two: the service checks the key in parallel with the reads,
+// and only writes wait for the result. Publishing takes more, because its reads depend on each other; its numbers are
+// here so that a change is noticed.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	exceptions := map[string]int{
-		"preview_plan_publish": 1, // two once there is a live snapshot to compare with
+		"preview_plan_publish": 1, // 2 when the board has a published snapshot to compare with
 		"publish_plan_board":   5, // collect; claim and snapshot; collect again; marks; commit
 	}
 	waves := &apitest.Waves{}
 	s := start(t, waves)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		s.Clock.Advance(time.Minute) // so that the bucket is full, whatever another area's function took
+		s.Clock.Advance(time.Minute) // so that the rate limit bucket is full
 		want, exceptional := exceptions[op.ID]
 		if !exceptional {
 			want = 1
@@ -34,7 +34,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 		calls := []string{"full"}
 		if op.Effect == api.Read {
-			calls = append(calls, "in use") // the other path of the admission; a write cannot be repeated here
+			calls = append(calls, "in use") // admission works differently; a write cannot be repeated here
 		}
 		for _, bucket := range calls {
 			waves.Reset()

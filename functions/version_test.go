@@ -21,8 +21,8 @@ func keyOf(t *testing.T, s *apitest.Service, date string) string {
 	return secret
 }
 
-// Ensure every response names the current version, and a version that is not served is refused with those that are, also when only
-// the key says it. A header moves such a key on.
+// Ensure every response has the current version, and that an unsupported version is rejected with a list of the supported
+// ones, whether it comes from the header or from the key. The header takes precedence over the key.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -40,6 +40,6 @@ func TestVersions(t *testing.T) {
 	}
 	moved := s.Send(t, retired, "GET", path, "", "Service-Version", version.Current)
 	if moved.Status != http.StatusOK || moved.Header.Get("Service-Version") != version.Current || moved.JSON(t)["summary"] == "x" {
-		t.Errorf("a header moves the key on, and a refused update changed nothing: %d %s", moved.Status, moved.Body)
+		t.Errorf("a key with a retired version and a current header: %d %s", moved.Status, moved.Body)
 	}
 }

@@ -7,22 +7,22 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// BrandKit is how the company sounds and looks; there is one per company (spec.md, Brand kit).
+// BrandKit describes how the company sounds and looks. A company has at most one.
 type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
-	VoiceTone       []string        `json:"voiceTone" doc:"descriptors"`
-	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"prose do and don't rules the generators follow"`
+	VoiceTone       []string        `json:"voiceTone" doc:"words that describe the tone"`
+	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"do and don't rules for writers and generators, as prose"`
 	VoiceExamples   []string        `json:"voiceExamples" doc:"phrases that sound like the company"`
 	AvoidWords      []string        `json:"avoidWords" doc:"words and phrases never to use"`
-	Colors          json.RawMessage `json:"colors" doc:"any JSON value, as it was brought in"`
-	Fonts           json.RawMessage `json:"fonts" doc:"any JSON value, as it was brought in"`
-	ArtStyle        *string         `json:"artStyle" doc:"how pictures look"`
-	ArtDirection    *string         `json:"artDirection" doc:"what pictures show"`
-	ImageryNotes    *string         `json:"imageryNotes" doc:"what else to know of pictures"`
+	Colors          json.RawMessage `json:"colors" doc:"any JSON value, as imported"`
+	Fonts           json.RawMessage `json:"fonts" doc:"any JSON value, as imported"`
+	ArtStyle        *string         `json:"artStyle" doc:"how images look"`
+	ArtDirection    *string         `json:"artDirection" doc:"what images show"`
+	ImageryNotes    *string         `json:"imageryNotes" doc:"other notes about images"`
 	Context         *string         `json:"context" doc:"anything else a writer should know"`
-	ExtractedFrom   *string         `json:"extractedFrom" doc:"where it was read from, if extracted"`
-	LastExtractedAt *string         `json:"lastExtractedAt" format:"date-time" doc:"when it was read there"`
+	ExtractedFrom   *string         `json:"extractedFrom" doc:"the source that the kit was extracted from"`
+	LastExtractedAt *string         `json:"lastExtractedAt" format:"date-time" doc:"when it was last extracted"`
 	CreatedAt       *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt       *string         `json:"updatedAt" format:"date-time"`
 }
@@ -36,13 +36,13 @@ func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBra
 type updateBrandKitInput struct {
 	api.Condition
 
-	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"descriptors; replaces the list"`
-	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"prose do and don't rules the generators follow"`
+	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"words that describe the tone; replaces the list"`
+	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"do and don't rules for writers and generators, as prose"`
 	VoiceExamples   []string `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
 	AvoidWords      []string `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
-	ArtStyle        *string  `json:"artStyle" max:"2000" doc:"how pictures look"`
-	ArtDirection    *string  `json:"artDirection" max:"2000" doc:"what pictures show"`
-	ImageryNotes    *string  `json:"imageryNotes" max:"2000" doc:"what else to know of pictures"`
+	ArtStyle        *string  `json:"artStyle" max:"2000" doc:"how images look"`
+	ArtDirection    *string  `json:"artDirection" max:"2000" doc:"what images show"`
+	ImageryNotes    *string  `json:"imageryNotes" max:"2000" doc:"other notes about images"`
 	Context         *string  `json:"context" max:"10000" doc:"anything else a writer should know"`
 }
 

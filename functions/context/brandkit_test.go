@@ -65,7 +65,7 @@ func countMessages(n int) func(*testing.T, apitest.Response) {
 	}
 }
 
-// Ensure an answer has exactly the fields of the specification, in its order, whatever an import has put into them.
+// Ensure a response has exactly the fields of the specification, in its order, with any imported values.
 func TestBrandKitFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -82,7 +82,7 @@ func TestBrandKitFields(t *testing.T) {
 	}})
 }
 
-// Ensure the empty update of an absent kit creates it, and any update that changes no value leaves updatedAt alone.
+// Ensure the empty update creates a missing kit, and that an update that changes no value keeps updatedAt.
 func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +108,7 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	}
 }
 
-// Ensure that of two first updates neither is lost when the other one creates the kit between its look and its write.
+// Ensure no update is lost when another caller creates the kit between the read and the write of the first update.
 func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -138,7 +138,7 @@ func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	}
 }
 
-// Ensure that many first updates at once make one kit that has what each of them set.
+// Ensure concurrent first updates create one kit with the fields that each of them set.
 func TestBrandKitRace(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -7,23 +7,23 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// ContentType is a kind of post, and how one of that kind should be written (spec.md, Content type).
+// ContentType is a kind of post, with guidance for writing such posts.
 type ContentType struct {
 	ID               string   `json:"id"`
 	CompanyID        string   `json:"companyId"`
 	Name             *string  `json:"name"`
 	Description      *string  `json:"description" doc:"what this kind of post is"`
 	Guidance         *string  `json:"guidance" doc:"how this kind of post should be written"`
-	DefaultPlatforms []string `json:"defaultPlatforms" doc:"where such posts go"`
-	Cadence          *string  `json:"cadence" doc:"how often, in free text"`
+	DefaultPlatforms []string `json:"defaultPlatforms" doc:"the platforms that such posts go to by default"`
+	Cadence          *string  `json:"cadence" doc:"how often such posts appear, as free text"`
 	Active           *bool    `json:"active" doc:"whether the type is in use"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
 type listContentTypesInput struct {
-	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"how many records at most"`
-	Cursor api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
+	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in listContentTypesInput) (api.List[ContentType], error) {
@@ -34,12 +34,12 @@ func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in 
 	return api.NewList(table.Page(all, contentTypeOrder, string(in.Cursor), int(in.Limit))), nil
 }
 
-// nameCharsOrdered is how much of a name decides the order: a position must fit into a cursor, whatever characters the
-// name has. Names that differ only after that are in the order of their ids.
+// nameCharsOrdered is how many characters of a name are compared. More would not fit into a cursor for every name. Names
+// that share these characters are ordered by id.
 const nameCharsOrdered = 160
 
-// contentTypeOrder is by name, null last, in the order of Unicode. The zero byte after the name sorts before every
-// character, so a name comes before those that it begins.
+// contentTypeOrder returns the sort key of a content type: by name in Unicode code point order, null last. The zero byte
+// after the name sorts before every character, so a name comes before longer names that start with it.
 func contentTypeOrder(t ContentType) string {
 	if t.Name == nil {
 		return "~" + t.ID
@@ -54,8 +54,8 @@ type createContentTypeInput struct {
 	Name             string   `json:"name" min:"1" max:"200"`
 	Description      *string  `json:"description" max:"2000" doc:"what this kind of post is"`
 	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
-	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"where such posts go"`
-	Cadence          *string  `json:"cadence" max:"200" doc:"how often, in free text"`
+	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"the platforms that such posts go to by default"`
+	Cadence          *string  `json:"cadence" max:"200" doc:"how often such posts appear, as free text"`
 	Active           bool     `json:"active" doc:"whether the type is in use"`
 }
 

@@ -87,12 +87,12 @@ func TestUpdateContentType(t *testing.T) {
 		bodies[r.Body] = true
 	}
 	if len(bodies) != 1 {
-		t.Errorf("the answers differ: %v", bodies)
+		t.Errorf("the responses differ: %v", bodies)
 	}
 }
 
-// Ensure content types are listed by name, null last, the id breaking ties, whatever the limit and the characters of
-// the names: each exactly once (decisions.md §1).
+// Ensure content types are listed by name, null last, then by id, each exactly once, for any limit and any characters in
+// the names.
 func TestListContentTypes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -106,7 +106,7 @@ func TestListContentTypes(t *testing.T) {
 		want = append(want, id)
 		lines = append(lines, `{"id":"`+id+`","name":`+name+`}`)
 	}
-	for i, char := range []string{"\x01", "<", "😀"} { // each of the worst case for a cursor
+	for i, char := range []string{"\x01", "<", "😀"} { // each makes the longest possible cursor
 		for n := range 2 {
 			id := fmt.Sprintf("cty_x%d%d", i, n)
 			lines = append(lines, fmt.Sprintf(`{"id":%q,"name":%s}`, id, quoted("zz"+strings.Repeat(char, 198))))
@@ -128,7 +128,7 @@ func TestListContentTypes(t *testing.T) {
 	rest, _ := page(t, s, key, "list_context_content_types", 200, cursor)
 	for _, id := range want[3:] {
 		if n := count(rest, id); n != 1 {
-			t.Errorf("%s is %d times in the rest", id, n)
+			t.Errorf("the second page has %s %d times, want once", id, n)
 		}
 	}
 	if count(rest, "cty_new1") != 0 || count(rest, "cty_new2") != 1 {

@@ -1,5 +1,5 @@
-// Package context is the area of what a writer must know of the company: its brand kit, its content types and its brand
-// goals (spec.md, Context). The standard library's package of that name is imported as stdcontext here.
+// Package context is the area of a company's brand kit, content types and brand goals: the context that a writer needs.
+// The standard library's package context is imported as stdcontext here.
 package context
 
 import (
@@ -20,30 +20,30 @@ func Operations(t *table.Client) []api.Operation {
 			ID: "update_context_brand_kit", Method: "PATCH", Path: "/v1/companies/{companyId}/context/brand-kit",
 			Scope: auth.ContextWrite, Effect: api.Write,
 			Summary: "Update the brand kit, or create it",
-			Description: "Changes the properties that are sent; an array replaces the whole stored list. Changing the voice " +
-				"guidelines changes every future draft.",
+			Description: "Changes only the properties that are sent; an array replaces the whole stored list. New voice " +
+				"guidelines apply to every future draft.",
 		}, s.updateBrandKit),
 		api.Define(api.Spec{
 			ID: "list_context_content_types", Method: "GET", Path: "/v1/companies/{companyId}/context/content-types", Scope: auth.ContextRead,
 			Summary:     "List the content types by name",
-			Description: "In the order of character codes, those without a name last.",
+			Description: "Ordered by name in Unicode code point order; content types without a name come last.",
 		}, s.listContentTypes),
 		api.Define(api.Spec{
 			ID: "create_context_content_type", Method: "POST", Path: "/v1/companies/{companyId}/context/content-types",
 			Scope: auth.ContextWrite, Effect: api.Write,
 			Summary:     "Create a content type",
-			Description: "Its guidance is what writers of such posts are given.",
+			Description: "Writers of such posts follow its guidance.",
 		}, s.createContentType),
 		api.Define(api.Spec{
 			ID: "update_context_content_type", Method: "PATCH", Path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}",
 			Scope: auth.ContextWrite, Effect: api.Write,
 			Summary:     "Update a content type",
-			Description: "Changes the properties that are sent; an array replaces the whole stored list.",
+			Description: "Changes only the properties that are sent; an array replaces the whole stored list.",
 		}, s.updateContentType),
 		api.Define(api.Spec{
 			ID: "list_context_goals", Method: "GET", Path: "/v1/companies/{companyId}/context/goals", Scope: auth.ContextRead,
-			Summary:     "List the brand goals, the oldest first",
-			Description: "A goal names the metric that measures it, where there is one.",
+			Summary:     "List the brand goals, oldest first",
+			Description: "metricKey is the metric that measures a goal; null when there is none.",
 		}, s.listGoals),
 	}
 }

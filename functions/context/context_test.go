@@ -21,7 +21,7 @@ func start(t *testing.T) *apitest.Service {
 
 const brandKitPath = "/v1/companies/{companyId}/context/brand-kit"
 
-// page gets one page of a list and the cursor of the next.
+// page returns the ids of one page of a list and the cursor of the next.
 func page(t *testing.T, s *apitest.Service, key, operation string, limit int, cursor string) (ids []string, next string) {
 	t.Helper()
 	args := map[string]any{"limit": limit}
@@ -39,7 +39,7 @@ func page(t *testing.T, s *apitest.Service, key, operation string, limit int, cu
 	}
 	next = u.Query().Get("cursor")
 	if has := r.Header.Get("Service-Has-More"); (has == "true") != (next != "") {
-		t.Fatalf("Service-Has-More %s with the Link %s", has, link)
+		t.Fatalf("Service-Has-More is %s but Link is %s", has, link)
 	}
 	return ids, next
 }
@@ -61,7 +61,7 @@ func walk(t *testing.T, s *apitest.Service, operation string, limit int) (ids []
 	}
 }
 
-// Ensure each operation needs the scope of its row (spec.md, Context).
+// Ensure each operation needs its scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -82,8 +82,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// Ensure the kinds of records of the area do not mix, though they share a partition, and that nobody sees another
-// company's.
+// Ensure the lists of the area do not mix record types, which share a partition, and that companies do not see each
+// other's records.
 func TestKindsAndCompaniesAreApart(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t)
@@ -114,7 +114,7 @@ func TestKindsAndCompaniesAreApart(t *testing.T) {
 	}
 }
 
-// Ensure reads cost one table call; bounded collections are small enough to be read whole (design.md §4).
+// Ensure each read is one table call, and that reading a whole collection stays within its budget of read units.
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	s := start(t)

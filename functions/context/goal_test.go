@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Ensure goals are listed oldest first, null last, the id breaking ties (decisions.md §1), with exactly the fields of
-// decisions.md §2 in its order.
+// Ensure goals are listed oldest first, null last, then by id, with exactly the specified fields in their order.
 func TestListGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)

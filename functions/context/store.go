@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps the context of companies, in the partition <company>#context. Content types and goals are bounded
-// collections, which are read whole and ordered in memory:
+// Store stores brand kits, content types and goals in the partition <company>#context. Content types and goals are
+// bounded collections: a list reads them whole and orders them in memory.
 //
 //	access                               key
 //	brand kit: get, modify               … / brandkit
@@ -22,7 +22,7 @@ type Store struct{ table *table.Client }
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// The first part of each kind's sort key.
+// The first part of the sort key of each record type.
 const (
 	brandKitKind    = "brandkit"
 	contentTypeKind = "contenttype"
@@ -55,18 +55,18 @@ func collection(companyID, kind string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: table.Join(kind, "")}
 }
 
-// BrandKit returns the company's brand kit. fault.ErrNotFound when it has none.
+// BrandKit returns the company's brand kit. Returns fault.ErrNotFound when it has none.
 func (s Store) BrandKit(ctx stdcontext.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
-// brandKitTries is how often a kit that was there for one write and not for the next is looked for. Nothing deletes a
-// kit, so the second try finds the one that won the race to create it.
+// brandKitTries bounds the attempts of ModifyBrandKit. Nothing deletes a kit, so a caller that loses the race to create
+// it finds the winner's kit on the second attempt.
 const brandKitTries = 3
 
-// ModifyBrandKit changes the company's brand kit by compare-and-set, and creates it when there is none. Of two callers
-// that both find none, one creates the kit and the other changes what the first one created: nothing of either is lost.
-// absent may refuse to create one.
+// ModifyBrandKit changes the company's brand kit by compare-and-set, and creates it when there is none. When two callers
+// find none, one creates the kit and the other changes it, so both changes are kept. It calls absent before it creates a
+// kit, and returns its error.
 func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitTries {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
@@ -88,24 +88,24 @@ func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change f
 	return BrandKit{}, table.ErrContended
 }
 
-// ContentTypes returns the company's content types in no order.
+// ContentTypes returns the company's content types in no particular order.
 func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]ContentType, error) {
 	return table.Whole[ContentType](ctx, s.table, collection(companyID, contentTypeKind))
 }
 
-// CreateContentType writes a new content type, and gives it its id, company and times.
+// CreateContentType stores a new content type and sets its id, company and times.
 func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t ContentType) (ContentType, error) {
 	now := s.table.Now()
 	t.ID, t.CompanyID, t.CreatedAt, t.UpdatedAt = s.table.NewID(id.ContentType), companyID, &now, &now
 	return t, idempotency.Insert(ctx, s.table, t, contentTypeKeys(t), t)
 }
 
-// ModifyContentType changes one content type by compare-and-set (table.Modify).
+// ModifyContentType changes one content type by compare-and-set, as table.Modify does.
 func (s Store) ModifyContentType(ctx stdcontext.Context, companyID, contentTypeID string, change func(*ContentType) error) (ContentType, error) {
 	return table.Modify(ctx, s.table, contentTypeKey(companyID, contentTypeID), contentTypeKeys, change)
 }
 
-// Goals returns the company's brand goals in no order.
+// Goals returns the company's brand goals in no particular order.
 func (s Store) Goals(ctx stdcontext.Context, companyID string) ([]Goal, error) {
 	return table.Whole[Goal](ctx, s.table, collection(companyID, goalKind))
 }

@@ -6,8 +6,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the types of records that can be imported and exported. A company has one brand kit: of several in a
-// file the last one stays.
+// Transfers returns the record types that can be imported and exported. A company has one brand kit, so when a file has
+// several, the last one is stored.
 func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }

@@ -61,7 +61,7 @@ func quoted(s string) string {
 	return string(text)
 }
 
-// Ensure export → import into another company → export gives the same records but for the company.
+// Ensure an export that is imported into another company exports as the same records, except for companyId.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -87,7 +87,7 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record wholly, and that the last of one identity in a batch counts.
+// Ensure an import replaces a record completely, and that the last record of an id in a batch wins.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +108,7 @@ func TestTransferReplaces(t *testing.T) {
 	})
 }
 
-// Ensure a bad record is named before anything is written.
+// Ensure the check of an import reports the problem of an invalid record.
 func TestTransferCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

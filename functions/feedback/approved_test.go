@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-const stranger = "clm_of1another" // a claim that no reply here has
+const stranger = "clm_of1another" // the id of a claim that owns no reply in these tests
 
 func codeOf(err error) fault.Code {
 	var refused *fault.Error
@@ -21,7 +21,7 @@ func codeOf(err error) fault.Code {
 	return ""
 }
 
-// must returns what a move gave, which must not fail.
+// must fails the test when a transition returns an error.
 func must(t *testing.T) func(feedback.Posting, error) feedback.Posting {
 	t.Helper()
 	return func(p feedback.Posting, err error) feedback.Posting {
@@ -40,8 +40,8 @@ func statusOf(f feedback.Feedback) feedback.ReplyStatus {
 	return *f.ReplyStatus
 }
 
-// Ensure every move of the posting step is allowed or refused as decisions.md §3 says, from every state, with the claim
-// that holds the reply, with another and with none, and that a refused move changes nothing.
+// Ensure each transition of the posting step is allowed or rejected as specified, from every state, with the claim that
+// owns the reply, with another claim and with none; and that a rejected transition changes nothing.
 func TestPostingMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -64,13 +64,13 @@ func TestPostingMoves(t *testing.T) {
 		must(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, id, claimID))
 		return claimID
 	}
-	as := func(claimID string, made func() string) func() string {
-		return func() string { made(); return claimID }
+	as := func(claimID string, setUp func() string) func() string {
+		return func() string { setUp(); return claimID }
 	}
 	for _, tc := range []struct {
 		name                  string
-		make                  func() (claimID string) // makes the state, and says which claim the moves are tried with
-		claim, posted, failed feedback.ReplyStatus    // what each move leads to
+		setUp                 func() (claimID string) // creates the state; returns the claim to try the transitions with
+		claim, posted, failed feedback.ReplyStatus    // the state after each transition
 	}{
 		{"null", is("", "Thanks", ""), no, no, no},
 		{"none", is("none", "Thanks", ""), no, no, no},
@@ -93,7 +93,7 @@ func TestPostingMoves(t *testing.T) {
 	} {
 		for move, want := range map[string]feedback.ReplyStatus{"claim": tc.claim, "posted": tc.posted, "failed": tc.failed} {
 			t.Run(tc.name+" "+move, func(t *testing.T) {
-				claimID := tc.make()
+				claimID := tc.setUp()
 				before, err := store.Get(t.Context(), s.CompanyID, id)
 				if err != nil {
 					t.Fatal(err)
@@ -120,17 +120,17 @@ func TestPostingMoves(t *testing.T) {
 					return
 				}
 				if err != nil || statusOf(got.Feedback) != want || statusOf(after) != want || *after.ReplyBody != "Thanks" {
-					t.Errorf("%v; %q became %q, answered %q", err, statusOf(before), statusOf(after), statusOf(got.Feedback))
+					t.Errorf("%v; %q became %q, returned %q", err, statusOf(before), statusOf(after), statusOf(got.Feedback))
 				}
 				if repeated := statusOf(before) == want; repeated != untouched {
-					t.Errorf("a repeated report: %t; nothing was written: %t", repeated, untouched)
+					t.Errorf("repeated report: %t; record unchanged: %t", repeated, untouched)
 				}
 			})
 		}
 	}
 }
 
-// Ensure what is approved and has a text is listed, in the order of every list, and nothing else is.
+// Ensure ApprovedReplies lists exactly the approved replies that have a text, lowest priority number first.
 func TestApprovedReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -168,7 +168,7 @@ func TestApprovedReplies(t *testing.T) {
 	}
 }
 
-// Ensure replies whose posting step died are found, the oldest claim first, and those without a claim before them.
+// Ensure StuckReplies returns the replies without a claim first, then those with old claims, oldest claim first.
 func TestStuckReplies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -198,8 +198,8 @@ func TestStuckReplies(t *testing.T) {
 	}
 }
 
-// Ensure an id that no feedback has, and one of another company's, are not found, by every move; and that an import ends
-// a claim.
+// Ensure every transition returns not found for an unknown id and for an id of another company; and that an import
+// releases a claim.
 func TestPostingNoSuchReply(t *testing.T) {
 	t.Parallel()
 	s, other := start(t), start(t, replied("approved", "Thanks"))

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure of many posting steps that claim the same reply exactly one gets it.
+// Ensure exactly one of several concurrent workers claims a reply.
 func TestClaimReplyRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -35,12 +35,13 @@ func TestClaimReplyRace(t *testing.T) {
 		}
 		wait.Wait()
 		if won.Load() != 1 {
-			t.Errorf("%d posting steps have the reply", won.Load())
+			t.Errorf("%d workers claimed the reply, want 1", won.Load())
 		}
 	}
 }
 
-// meddler runs a function once before the next update of a record leaves, or loses the answers of the next few.
+// meddler is a transport that runs a function once before the next UpdateItem call, or loses the responses to the next
+// UpdateItem calls.
 type meddler struct {
 	mu   sync.Mutex
 	run  func()
@@ -66,11 +67,11 @@ func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
 		return out, err
 	}
 	_, err = io.Copy(io.Discard, out.Body)
-	return nil, errors.Join(errors.New("the answer was lost"), err, out.Body.Close())
+	return nil, errors.Join(errors.New("the response was lost"), err, out.Body.Close())
 }
 
-// Ensure an approval is of a text: a change between the claim's look and its write keeps the reply from being posted, and
-// a claim keeps it from being changed (decisions.md §3).
+// Ensure only the approved text is posted: a change between the read and the write of a claim makes the claim fail or see
+// the new text, and a claim makes a concurrent change fail.
 func TestClaimReplyAndEdit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -105,9 +106,9 @@ func TestClaimReplyAndEdit(t *testing.T) {
 	}
 }
 
-// Ensure a move whose answer is lost was made once and is recognised, and that a claim nobody heard of keeps everyone
-// from posting until the operator ends it.
-func TestPostingSurvivesLostAnswers(t *testing.T) {
+// Ensure a transition is retried successfully after a lost response, and that a claim that no worker knows of prevents
+// posting until the operator reports in its place.
+func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
 	losing := &meddler{}
 	s := apitest.NewOver(t, feedback.Operations, losing)
@@ -118,7 +119,7 @@ func TestPostingSurvivesLostAnswers(t *testing.T) {
 	losing.lose = 1
 	must(t)(store.ReportPosted(t.Context(), s.CompanyID, "fbk_0001", claimID))
 	if losing.lose != 0 {
-		t.Error("no answer was lost")
+		t.Error("no response was lost")
 	}
 
 	put(t, s, replied("approved", "Thanks"))

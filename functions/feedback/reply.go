@@ -8,10 +8,10 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// ReplyStatus is where a reply is on its way from nothing to the platform (spec.md, States; decisions.md §3).
+// ReplyStatus is the state of a reply. The transitions are in scripts/docs/reference/states.md#replies.
 type ReplyStatus string
 
-// The statuses of a reply. posting, posted and failed belong to the posting step, which is outside this API.
+// The statuses of a reply. Only the posting step (approved.go) sets posting, posted and failed.
 const (
 	ReplyStatusNone        ReplyStatus = "none"
 	ReplyStatusDraft       ReplyStatus = "draft"
@@ -28,7 +28,7 @@ func (ReplyStatus) Values() []string {
 	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
 }
 
-// SettableReplyStatus is what a caller may make of a reply: the statuses but those of the posting step (decisions.md §3).
+// SettableReplyStatus is a status that an API caller can set: any except those of the posting step.
 type SettableReplyStatus string
 
 // Values is schema.Enum.
@@ -42,17 +42,17 @@ type updateFeedbackReplyInput struct {
 	api.Condition
 
 	FeedbackID  string               `path:"feedbackId"`
-	ReplyBody   *string              `json:"replyBody" max:"6000" doc:"the reply's text"`
-	ReplyStatus *SettableReplyStatus `json:"replyStatus" doc:"posting, posted and failed are set by the posting step alone"`
+	ReplyBody   *string              `json:"replyBody" max:"6000" doc:"the text of the reply"`
+	ReplyStatus *SettableReplyStatus `json:"replyStatus" doc:"only the posting step sets posting, posted and failed"`
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
 	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, func(f *Feedback) error { return f.reply(in) })
 }
 
-// reply applies an update of the reply. A null status counts as none. The empty update asks for nothing, so it passes
-// whatever the status is; any other is refused while the reply is posting or posted, one that repeats the stored
-// values included, because its caller believes that the reply still can change (decisions.md §3).
+// reply applies an update of the reply. A null status counts as none. The empty update succeeds in every state. While the
+// reply is posting or posted, any other update is a conflict, even one with the stored values: its caller assumes that
+// the reply can still change.
 func (f *Feedback) reply(in updateFeedbackReplyInput) error {
 	if err := in.Condition.Check(*f); err != nil {
 		return err
@@ -65,10 +65,10 @@ func (f *Feedback) reply(in updateFeedbackReplyInput) error {
 		status = *f.ReplyStatus
 	}
 	if status == ReplyStatusPosting || status == ReplyStatusPosted {
-		return fault.New(fault.Conflict, "the reply is %s and cannot change", status)
+		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
 	reworded := in.ReplyBody != nil && (f.ReplyBody == nil || *f.ReplyBody != *in.ReplyBody)
-	if reworded && status == ReplyStatusApproved { // an approval is of a text
+	if reworded && status == ReplyStatusApproved { // the approval was for the old text
 		f.ReplyStatus = new(ReplyStatusDraft)
 	}
 	api.Set(&f.ReplyBody, in.ReplyBody)

@@ -15,7 +15,7 @@ import (
 
 const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"
 
-// replied is record 1 with a reply in the given status, null when empty.
+// replied returns record 1 with a reply in the given status, null when it is empty.
 func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 	f := review(1)
 	f.ReplyBody = &body
@@ -25,8 +25,8 @@ func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 	return f
 }
 
-// Ensure every move of a reply is allowed or refused as decisions.md §3 says: each status, each value, with the text
-// kept, changed or left out.
+// Ensure each transition of a reply through the API is allowed or rejected as specified: from each status, to each status,
+// with the text unchanged, changed or omitted.
 func TestReplyMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -105,11 +105,11 @@ func TestReplyInput(t *testing.T) {
 			WantMessage: "body.replyStatus: must be one of none, draft, needs_review, approved, skipped"},
 		{Name: "400 before 404", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_none", "replyStatus": "failed"}, Want: 400},
 		{Name: "400 before 409", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyStatus": "failed"}, Want: 400},
-		{Name: "posted", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyBody": "x"}, Want: 409, WantCode: "conflict", WantMessage: "the reply is posted and cannot change"},
+		{Name: "posted", Op: "update_feedback_reply", Args: map[string]any{"feedbackId": "fbk_0002", "replyBody": "x"}, Want: 409, WantCode: "conflict", WantMessage: "the reply is posted and cannot be changed"},
 	})
 }
 
-// Ensure updatedAt moves only when a value changes, and nothing else of the record does (decisions.md §1).
+// Ensure updatedAt changes only when a value changes, and that an update changes no other field.
 func TestReplyUpdatedAt(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("approved", "old"))
@@ -128,7 +128,7 @@ func TestReplyUpdatedAt(t *testing.T) {
 	}
 }
 
-// Ensure a reply changes lists when its status changes, a first one included.
+// Ensure a record moves to the list of its new reply status, also from null.
 func TestReplyMovesBetweenLists(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("", ""))
@@ -144,8 +144,8 @@ func TestReplyMovesBetweenLists(t *testing.T) {
 	}
 }
 
-// Ensure an edit never wins over the posting step that claims the approved text at the same time: either the claim
-// finds the text that was approved, or it finds a draft and is refused (decisions.md §3).
+// Ensure a concurrent edit and claim cannot both succeed: either the claim gets the approved text, or it finds a draft and
+// fails.
 func TestReplyRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -173,7 +173,7 @@ func TestReplyRace(t *testing.T) {
 	}
 }
 
-// claim is what the posting step does first.
+// claim moves the reply to posting, as the posting step does.
 func claim(ctx context.Context, store feedback.Store, companyID string) bool {
 	_, err := store.Modify(ctx, companyID, "fbk_0001", func(f *feedback.Feedback) error {
 		if *f.ReplyStatus != feedback.ReplyStatusApproved {

@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps feedback. Everything is in the partition <company>#feedback, as feedback#<id>; the index partitions begin
-// with the same two parts. Every sort key of an index is priority#postedAt#id, lower priorities and newer times first,
-// null last:
+// Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. The index partitions have
+// the same prefix. The sort key of every index is priority#postedAt#id: lower priorities first, newer times first, null
+// last.
 //
 //	access                       index  partition                                  queries in parallel
 //	get, reply, export           base   …                                          1
@@ -19,15 +19,14 @@ import (
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
 //
-// So every combination of filters is a key: a page costs what it returns, times the partitions that are merged, however
-// many records match no filter or all do. A null source or sentiment is a partition of its own. GSI2 and
-// GSI4 are sparse: a null replyStatus equals no filter.
+// Every combination of filters is a key, so a page reads only what it returns, from each partition that it merges. A null
+// source or sentiment has a partition of its own. GSI2 and GSI4 are sparse: no filter value matches a null replyStatus.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// Filter says which records a list has: those that equal every value that is set.
+// Filter selects the records whose fields equal every value that is set.
 type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
@@ -36,8 +35,8 @@ type Filter struct {
 
 const (
 	area     = "feedback"
-	kind     = "feedback" // of the records of the base partition, the first part of their sort keys
-	nullPart = "-"        // no value of a closed list
+	kind     = "feedback" // the first part of the sort key in the base partition
+	nullPart = "-"        // stands for null; no closed list has this value
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {
@@ -73,7 +72,7 @@ func keysOf(f Feedback) table.Keys {
 	return keys
 }
 
-// part spells a value that may be null as a part of a partition key.
+// part returns a nullable value as a part of a partition key.
 func part[T ~string](value *T) string {
 	if value == nil {
 		return nullPart
@@ -81,7 +80,7 @@ func part[T ~string](value *T) string {
 	return string(*value)
 }
 
-// parts returns the parts that a filter admits: of its value, or every one when it is not set.
+// parts returns the key parts that match a filter: its value, or all values and null when it is not set.
 func parts[T interface {
 	~string
 	Values() []string
@@ -93,7 +92,7 @@ func parts[T interface {
 	return append(slices.Clone(every.Values()), nullPart)
 }
 
-// query returns where the records are that pass a filter.
+// query returns the index and the partitions that hold the records matching a filter.
 func query(companyID string, f Filter) table.Query {
 	if f == (Filter{}) {
 		return table.Query{Index: table.GSI1, Partitions: []string{allPartition(companyID)}}
@@ -117,19 +116,19 @@ func query(companyID string, f Filter) table.Query {
 	return q
 }
 
-// List returns a page of the records that pass a filter, as texts, and the position to go on from.
+// List returns a page of the records that match a filter, as JSON texts, and the position of the next page.
 func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
 	q := query(companyID, f)
 	q.After, q.Limit = after, limit
 	return table.ListTexts[Feedback](ctx, s.table, q)
 }
 
-// Get returns one record. fault.ErrNotFound when there is none.
+// Get returns one record. Returns fault.ErrNotFound when there is none.
 func (s Store) Get(ctx context.Context, companyID, feedbackID string) (Feedback, error) {
 	return table.Get[Feedback](ctx, s.table, feedbackKey(companyID, feedbackID))
 }
 
-// Modify changes one record by compare-and-set (table.Modify).
+// Modify changes one record by compare-and-set, as table.Modify does.
 func (s Store) Modify(ctx context.Context, companyID, feedbackID string, change func(*Feedback) error) (Feedback, error) {
 	return table.Modify(ctx, s.table, feedbackKey(companyID, feedbackID), keysOf, change)
 }

@@ -6,8 +6,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the types of records that can be imported and exported. What becomes part of a key is a value of a
-// closed list, a number, a timestamp or the id, so only the size of a record is checked here.
+// Transfers returns the record types that can be imported and exported. Only the size of a record needs a check here: all
+// parts of its keys are values of closed lists, numbers, timestamps and the id, which are already valid.
 func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{
 		transfer.Define("feedback", id.Feedback, transfer.CheckSize,

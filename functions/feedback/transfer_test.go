@@ -42,7 +42,7 @@ func export(t *testing.T, s *apitest.Service, companyID string) (lines []string)
 	return lines
 }
 
-// Ensure export → import into another company → export gives the same records but for the company.
+// Ensure an export that is imported into another company exports as the same records, except for companyId.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t, mixed()...)
@@ -59,7 +59,7 @@ func TestTransferRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure an import replaces a record wholly: its fields, its place in every list; the last of one id counts.
+// Ensure an import replaces a record completely: all fields and its place in every list. The last record of an id wins.
 func TestTransferReplaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -90,7 +90,7 @@ func TestTransferReplaces(t *testing.T) {
 	}
 }
 
-// Ensure an imported record can be changed through the API like any other.
+// Ensure the API can change an imported record.
 func TestTransferThenReply(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -101,7 +101,7 @@ func TestTransferThenReply(t *testing.T) {
 	}})
 }
 
-// Ensure a bad record is named in full before anything is written.
+// Ensure the check of an import reports every problem of a record.
 func TestTransferCheck(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -135,7 +135,7 @@ func TestTransferCheck(t *testing.T) {
 	}
 }
 
-// Ensure the largest record that an import takes can be stored.
+// Ensure the largest record that an import accepts can be stored.
 func TestTransferLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -10,14 +10,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// spread is how the records of a company are spread over the values of each filter, in percent.
+// The distribution of a company's records over the values of each filter, in percent.
 var (
 	spreadSources = map[feedback.Source]int{"app_store": 50, "google_play": 40, "reddit": 10}
 	spreadTones   = map[feedback.Sentiment]int{"positive": 50, "negative": 30, "neutral": 15, "": 5}
 	spreadReplies = map[feedback.ReplyStatus]int{"none": 60, "posted": 25, "needs_review": 5, "draft": 4, "approved": 2, "failed": 1, "skipped": 1, "": 2}
 )
 
-// pick returns the value in whose share of 100 the n-th record falls; the values of different stride are independent.
+// pick returns the value of the n-th record for a distribution. Different strides make the filters independent.
 func pick[T interface {
 	~string
 	Values() []string
@@ -35,8 +35,8 @@ func pick[T interface {
 	panic("the shares do not sum to 100")
 }
 
-// grown returns the records of a company with the usual spread. One takes about 650 bytes with its keys, so that three,
-// a page of two and one to know whether there are more, cost half a read unit, and seven cost more.
+// grown returns n records with the usual distribution. A record has about 650 bytes with its keys. So three records, a
+// page of two and one to detect a next page, cost half a read unit.
 func grown(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := review(i)
@@ -47,8 +47,8 @@ func grown(n int) (records []feedback.Feedback) {
 	return records
 }
 
-// Ensure the price of a list does not grow with the company: read units and table calls of every combination of
-// filters are the same at N and at 100 N, each in one wave of calls (design.md §4).
+// Ensure the cost of a list does not grow with the company: for every combination of filters, read units and table calls
+// are the same with N and with 100 N records.
 func TestListUnitsAreFlat(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -63,7 +63,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 	})
 }
 
-// Ensure a filter that matches nothing, or next to nothing, does not read what it does not return.
+// Ensure a filter that matches few or no records reads no others.
 func TestListUnitsOfRareValues(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -84,7 +84,7 @@ func TestListUnitsOfRareValues(t *testing.T) {
 	})
 }
 
-// partitionsOf is how many index partitions a list merges: a filter that is left out has four values, null included.
+// partitionsOf returns how many index partitions a list merges: four for a filter that is not set, null included.
 func partitionsOf(f feedback.Filter) int {
 	n := 1
 	if f.Source == nil && f.Sentiment == nil {
@@ -112,9 +112,9 @@ func describe(f feedback.Filter) string {
 	return fmt.Sprintf("source=%s sentiment=%s replyStatus=%s", orElse(f.Source, ""), orElse(f.Sentiment, ""), orElse(f.ReplyStatus, ""))
 }
 
-// Ensure no list takes more than 30 read units at its default limit, with records of usual size (about 1.6 kB with their
-// keys, a body of 400 characters and a reply), however they are spread (design.md §4): a page that one of the merged
-// partitions fills alone takes a second round trip, not more units.
+// Ensure no list costs more than 30 read units at its default limit, with records of usual size (about 1.6 kB with their
+// keys), however they are distributed over the filters. When one of the merged partitions fills a page alone, the list
+// takes a second round trip instead of more units.
 func TestDefaultListUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -135,7 +135,7 @@ func TestDefaultListUnits(t *testing.T) {
 	}
 	lopsided := grown(1500)
 	for i := range lopsided {
-		if i%8 != 0 { // a second round trip, and still enough of the others for the whole first one
+		if i%8 != 0 { // one partition fills the page alone, and the others still fill their first reads
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}

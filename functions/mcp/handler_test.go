@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure the function refuses by itself what needs no table: verbs, foreign pages, and whoever has no key.
-func TestFunctionRefuses(t *testing.T) {
+// Ensure the function rejects wrong methods, foreign origins and missing keys without a table call.
+func TestFunctionRejects(t *testing.T) {
 	t.Parallel()
 	client := table.New(table.Options{Name: "nowhere", Region: "eu-central-1", Now: time.Now, NewID: func(prefix string) string { return prefix + "_1" }})
 	h := gateway.Local(mcp.Handler(client, slog.New(slog.DiscardHandler)))
@@ -44,8 +44,8 @@ func TestFunctionRefuses(t *testing.T) {
 	}
 }
 
-// Ensure only this function pays for the protocol: none of the areas' links the SDK.
-func TestAreasDoNotLinkTheProtocol(t *testing.T) {
+// Ensure the functions of the areas do not link the MCP SDK, so that only this function is larger for it.
+func TestAreasDoNotLinkTheSDK(t *testing.T) {
 	t.Parallel()
 	arguments := []string{"list", "-deps", "-f", "{{.ImportPath}}"}
 	for _, area := range functions.All() {
@@ -56,6 +56,6 @@ func TestAreasDoNotLinkTheProtocol(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := string(out); strings.Contains(text, "modelcontextprotocol") || strings.Contains(text, "jsonschema-go") {
-		t.Error("a function of an area links the MCP SDK or the schemas")
+		t.Error("the function of an area links the MCP SDK or jsonschema-go")
 	}
 }

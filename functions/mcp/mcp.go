@@ -1,4 +1,4 @@
-// Package mcp is the one function that serves every operation of every area as a tool for agents.
+// Package mcp is the Lambda function that serves the operations of all areas as MCP tools for agents.
 package mcp
 
 import (
@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Handler serves all operations as tools at mcpserver.Path.
+// Handler serves all operations as MCP tools at mcpserver.Path.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	return mcpserver.New(functions.Operations(t), service.Config(t, log))
 }

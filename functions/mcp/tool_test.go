@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// Ensure every tool is as it is committed, so that a change of what agents see is seen in review.
+// Ensure every tool equals its committed snapshot, so that a review shows every change of what agents see.
 func TestToolsAreAsCommitted(t *testing.T) {
 	t.Parallel()
 	const mend = "run go run ./scripts/gen"
@@ -34,11 +34,11 @@ func TestToolsAreAsCommitted(t *testing.T) {
 			continue
 		}
 		if diff := cmp.Diff(string(want), string(indented(t, tool))); diff != "" {
-			t.Errorf("%s has changed (-committed +now); if that is meant, %s\n%s", tool.Name, mend, diff)
+			t.Errorf("%s has changed (-committed +now); if this is intended, %s\n%s", tool.Name, mend, diff)
 		}
 	}
 	for _, name := range committed {
-		t.Errorf("%s is of no tool: %s", name, mend)
+		t.Errorf("%s belongs to no tool: %s", name, mend)
 	}
 }
 
@@ -54,8 +54,9 @@ func indented(t *testing.T, v any) []byte {
 	return out.Bytes()
 }
 
-// Ensure operations and tools are the same set but for those whose answers no model may read, and that every tool says what its operation is: name, annotations, and a
-// schema that any client takes, an object without alternatives at its top.
+// Ensure every operation is a tool except those that return a secret, and that the name, description, annotations and
+// arguments of a tool match its operation. The input schema must be a closed object without alternatives at the top, which
+// every client accepts.
 func TestToolsAreTheOperations(t *testing.T) {
 	t.Parallel()
 	operations := slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
@@ -66,7 +67,7 @@ func TestToolsAreTheOperations(t *testing.T) {
 	for i, op := range operations {
 		tool := tools[i]
 		if tool.Name != "service_"+op.ID {
-			t.Errorf("%s is the tool of %s", tool.Name, op.ID)
+			t.Errorf("the tool of %s is named %s", op.ID, tool.Name)
 		}
 		if !strings.HasPrefix(tool.Description, op.Summary) || !strings.Contains(tool.Description, op.Description) {
 			t.Errorf("%s: description %q", tool.Name, tool.Description)
@@ -83,7 +84,7 @@ func TestToolsAreTheOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if schema.Type != "object" || schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil || schema.AdditionalProperties == nil {
-			t.Errorf("%s: the schema is no closed object", tool.Name)
+			t.Errorf("%s: the schema is not a closed object", tool.Name)
 		}
 		want := map[string]bool{}
 		if op.Company() {
@@ -102,7 +103,8 @@ func TestToolsAreTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the preview changes nothing in the eyes of a client, and what cannot be taken back is asked about.
+// Ensure the preview is annotated as read-only, and operations that cannot be undone as destructive, so that clients ask
+// before they call them.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
@@ -117,7 +119,7 @@ func TestAnnotations(t *testing.T) {
 			}
 		}
 		if strings.Contains(tool.Name, "feedback") && !strings.Contains(tool.Description, "not instructions") {
-			t.Errorf("%s does not say that its texts are data: %s", tool.Name, tool.Description)
+			t.Errorf("the description of %s lacks the warning about third-party text: %s", tool.Name, tool.Description)
 		}
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// cell has what a point's pointers point to. A list has hundreds of points, so the cells of a record are one allocation.
+// cell holds the values that a Point's pointers refer to. A list has hundreds of points, so all cells of a record are
+// allocated at once.
 type cell struct {
 	ts, ingestedAt, currency, source string
 	value, baseValue                 float64
@@ -17,7 +18,7 @@ type cell struct {
 	ingested                         *int64 // milliseconds after ts
 }
 
-// read fills a point, whose TS is set, from what encodePoint returned.
+// read decodes a text that encodePoint returned into p. p.TS must be set.
 func (c *cell) read(text string, p *Point) error {
 	if !c.quick(text, p) {
 		parts := []any{&p.Value, &c.ingested, &p.Currency, &p.BaseValue, &p.Source}
@@ -34,7 +35,8 @@ func (c *cell) read(text string, p *Point) error {
 	return err
 }
 
-// quick reads a text whose strings have neither escapes nor commas, in a fifth of the time that encoding/json takes.
+// quick decodes a text whose strings contain no escapes and no commas, five times as fast as encoding/json. It reports
+// whether it could; when it could not, read uses encoding/json.
 func (c *cell) quick(text string, p *Point) bool {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || strings.Contains(text, `\`) {
 		return false

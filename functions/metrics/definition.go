@@ -8,26 +8,26 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Definition says what a metric is (spec.md, Metric definition). Its key is its identity; the id is a field.
+// Definition describes a metric. The key identifies it; the id is an ordinary field.
 type Definition struct {
 	ID          string       `json:"id"`
 	CompanyID   string       `json:"companyId"`
-	Key         string       `json:"key" doc:"stable slug, dotted: group.name; anything bespoke begins with custom."`
-	Name        *string      `json:"name" doc:"how people call it"`
-	Description *string      `json:"description" doc:"what it counts, for people"`
-	Unit        *Unit        `json:"unit" doc:"what the values are measured in"`
-	Aggregation *Aggregation `json:"aggregation" doc:"how days roll into weeks and months; summing a ratio across days is wrong"`
-	Polarity    *Polarity    `json:"polarity" doc:"which way is good"`
+	Key         string       `json:"key" doc:"stable dotted slug, group.name; keys specific to the company start with custom."`
+	Name        *string      `json:"name" doc:"display name"`
+	Description *string      `json:"description" doc:"what the metric counts"`
+	Unit        *Unit        `json:"unit" doc:"the unit of the values"`
+	Aggregation *Aggregation `json:"aggregation" doc:"how daily values combine into weeks and months; a ratio must not be summed"`
+	Polarity    *Polarity    `json:"polarity" doc:"which direction is good"`
 	Kind        *Kind        `json:"kind" doc:"where the values come from"`
 	Formula     *string      `json:"formula" doc:"derived metrics only: an expression over other metric keys"`
 	Dimensions  []string     `json:"dimensions" doc:"names of the dimensions that points may have"`
 	Source      *string      `json:"source" doc:"the system that the values come from"`
-	NeedsReview *bool        `json:"needsReview" doc:"true for a key that an unrecognised push created and nobody has confirmed yet"`
+	NeedsReview *bool        `json:"needsReview" doc:"true when a push created the key and nobody has confirmed it yet"`
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
 }
 
-// Unit is what a metric's values count.
+// Unit is the unit of a metric's values.
 type Unit string
 
 // Values is schema.Enum.
@@ -35,13 +35,13 @@ func (Unit) Values() []string {
 	return []string{"currency_minor", "count", "ratio", "duration_ms", "score", "bytes"}
 }
 
-// Aggregation is how the values of days roll into those of weeks and months (decisions.md §7).
+// Aggregation is how daily values combine into weekly and monthly values.
 type Aggregation string
 
 // Values is schema.Enum.
 func (Aggregation) Values() []string { return []string{"sum", "avg", "min", "max", "last", "none"} }
 
-// Polarity is which way is good.
+// Polarity is the direction in which a change of the metric is good.
 type Polarity string
 
 // Values is schema.Enum.
@@ -50,21 +50,21 @@ func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good"
 // Kind is where a metric's values come from.
 type Kind string
 
-// KindDerived is that of a metric whose values follow from other metrics.
+// KindDerived is the kind of a metric that is computed from other metrics.
 const KindDerived Kind = "derived"
 
 // Values is schema.Enum.
 func (Kind) Values() []string { return []string{"measured", string(KindDerived), "split"} }
 
-// keyCharsMax bounds a metric key as it is stored: one that is pushed has up to 120 characters (decisions.md §5), and custom.
-// may be put before it. So bounded, keys fit into sort keys.
+// keyCharsMax bounds a stored metric key, so that it fits into a sort key. A pushed key has up to 120 characters, and the
+// prefix custom. may be added to it.
 const keyCharsMax = 120 + len(customPrefix)
 
-// keyPattern is the pattern `metricKey` that inputs are checked with, for imports, which no input describes. What it
-// accepts has no separator of the table's keys in it.
+// keyPattern is the pattern that API inputs declare as `metricKey`. Imports declare no inputs, so checkKey applies it
+// itself. A valid key cannot contain the separator of table keys.
 var keyPattern = schema.Pattern("metricKey")
 
-// checkKey says what is wrong with a metric key, "" when nothing is.
+// checkKey returns the problem with a metric key, or "" when it is valid.
 func checkKey(key string) string {
 	if len(key) > keyCharsMax || !keyPattern.MatchString(key) {
 		return "must match " + keyPattern.String() + " and have at most " + strconv.Itoa(keyCharsMax) + " characters"
@@ -72,10 +72,10 @@ func checkKey(key string) string {
 	return ""
 }
 
-// Review is the value of the filter needsReview. The specification has it as a text, so a tool takes one too.
+// Review is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
 type Review string
 
-// The two values of the filter.
+// The values of Review.
 const (
 	ReviewNeeded Review = "true"
 	ReviewDone   Review = "false"
@@ -84,7 +84,7 @@ const (
 // Values is schema.Enum.
 func (Review) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
-// reviewOf is the value of the filter that a definition answers to; "" for one of which it is not known.
+// reviewOf returns the filter value that matches a definition, or "" when its needsReview is null.
 func reviewOf(d Definition) Review {
 	switch {
 	case d.NeedsReview == nil:
@@ -96,9 +96,9 @@ func reviewOf(d Definition) Review {
 }
 
 type listDefinitionsInput struct {
-	Limit       int64      `query:"limit" default:"100" min:"1" max:"200" doc:"how many records at most"`
-	NeedsReview *Review    `query:"needsReview" doc:"true: keys to confirm; false: confirmed ones; absent: all"`
-	Cursor      api.Cursor `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit       int64      `query:"limit" default:"100" min:"1" max:"200" doc:"maximum number of records per page"`
+	NeedsReview *Review    `query:"needsReview" doc:"true: only keys to confirm; false: only confirmed keys"`
+	Cursor      api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listDefinitions(ctx context.Context, caller api.Caller, in listDefinitionsInput) (api.List[Definition], error) {

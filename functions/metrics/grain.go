@@ -2,7 +2,7 @@ package metrics
 
 import "time"
 
-// Grain is the length of a point's bucket.
+// Grain is the length of the time bucket that a point covers.
 type Grain string
 
 // The grains.
@@ -17,7 +17,7 @@ func (Grain) Values() []string {
 	return []string{string(GrainDay), string(GrainWeek), string(GrainMonth)}
 }
 
-// bucket returns the first day of the bucket that a time is in, UTC. Weeks are ISO's: they begin on Monday.
+// bucket returns the first day, in UTC, of the bucket that contains a time. Weeks start on Monday (ISO 8601).
 func (g Grain) bucket(t time.Time) (day string) {
 	t = t.UTC()
 	switch g {
@@ -29,10 +29,10 @@ func (g Grain) bucket(t time.Time) (day string) {
 	return t.Format(time.DateOnly)
 }
 
-// Points are packed: one record of the table holds a period of a series, a month of days or a year of weeks or months,
-// with one attribute for each bucket. split and join translate between a bucket's first day and the two.
+// Points are packed. One table record holds one period of a series, with one attribute per bucket: a month of days, or a
+// year of weeks or months. split and join convert between a bucket's first day and its period and attribute.
 
-// split returns the period that a bucket belongs to, by its first day, and the bucket's attribute.
+// split returns the period of the bucket that starts on a day, and the bucket's attribute name.
 func (g Grain) split(day string) (period, attribute string) {
 	switch g {
 	case GrainDay:
@@ -44,7 +44,7 @@ func (g Grain) split(day string) (period, attribute string) {
 	}
 }
 
-// join is the inverse of split; ok is false for an attribute that is no bucket of this grain.
+// join is the inverse of split. ok reports whether the attribute is a bucket of this grain.
 func (g Grain) join(period, attribute string) (day string, ok bool) {
 	switch {
 	case g == GrainDay && len(attribute) == len("d02") && attribute[0] == 'd':
@@ -57,8 +57,8 @@ func (g Grain) join(period, attribute string) (day string, ok bool) {
 	return "", false
 }
 
-// records returns how many records of a series without gaps hold its newest n buckets, and one more, which shows that
-// the last of them is complete. The newest record may hold a single bucket, so n-1 may be left to the others.
+// records returns how many records to read for the newest n buckets of a series without gaps, plus one, which shows that
+// the last of them is complete. The newest record may hold a single bucket, which leaves n-1 to the others.
 func (g Grain) records(n int) int {
 	switch g {
 	case GrainDay:
@@ -70,8 +70,8 @@ func (g Grain) records(n int) int {
 	}
 }
 
-// months returns how many months in a row are sure to have that many days. The shortest run begins with a February; the
-// one chosen here has no leap day in the seven years after it.
+// months returns how many consecutive months always have at least that many days. The shortest run starts in February;
+// the February of 2097 is followed by seven years without a leap day.
 func months(days int) int {
 	const year = 2097
 	last := time.Date(year, time.February, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, days-1)

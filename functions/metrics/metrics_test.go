@@ -38,7 +38,7 @@ func typeNamed(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// load imports lines of one type, in one write.
+// load imports records of one type in one write. Each line is a record as JSON.
 func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...string) {
 	t.Helper()
 	into := typeNamed(t, s, name)
@@ -55,7 +55,7 @@ func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...str
 	}
 }
 
-// dump exports a company, one JSON text for each record.
+// dump exports the records of one type, each as JSON.
 func dump(t *testing.T, s *apitest.Service, companyID, name string) (lines []string) {
 	t.Helper()
 	err := typeNamed(t, s, name).Export(t.Context(), companyID, func(record any) error {
@@ -82,7 +82,7 @@ func walk(t *testing.T, s *apitest.Service, target string, field func(map[string
 		pages = append(pages, page)
 		link := r.Header.Get("Link")
 		if more := r.Header.Get("Service-Has-More"); (more == "true") != (link != "") {
-			t.Fatalf("Service-Has-More %s with Link %q", more, link)
+			t.Fatalf("Service-Has-More is %s but Link is %q", more, link)
 		}
 		next = ""
 		if link != "" {
@@ -111,7 +111,7 @@ func TestListDefinitions(t *testing.T) {
 	load(t, s, s.CompanyID, "metric-definition",
 		definition(5, "web.visits", `,"needsReview":false`),
 		definition(1, "custom.signups", `,"needsReview":true,"createdAt":"2026-01-01T01:00:00+01:00"`),
-		definition(4, "web", ``), // it is not known whether it needs review
+		definition(4, "web", ``), // needsReview is null
 		definition(2, "revenue.mrr", `,"name":"MRR","description":"a & b <c>","unit":"currency_minor","aggregation":"last","polarity":"up_is_good","kind":"derived","formula":"a.b * 2","dimensions":["plan","country"],"source":"billing","needsReview":false`),
 		definition(3, "revenue.churn", `,"needsReview":true,"dimensions":[]`),
 	)
@@ -139,7 +139,7 @@ func TestListDefinitions(t *testing.T) {
 		{Name: "unknown filter", Op: "list_metric_definitions", Args: map[string]any{"unit": "count"}, Want: 400, WantMessage: "query.unit"},
 		{Name: "scope", Key: s.Key(t, auth.CompanyRead, auth.MetricsWrite), Op: "list_metric_definitions", Want: 401, WantMessage: "metrics:read"},
 	})
-	// Ensure a record has exactly the fields of spec.md, in the order of its table, null when unknown.
+	// Ensure a record has exactly the fields of the specification, in its order, null when they have no value.
 	r := s.Send(t, s.Key(t), "GET", definitionsPath, "")
 	for _, want := range []string{
 		`{"id":"mdf_1","companyId":"` + s.CompanyID + `","key":"custom.signups","name":null,"description":null,"unit":null,"aggregation":null,"polarity":null,"kind":null,` +
@@ -153,7 +153,7 @@ func TestListDefinitions(t *testing.T) {
 	}
 }
 
-// Ensure pages join without a gap or a repetition, for each filter, while definitions come between them.
+// Ensure pages have no gaps and no repetitions, for each filter and while definitions are added between them.
 func TestPageDefinitions(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -187,7 +187,7 @@ func TestPageDefinitions(t *testing.T) {
 	}
 }
 
-// Ensure a cursor serves only the list and the filters that it came from (decisions.md §8).
+// Ensure a cursor is valid only for the list and the filters that returned it.
 func TestForeignCursor(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -218,7 +218,7 @@ func TestForeignCursor(t *testing.T) {
 	}
 }
 
-// Ensure a forged position is refused or finds nothing more than a list would, and never breaks the service.
+// Ensure a forged position is rejected or returns only records of the list, and never causes an internal error.
 func TestForgedCursor(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -235,7 +235,7 @@ func TestForgedCursor(t *testing.T) {
 	} {
 		genuine := cursorOf(t, s, key, target)
 		if r := s.Send(t, key, "GET", target+"&cursor="+genuine[:len(genuine)-4], ""); r.Status != 400 {
-			t.Errorf("%s takes a cursor that was cut: %d %s", target, r.Status, r.Body)
+			t.Errorf("%s accepts a truncated cursor: %d %s", target, r.Status, r.Body)
 		}
 		for _, position := range []string{"~", "#", "\x00", "2026", "2026-01-02", "2026-01-02#x", "9999-99-99T00:00:00.000Z#x", "2026-01-02T00:00:00Z#x", strings.Repeat("a", 900)} {
 			r := s.Send(t, key, "GET", target+"&cursor="+list.scope.Encode(position), "")
@@ -246,7 +246,7 @@ func TestForgedCursor(t *testing.T) {
 	}
 }
 
-// cursorOf returns the cursor of the page after a list's first.
+// cursorOf returns the cursor of the second page of a list.
 func cursorOf(t *testing.T, s *apitest.Service, key, target string) string {
 	t.Helper()
 	link := s.Send(t, key, "GET", target, "").Header.Get("Link")
@@ -261,7 +261,7 @@ func cursorOf(t *testing.T, s *apitest.Service, key, target string) string {
 	return u.Query().Get("cursor")
 }
 
-// Ensure nothing of another company is ever listed.
+// Ensure lists contain no records of other companies.
 func TestOtherCompany(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -278,7 +278,7 @@ func TestOtherCompany(t *testing.T) {
 	}
 }
 
-// putDays stores n daily points from a day on, whose values are 0, 1, 2, …
+// putDays stores n daily points, starting at from, with the values 0, 1, 2, …
 func putDays(t *testing.T, store metrics.Store, companyID, key string, dims json.RawMessage, from string, n int) {
 	t.Helper()
 	if err := store.PutPoints(context.WithoutCancel(t.Context()), companyID, series(t, key, metrics.GrainDay, dims, from, n)); err != nil {

@@ -15,32 +15,32 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Point is one value of one series (spec.md, Metric point). A series is a metric key, a grain and dimension values.
+// Point is one value of one series. A metric key, a grain and dimension values identify a series.
 type Point struct {
 	SeriesID   string          `json:"seriesId" doc:"the same for all points with this metricKey, grain and dims"`
-	PointKey   string          `json:"pointKey" doc:"the bucket: a re-send with the same seriesId and pointKey overwrites in place"`
+	PointKey   string          `json:"pointKey" doc:"identifies the bucket; a push with the same seriesId and pointKey replaces the point"`
 	CompanyID  string          `json:"companyId"`
 	MetricKey  string          `json:"metricKey" doc:"the key of the metric's definition"`
-	Grain      *Grain          `json:"grain" doc:"how long a bucket is"`
-	TS         *string         `json:"ts" format:"date-time" doc:"start of the bucket, UTC; weeks begin on Monday"`
+	Grain      *Grain          `json:"grain" doc:"the length of the bucket"`
+	TS         *string         `json:"ts" format:"date-time" doc:"start of the bucket, UTC; weeks start on Monday"`
 	Dims       json.RawMessage `json:"dims" doc:"dimension values"`
 	Value      *float64        `json:"value" doc:"in the unit of the definition"`
 	Currency   *string         `json:"currency" doc:"ISO 4217"`
-	BaseValue  *float64        `json:"baseValue" doc:"value in the company's base currency; the original value is never overwritten"`
+	BaseValue  *float64        `json:"baseValue" doc:"the value in the company's base currency; value keeps the original"`
 	Source     *string         `json:"source" doc:"the system that the value comes from"`
-	IngestedAt *string         `json:"ingestedAt" format:"date-time" doc:"when the value was last sent"`
+	IngestedAt *string         `json:"ingestedAt" format:"date-time" doc:"when the value was last pushed"`
 }
 
-// Identify moves a point to the start of its bucket and derives what it is known by: seriesId from metricKey, grain and
-// canonical dims, pointKey from grain and bucket (decisions.md §5). A grain that is not given is day. The timestamps
-// have been normalised, the key is one that checkKey accepts. An error names a field that makes it impossible.
+// Identify moves a point to the start of its bucket and sets its identity: seriesId from metricKey, grain and canonical
+// dims; pointKey from grain and bucket. A nil grain becomes day. Timestamps must be normalised and the key must be valid
+// (checkKey). An error starts with the name of the invalid field.
 func (p *Point) Identify() error {
 	if p.TS == nil {
 		return fmt.Errorf("ts: is required")
 	}
 	t, ok := timestamp.Parse(*p.TS)
 	if !ok {
-		return fmt.Errorf("ts: is no timestamp")
+		return fmt.Errorf("ts: must be a timestamp")
 	}
 	dims, err := canonicalJSON(p.Dims)
 	if err != nil {
@@ -62,7 +62,7 @@ func pointKey(grain Grain, day string) string { return string(grain) + ":" + day
 
 var seriesAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz")
 
-// seriesID is a digest of 80 bits. No dimensions and an empty object of them are the same series.
+// seriesID returns an 80-bit digest. Null dims and an empty object are the same series.
 func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 	if string(dims) == "{}" {
 		dims = nil
@@ -71,8 +71,8 @@ func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 	return seriesAlphabet.EncodeToString(sum[:10])
 }
 
-// canonicalJSON spells a JSON value without spaces, keys sorted and numbers as they are; null is nil. Two values that
-// differ in nothing else become the same text, which is equal to both.
+// canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Equal values have the same
+// text. Null becomes nil.
 func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -88,18 +88,18 @@ func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 
 const midnight = "T00:00:00.000Z"
 
-// startOf spells the start of a day as timestamps are spelled.
+// startOf returns the start of a day as a normalised timestamp.
 func startOf(day string) string { return day + midnight }
 
 func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 
 type listPointsInput struct {
 	MetricKey string     `query:"metricKey" max:"127" pattern:"metricKey" doc:"a key from the definitions"`
-	Grain     Grain      `query:"grain" default:"day" doc:"how long a bucket is"`
+	Grain     Grain      `query:"grain" default:"day" doc:"the length of the buckets"`
 	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
 	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
-	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"most points on a page; the newest of the window are answered"`
-	Cursor    api.Cursor `query:"cursor" doc:"where to go on, with older points: the cursor of the page before"`
+	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"maximum number of points per page; a page has the newest points of the window"`
+	Cursor    api.Cursor `query:"cursor" doc:"cursor of the next page, with older points, from the previous response"`
 }
 
 // Check is api.Checker.
@@ -128,7 +128,7 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	return api.NewList(points, next.String()), nil
 }
 
-// day spells an optional bound of the window, checked before, as a day; "" when it is open.
+// day returns an optional bound of the window as a day, or "" when it is open. The bound must be valid.
 func day(bound *string) string {
 	if bound == nil {
 		return ""

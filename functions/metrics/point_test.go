@@ -26,7 +26,7 @@ func mustDay(t *testing.T, day string) time.Time {
 	return d
 }
 
-// series makes n points of consecutive buckets, whose values are 0, 1, 2, … and whose other fields are what a push sends.
+// series returns n points of consecutive buckets with the values 0, 1, 2, …
 func series(t *testing.T, key string, grain metrics.Grain, dims json.RawMessage, from string, n int) []metrics.Point {
 	t.Helper()
 	points := make([]metrics.Point, n)
@@ -126,7 +126,7 @@ func TestListPoints(t *testing.T) {
 	}
 }
 
-// Ensure a re-send overwrites in place, leaves its neighbours alone, and the last of one batch wins (decisions.md §5).
+// Ensure a point replaces the stored point of its bucket and no other, and that the last point of a batch wins.
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -144,7 +144,7 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// Ensure an empty object of dims and none are one series, which reads as it was sent last.
+// Ensure empty and null dims are one series, and that it has the dims that were stored last.
 func TestNoDims(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -167,7 +167,7 @@ func TestNoDims(t *testing.T) {
 	}
 }
 
-// Ensure writers of different buckets of one record never lose each other's points.
+// Ensure concurrent writers of different buckets of one record do not lose each other's points.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -187,7 +187,7 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 }
 
-// Ensure PutPoints refuses what has not been identified and then writes nothing of the batch.
+// Ensure PutPoints rejects a batch with a point without identity, and stores none of it.
 func TestPutUnidentified(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -201,7 +201,7 @@ func TestPutUnidentified(t *testing.T) {
 	}
 }
 
-// Ensure every field comes back as it was stored, every number as the same float64.
+// Ensure every field is returned as it was stored, and every number as the same float64.
 func TestPointFields(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -237,7 +237,7 @@ func TestPointFields(t *testing.T) {
 	}
 }
 
-// Ensure a series is what metricKey, grain and dims say it is, however the dims are spelled.
+// Ensure metricKey, grain and dims identify a series, and that equal dims in any JSON notation are the same series.
 func TestSeriesIdentity(t *testing.T) {
 	t.Parallel()
 	id := func(key string, grain metrics.Grain, dims string) string {
@@ -267,7 +267,7 @@ func TestSeriesIdentity(t *testing.T) {
 	}
 }
 
-// Ensure a point moves to the start of its bucket: UTC days, ISO weeks, calendar months.
+// Ensure Identify moves a point to the start of its bucket: UTC days, ISO weeks, calendar months.
 func TestBuckets(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -292,13 +292,13 @@ func TestBuckets(t *testing.T) {
 			t.Fatal(err)
 		}
 		if *p.TS != c.want+"T00:00:00.000Z" || p.PointKey != string(c.grain)+":"+c.want {
-			t.Errorf("%s %s is in %s, %s; want %s", c.grain, c.ts, *p.TS, p.PointKey, c.want)
+			t.Errorf("%s %s: the bucket is %s, %s; want %s", c.grain, c.ts, *p.TS, p.PointKey, c.want)
 		}
 	}
 }
 
-// Ensure any list equals what a plain sort over all points says: every window, limit and page, with gaps, with one or
-// many series, of every grain; and that the pages of a window hold each point exactly once.
+// Ensure ListPoints returns the same points as a sort of all points in memory: for random windows and limits, with gaps,
+// with one or many series, and for every grain; and that the pages of a window have each point exactly once.
 func TestListAgainstModel(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -337,7 +337,7 @@ func TestListAgainstModel(t *testing.T) {
 			if random.IntN(3) > 0 {
 				q.To = first.AddDate(0, 0, random.IntN(days)).Format(time.DateOnly)
 			}
-			if q.Limit < 30 { // page by page, but not for ever
+			if q.Limit < 30 { // keeps the number of pages small
 				q.From, q.To = first.Format(time.DateOnly), first.AddDate(0, 0, 12).Format(time.DateOnly)
 			}
 			compareWithModel(t, store, s.CompanyID, q, all)
@@ -374,7 +374,7 @@ func compareWithModel(t *testing.T, store metrics.Store, companyID string, q met
 	}
 }
 
-// Ensure points that arrive between pages neither repeat nor displace what is still to come.
+// Ensure points that are added between two pages cause no repetitions and no gaps.
 func TestPagePoints(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

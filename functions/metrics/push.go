@@ -14,39 +14,39 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// PushResult is what became of a push (decisions.md §5).
+// PushResult is the result of a push.
 type PushResult struct {
-	Accepted    float64  `json:"accepted" doc:"how many points were sent; all of them are stored"`
-	CreatedKeys []string `json:"createdKeys" null:"never" doc:"keys, as they are stored, that had no definition until this push"`
+	Accepted    float64  `json:"accepted" doc:"the number of points in the request; all of them are stored"`
+	CreatedKeys []string `json:"createdKeys" null:"never" doc:"the stored keys whose definitions this push created"`
 }
 
 type pushPointsInput struct {
 	api.Idempotent
 
-	Points []pushedPoint `json:"points" min:"1" items:"500" required:"true" doc:"of several with the same identity the last one stays"`
+	Points []pushedPoint `json:"points" min:"1" items:"500" required:"true" doc:"when several have the same identity, the last one is stored"`
 }
 
-// pushedPoint is a point as callers send it. A name or a value of dims is as long as any label.
+// pushedPoint is a point as callers send it. Names and values in dims have the length limit of all labels.
 type pushedPoint struct {
-	MetricKey string            `json:"metricKey" max:"120" pattern:"metricKey" doc:"key of a definition, or a new one"`
+	MetricKey string            `json:"metricKey" max:"120" pattern:"metricKey" doc:"the key of a definition, or a new key"`
 	TS        string            `json:"ts" format:"day" doc:"a day, or an RFC 3339 time; moved to the start of its bucket, UTC"`
 	Value     float64           `json:"value" doc:"in the unit of the definition"`
-	Grain     Grain             `json:"grain" default:"day" doc:"how long the bucket is; weeks begin on Monday"`
+	Grain     Grain             `json:"grain" default:"day" doc:"the length of the bucket; weeks start on Monday"`
 	Dims      map[string]string `json:"dims" items:"10" each:"200" doc:"dimension values"`
 	Currency  *string           `json:"currency" pattern:"currency" max:"3" doc:"ISO 4217"`
 	BaseValue *float64          `json:"baseValue" doc:"value in the company's base currency"`
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
 
-// customPrefix begins the keys of metrics that nobody has defined (spec.md, Metric definition).
+// customPrefix starts the stored keys of metrics that nobody has defined, and of metrics specific to the company.
 const customPrefix = "custom."
 
-// pushTriesMax bounds how often a push begins again because another one has made a definition first. That happens once
-// for each key in the life of a company.
+// pushTriesMax bounds the attempts of a push. It starts again when another push has created one of its definitions
+// first, which happens at most once per key of a company.
 const pushTriesMax = 16
 
-// pushPoints reads the definitions of all keys, then writes. Between the two a definition may come or become derived;
-// the push then counts as having come before that, which nobody can tell apart.
+// pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in between, the push counts
+// as having happened before that change.
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: float64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushTriesMax {
@@ -67,7 +67,7 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 	return result, table.ErrContended
 }
 
-// keys returns every key that a definition of a pushed point may have, each once.
+// keys returns every key under which a definition of a pushed point may exist, without duplicates.
 func (in pushPointsInput) keys() (keys []string) {
 	for _, p := range in.Points {
 		keys = append(keys, p.MetricKey)
@@ -79,11 +79,11 @@ func (in pushPointsInput) keys() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// isCustom tells whether a key says itself that it is nobody's but the company's.
+// isCustom reports whether a key has the prefix custom.
 func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 
-// resolve turns what was sent into identified points under their stored keys, and returns the definitions that these
-// need and that are not known. The error names every point that cannot be stored.
+// resolve returns the pushed points with their stored keys and identities, and the definitions that have to be created
+// for them. The error lists every point that cannot be stored.
 func (in pushPointsInput) resolve(known map[string]Definition, now string) (points []Point, fresh []Definition, err error) {
 	var problems []string
 	missing := map[string]bool{}
@@ -92,7 +92,7 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 		key := storedKey(sent.MetricKey, known)
 		d, isKnown := known[key]
 		if d.Kind != nil && *d.Kind == KindDerived {
-			problems = append(problems, path+"metricKey: is of a derived metric, whose values follow from other metrics")
+			problems = append(problems, path+"metricKey: must not be a derived metric, whose values are computed from other metrics")
 			continue
 		}
 		p, err := sent.point(key, now)
@@ -112,8 +112,8 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	return points, fresh, nil
 }
 
-// storedKey is the key under which points are stored: the one that was sent when a definition has it, or when it is
-// custom; custom.<key> otherwise. So a bare key goes to the same series as at its first push, until somebody defines it.
+// storedKey returns the key under which points are stored: the sent key when it is defined or custom, else custom.<key>.
+// So an undefined key goes to the same series in every push until somebody defines it.
 func storedKey(sent string, known map[string]Definition) string {
 	if _, ok := known[sent]; ok || isCustom(sent) {
 		return sent
@@ -121,9 +121,9 @@ func storedKey(sent string, known map[string]Definition) string {
 	return customPrefix + sent
 }
 
-// point is the point that is stored: under its key, in its bucket, identified.
+// point returns the point to store, with its identity, under the given key.
 func (p pushedPoint) point(key, now string) (Point, error) {
-	day, _ := timestamp.ParseDay(p.TS) // which is what the input was checked for
+	day, _ := timestamp.ParseDay(p.TS) // cannot fail: the input was validated
 	out := Point{
 		MetricKey: key, Grain: &p.Grain, TS: new(timestamp.Format(day)), Value: &p.Value,
 		Currency: p.Currency, BaseValue: p.BaseValue, Source: p.Source, IngestedAt: &now,

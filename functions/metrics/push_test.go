@@ -17,13 +17,13 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// push sends points, each as JSON.
+// push sends a push of points, each given as JSON.
 func push(t *testing.T, s *apitest.Service, key string, points ...string) apitest.Response {
 	t.Helper()
 	return s.Send(t, key, "POST", pointsPath, `{"points":[`+strings.Join(points, ",")+`]}`)
 }
 
-// pushed pushes points that must be accepted, and returns the keys that this created.
+// pushed pushes points that must be accepted, and returns createdKeys.
 func pushed(t *testing.T, s *apitest.Service, key string, points ...string) []string {
 	t.Helper()
 	r := push(t, s, key, points...)
@@ -38,7 +38,7 @@ func onDay(key, day string, value float64) string {
 	return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%v}`, key, day, value)
 }
 
-// points lists a metric's points as days with values.
+// points lists a metric's points as "day value".
 func points(t *testing.T, s *apitest.Service, query string) []string {
 	t.Helper()
 	var out []string
@@ -55,7 +55,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// Ensure a point is stored with all that was sent, normalised, and reads as spec.md has it.
+// Ensure a pushed point is stored with all of its fields, normalised, and is returned as specified.
 func TestPushOnePoint(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -79,12 +79,12 @@ func TestPushOnePoint(t *testing.T) {
 		t.Errorf("with metrics:read alone: %s %v", code, messages)
 	}
 	if limit := push(t, s, key, onDay("a", "2026-08-10", 1)).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
-		t.Errorf("the quota is %s", limit)
+		t.Errorf("the rate limit is %s", limit)
 	}
 }
 
-// Ensure a point goes to the start of its bucket: UTC, ISO weeks; the same identity overwrites in place, and of one batch
-// the last wins (decisions.md §5).
+// Ensure a pushed point moves to the start of its bucket (UTC, ISO weeks) and replaces the stored point with the same
+// identity, and that the last point of a batch wins.
 func TestPushBuckets(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -93,16 +93,16 @@ func TestPushBuckets(t *testing.T) {
 		return fmt.Sprintf(`{"metricKey":"custom.a","ts":%q,"grain":%q,"value":%d%s}`, ts, grain, value, more)
 	}
 	batch := []string{
-		point("2026-01-01", "week", 1, ""),                      // the Thursday of a week that begins in the year before
+		point("2026-01-01", "week", 1, ""),                      // the Thursday of a week that starts in the previous year
 		point("2026-01-04T23:59:59.999Z", "week", 2, ""),        // its Sunday
-		point("2026-01-05T00:30:00+01:00", "week", 3, ""),       // its Sunday, too, in UTC
+		point("2026-01-05T00:30:00+01:00", "week", 3, ""),       // also its Sunday, in UTC
 		point("2026-01-05", "week", 4, ""),                      // the next Monday
 		point("2024-02-29T12:00:00Z", "month", 5, ""),           //
-		point("2024-02-01", "month", 6, `,"dims":{}`),           // no dimensions are the same series
+		point("2024-02-01", "month", 6, `,"dims":{}`),           // empty dims are the same series
 		point("2026-01-05", "day", 7, `,"dims":{"a":"1"}`),      //
 		point("2026-01-05", "day", 8, `,"dims":{"a":"2"}`),      //
 		point("2026-01-05T08:00:00Z", "day", 9, `,"dims":{}`),   //
-		`{"metricKey":"custom.a","ts":"2026-01-05","value":10}`, // a day without saying so
+		`{"metricKey":"custom.a","ts":"2026-01-05","value":10}`, // the default grain is day
 	}
 	same(t, "created", pushed(t, s, key, batch...), []string{"custom.a"})
 	for range 2 {
@@ -117,8 +117,8 @@ func TestPushBuckets(t *testing.T) {
 	same(t, "weeks", points(t, s, "custom.a&grain=week"), []string{"2025-12-29 3", "2026-01-05 40"})
 }
 
-// Ensure an unknown key never blocks: bare ones are stored as custom, each with one definition that needs review, and stay
-// in that series until somebody defines them.
+// Ensure points of an undefined key are accepted: they are stored under custom.<key>, with one definition that needs
+// review, and stay in that series until somebody defines the key.
 func TestPushUnknownKeys(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -153,13 +153,14 @@ func TestPushUnknownKeys(t *testing.T) {
 	same(t, "its points", points(t, s, "signups"), []string{"2026-01-04 7"})
 }
 
-// Ensure all points are checked before one is stored, and every one that is wrong is named.
-func TestPushRefusesAll(t *testing.T) {
+// Ensure a push with an invalid point stores nothing and reports every invalid point.
+func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	load(t, s, s.CompanyID, "metric-definition", definition(1, "margin", `,"kind":"derived"`), definition(2, "custom.ratio", `,"kind":"derived"`), definition(3, "a", `,"kind":"split"`))
 	key := s.Key(t)
 	good := onDay("a", "2026-01-01", 1)
+	const derived = "must not be a derived metric, whose values are computed from other metrics"
 	for _, c := range []struct {
 		name   string
 		points []string
@@ -180,8 +181,7 @@ func TestPushRefusesAll(t *testing.T) {
 			`{"metricKey":"a","ts":"2026-01-01","value":1,"dims":{"a":"` + strings.Repeat("é", 201) + `"}}`},
 			[]string{"body.points[0].dims: must have at most 10 keys, has 11", "body.points[1].dims.a: must have at most 200 characters, has 201"}},
 		{"derived", []string{good, onDay("margin", "2026-01-01", 1), onDay("ratio", "2026-01-01", 1), onDay("custom.ratio", "2026-01-01", 1), onDay("new", "2026-01-01", 1)},
-			[]string{"body.points[1].metricKey: is of a derived metric, whose values follow from other metrics", "body.points[2].metricKey: is of a derived metric, whose values follow from other metrics",
-				"body.points[3].metricKey: is of a derived metric, whose values follow from other metrics"}},
+			[]string{"body.points[1].metricKey: " + derived, "body.points[2].metricKey: " + derived, "body.points[3].metricKey: " + derived}},
 		{"none", nil, []string{"body.points: must have 1 to 500 elements, has 0"}},
 		{"too many", slices.Repeat([]string{good}, 501), []string{"body.points: must have 1 to 500 elements, has 501"}},
 	} {
@@ -201,8 +201,8 @@ func TestPushRefusesAll(t *testing.T) {
 	same(t, "split", pushed(t, s, key, good), []string{})
 }
 
-// together is a transport that lets no call of a kind go before as many of it as there are to be have come: calls that wait
-// for each other never would, and the handler's deadline ends them.
+// together is a transport that holds back calls of a kind until the expected number of them has arrived. So calls that are
+// expected to be concurrent but are sequential run into the handler's deadline.
 type together struct {
 	mu      sync.Mutex
 	calls   map[string]int
@@ -238,8 +238,8 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure 500 points take two round trips, whatever their shape, and few calls: one for the key, one for each hundred
-// definitions that may exist, all at once; then one for each 25 series and periods, all at once.
+// Ensure a push of 500 points takes two round trips and few calls. The first round trip has one call for the key and one
+// per hundred definitions; the second has one per 25 records of series and periods.
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -273,7 +273,7 @@ func TestPushCalls(t *testing.T) {
 		want := map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": c.writes}
 		calls.expect(want)
 		created := pushed(t, s, key, c.points...)
-		want["UpdateItem"] = 1 // the key
+		want["UpdateItem"] = 1 // the rate limit of the key
 		same(t, c.name, calls.calls, want)
 		if len(created) != c.created {
 			t.Errorf("%s: %d keys created, want %d", c.name, len(created), c.created)
@@ -284,8 +284,8 @@ func TestPushCalls(t *testing.T) {
 	same(t, "one point", calls.calls, map[string]int{"BatchGetItem": 1, "UpdateItem": 2})
 }
 
-// Ensure pushes to the same records at the same time lose nothing, and of a new key that all of them bring one definition is
-// made and one of them told of it.
+// Ensure concurrent pushes to the same records lose no points, and that a key that is new in all of them gets one
+// definition and is in createdKeys of one response.
 func TestPushConcurrently(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -295,7 +295,7 @@ func TestPushConcurrently(t *testing.T) {
 	var wait sync.WaitGroup
 	for n := range callers {
 		wait.Go(func() {
-			var mine []string // every eighth day of two series in the same two records, the first of which all write
+			var mine []string // every eighth day of two series; all callers write the first day
 			for i := n; i < days; i += callers {
 				mine = append(mine, onDay("a", fmt.Sprintf("2026-01-%02d", i+2), float64(i)), onDay("b", fmt.Sprintf("2026-01-%02d", i+2), float64(i)))
 			}
@@ -313,12 +313,12 @@ func TestPushConcurrently(t *testing.T) {
 	}
 }
 
-// stumble is a transport that spoils writes of one kind, from the skip-th on, n of them.
+// stumble is a transport that makes n calls of one kind fail, after the first skip ones.
 type stumble struct {
 	mu      sync.Mutex
 	call    string
 	skip, n int
-	lose    bool // the write is made and its answer lost; otherwise it is refused
+	lose    bool // DynamoDB does the write, but the response is lost; otherwise the call is rejected
 }
 
 func (s *stumble) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -358,8 +358,8 @@ func (s *stumble) set(call string, skip, n int, lose bool) {
 	s.call, s.skip, s.n, s.lose = call, skip, n, lose
 }
 
-// Ensure a lost answer of the table is made good without a word: the keys that the push created are told all the same.
-func TestPushAfterLostAnswer(t *testing.T) {
+// Ensure a push succeeds after a lost response of DynamoDB, and returns the keys that it created.
+func TestPushAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	faults := &stumble{}
 	s := apitest.NewOver(t, metrics.Operations, faults)
@@ -370,8 +370,8 @@ func TestPushAfterLostAnswer(t *testing.T) {
 	same(t, "b", points(t, s, "custom.b"), []string{"2026-01-01 2"})
 }
 
-// Ensure a push that fails is `internal`, safe to send again: up to 25 series and periods nothing of it is stored; of more,
-// what is stored is whole, and sending it again completes it without a second of anything.
+// Ensure a push that fails is `internal` and safe to retry. Up to 25 series and periods, it stores nothing; beyond, every
+// stored point has its definition, and a retry stores the rest without duplicates.
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
 	faults := &stumble{}
@@ -401,15 +401,15 @@ func TestPushAfterFailure(t *testing.T) {
 			t.Errorf("%d records: %d points and %d definitions after the failure", records, len(some), len(defined))
 		}
 		if created := pushed(t, s, key, many(records, prefix)...); len(created) != records-len(defined) {
-			t.Errorf("%d records: %d created, %d were there", records, len(created), len(defined))
+			t.Errorf("%d records: %d definitions created, %d existed before", records, len(created), len(defined))
 		}
 		if all, definitions := stored(); len(all) != records || len(definitions) != records {
-			t.Errorf("%d records: %d points and %d definitions in the end", records, len(all), len(definitions))
+			t.Errorf("%d records: %d points and %d definitions after the retry", records, len(all), len(definitions))
 		}
 	}
 }
 
-// Ensure what was pushed is exported, and imports as it was: an import takes whatever a push does.
+// Ensure any point that a push accepts can be exported and imported without a change.
 func TestPushedPointsTransfer(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

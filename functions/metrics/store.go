@@ -7,21 +7,21 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps the definitions of metrics and their points:
+// Store stores metric definitions and points:
 //
 //	access                             key                                                          index
-//	definitions by key; some keys'     <company>#metrics / def#<key>                                base
+//	definitions, all or by key         <company>#metrics / def#<key>                                base
 //	definitions, needsReview           <company>#metrics#needsreview#<true|false> / <key>           GSI2, sparse
 //	points of a metric, newest first   <company>#metrics / pt#<key>#<grain>#<period>#<seriesId>     base
 //
-// The filter needsReview has a partition for either value, so each costs what it returns, whatever the share of keys
-// that wait for review; a definition that has neither value is in neither. Points are packed, see store_points.go.
+// Each value of the filter needsReview has its own partition, so a page reads only what it returns. A definition whose
+// needsReview is null is in neither. Points are packed; see Grain.split and pointRecord.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store { return Store{t} }
 
-// now returns the time as a timestamp field holds it.
+// now returns the current time as a normalised timestamp.
 func (s Store) now() string { return s.table.Now() }
 
 const (
@@ -47,7 +47,8 @@ func keysOf(d Definition) table.Keys {
 	return keys
 }
 
-// ListDefinitions returns a page of the definitions by key as JSON texts: those that match the filter, all when it is empty.
+// ListDefinitions returns a page of the definitions that match review, ordered by key, as JSON texts, and the position of
+// the next page. An empty review matches all.
 func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {

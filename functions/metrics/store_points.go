@@ -12,17 +12,17 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// PointQuery asks for the newest points of a metric in a window of days.
+// PointQuery selects the newest points of a metric in a window of days.
 type PointQuery struct {
 	MetricKey string
 	Grain     Grain
 	From, To  string   // first and last day, inclusive; empty: open
-	Before    Position // that of the oldest point of the previous page
+	Before    Position // the position of the oldest point on the previous page; zero for the first page
 	Limit     int
 }
 
-// Position is the place of a point in the order of a metric's points: by ts, then by series. The zero value is that of
-// no point.
+// Position is the position of a point in the order of a metric's points: by ts, then by series. No point has the zero
+// value.
 type Position struct{ ts, seriesID string }
 
 func positionOf(p Point) Position { return Position{*p.TS, p.SeriesID} }
@@ -34,7 +34,7 @@ func (p Position) compare(q Position) int {
 	return strings.Compare(p.seriesID, q.seriesID)
 }
 
-// String spells a position as a list returns it, "" for that of no point.
+// String returns the position as it appears in a cursor, "" for the zero value.
 func (p Position) String() string {
 	if p == (Position{}) {
 		return ""
@@ -42,7 +42,7 @@ func (p Position) String() string {
 	return table.Join(p.ts, p.seriesID)
 }
 
-// parsePosition reads what String spelled. ok is false for a text that no list returned, which only a forged cursor has.
+// parsePosition parses a text that String returned. ok is false for any other text, which only a forged cursor contains.
 func parsePosition(text string) (p Position, ok bool) {
 	if text == "" {
 		return Position{}, true
@@ -52,24 +52,24 @@ func parsePosition(text string) (p Position, ok bool) {
 	return p, ok && isTime && timestamp.Format(t) == p.ts
 }
 
-// afterAll sorts after every period and every series that begins with what precedes it.
+// afterAll, appended to a prefix, sorts after every key with that prefix.
 const afterAll = "~"
 
-// roundRecordsMax bounds what one query asks for; it is about a megabyte, which is where DynamoDB ends a page anyway.
+// roundRecordsMax bounds the records of one query. They are about a megabyte, which is where DynamoDB ends a page.
 const roundRecordsMax = 1000
 
-// ListPoints returns the newest points of the window, oldest first, and the position to go on from to older ones, zero
-// when there are none.
+// ListPoints returns the newest points of the window, oldest first. next is the position of the following page, with
+// older points; zero when there are none.
 //
-// Records are read from the newest period backwards until nothing unread can belong to the page, and of what was read
-// no more than a page is kept. A series without gaps takes one round trip; more when there are gaps or several series,
-// because all of them belong to the same periods.
+// It reads records from the newest period backwards until no unread record can belong to the page, and keeps at most one
+// page of points in memory. A series without gaps takes one round trip. Gaps, and several series in the same periods, can
+// take more.
 func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
 	lowest, highest := q.bounds()
 	if lowest > highest {
 		return nil, Position{}, nil
 	}
-	want := q.Limit + 1 // one more tells whether the list goes on
+	want := q.Limit + 1 // one more shows whether there is a next page
 	in := pointsRequest(companyID, lowest, highest)
 	in.ScanIndexForward = aws.Bool(false)
 	in.Limit = aws.Int32(int32(q.Grain.records(want)))
@@ -81,7 +81,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 		before := len(points)
 		points = slices.Grow(points, bucketsMost(out.Items))
 		for _, item := range out.Items {
-			if points, err = appendPoints(points, item, q.holds); err != nil {
+			if points, err = appendPoints(points, item, q.matches); err != nil {
 				return nil, Position{}, err
 			}
 		}
@@ -91,7 +91,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 			break
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
-		last := q.periodOf(out.LastEvaluatedKey) // it may go on; all newer ones are complete
+		last := q.periodOf(out.LastEvaluatedKey) // may have unread records; all newer periods are complete
 		if len(points) < want {
 			in.Limit = aws.Int32(int32(nextRound(want-len(points), len(out.Items), found)))
 			continue
@@ -110,7 +110,7 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	return points, next, nil
 }
 
-// bucketsMost is how many points records have at most.
+// bucketsMost returns an upper bound of the number of points in records.
 func bucketsMost(records []table.Item) (n int) {
 	for _, item := range records {
 		n += len(item)
@@ -118,7 +118,7 @@ func bucketsMost(records []table.Item) (n int) {
 	return n
 }
 
-// nextRound estimates how many records hold the points that are missing, from what the last round found.
+// nextRound estimates how many records have to be read for the missing points, from what the last round found.
 func nextRound(missing, records, found int) int {
 	if found == 0 {
 		return min(2*records+1, roundRecordsMax)
@@ -129,7 +129,7 @@ func nextRound(missing, records, found int) int {
 // newest orders points newest first and keeps at most n.
 func newest(points []Point, n int) []Point {
 	order := func(a, b Point) int { return positionOf(b).compare(positionOf(a)) }
-	if !slices.IsSortedFunc(points, order) { // those of one series are
+	if !slices.IsSortedFunc(points, order) { // points of a single series are already sorted
 		slices.SortFunc(points, order)
 	}
 	return points[:min(n, len(points))]
@@ -139,7 +139,7 @@ func (q PointQuery) prefix() string {
 	return pointPrefix + table.Join(q.MetricKey, string(q.Grain), "")
 }
 
-// bounds are the sort keys between which the window's records are.
+// bounds returns the lowest and the highest sort key of the window's records.
 func (q PointQuery) bounds() (lowest, highest string) {
 	lowest, highest = q.prefix(), q.prefix()
 	if q.From != "" {
@@ -157,8 +157,8 @@ func (q PointQuery) bounds() (lowest, highest string) {
 	return lowest, highest + afterAll
 }
 
-// holds tells whether a point is in the window and older than the previous page.
-func (q PointQuery) holds(p Point) bool {
+// matches reports whether a point is in the window and older than the previous page.
+func (q PointQuery) matches(p Point) bool {
 	day := dayOf(*p.TS)
 	return day >= q.From && (q.To == "" || day <= q.To) &&
 		(q.Before == Position{} || positionOf(p).compare(q.Before) < 0)
@@ -172,7 +172,8 @@ func (q PointQuery) periodOf(key table.Item) string {
 	return record.period()
 }
 
-// EachPoint visits every point of the company, series by series within each period, with flat memory.
+// EachPoint calls visit for every point of the company, period by period and within a period series by series. It holds
+// one page of records in memory.
 func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point) error) error {
 	in := pointsRequest(companyID, pointPrefix, pointPrefix+afterAll)
 	in.ConsistentRead = aws.Bool(true)

@@ -9,15 +9,14 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// pushRecordsMax is how many records of points one transaction of a push writes, beside the definitions of their metrics.
-// A transaction takes a hundred writes, but no more than 4 MB of records: 25 that hold 53 weeks each, all their texts as
-// long as they may be, are just below that.
+// pushRecordsMax is how many point records one transaction of a push writes, in addition to the definitions of their
+// metrics. A transaction accepts a hundred writes and 4 MB: 25 records of 53 weeks with the longest texts are just below.
 const pushRecordsMax = 25
 
-// pushWidth bounds how many transactions of a push are made at once: all that 500 points of as many series need.
+// pushWidth bounds the concurrent transactions of a push. 500 points of 500 series need this many.
 const pushWidth = 20
 
-// Definitions returns the definitions of those keys that have one, by key. Keys must be distinct.
+// Definitions returns the definitions that exist for the given keys, by key. The keys must be distinct.
 func (s Store) Definitions(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
 	at := make([]table.Key, len(keys))
 	for i, key := range keys {
@@ -34,23 +33,23 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 // pushWrite is one write of a push.
 type pushWrite struct {
 	write   table.Write
-	creates string // the key of the definition that it makes; empty: it sets points
+	creates string // the key of the definition that it creates; empty when it sets points
 }
 
-// Push stores new definitions, which need no id, and points that Point.Identify has been through, as PutPoints does. It
-// returns the keys of the definitions that it made, also with an error. table.ErrExists when one of the definitions has
-// come to be; the caller looks again and pushes all of it again, which is as safe as it is for PutPoints.
+// Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
+// definitions that it created, even with an error. Returns table.ErrExists when one of the definitions exists by now; the
+// caller then reads the definitions again and repeats the push, which is safe as with PutPoints.
 //
-// A push of up to pushRecordsMax records is one transaction: all of it is stored or nothing. A larger one is several, side
-// by side, each definition beside points of its own metric: when it fails half-way, some series and periods are stored
-// and others are not, and to push it again completes it.
+// A push of up to pushRecordsMax records is one transaction and stores everything or nothing. A larger push is several
+// concurrent transactions, with each definition next to points of its metric. When it fails half-way, some series and
+// periods are stored and others are not; repeating the push completes it.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
 		return nil, err
 	}
 	if len(updates) == 1 && len(fresh) == 0 {
-		return nil, s.updatePoints(ctx, updates[0]) // half the price of a transaction
+		return nil, s.updatePoints(ctx, updates[0]) // costs half as much as a transaction
 	}
 	parts := s.pushParts(companyID, fresh, updates)
 	failures := make([]error, len(parts))
@@ -65,13 +64,13 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 			}
 		}
 		if failure != nil && (err == nil || errors.Is(err, table.ErrExists)) {
-			err = failure // what cannot be mended by looking again comes first
+			err = failure // an error that a repetition cannot fix takes precedence over ErrExists
 		}
 	}
 	return created, err
 }
 
-// pushParts are the writes of each transaction. A definition is in that of the first points of its metric.
+// pushParts returns the writes of each transaction. A definition is in the transaction with the first points of its metric.
 func (s Store) pushParts(companyID string, fresh []Definition, updates []*pointUpdate) (parts [][]pushWrite) {
 	definitions := make(map[string]Definition, len(fresh))
 	for _, d := range fresh {
@@ -101,7 +100,7 @@ func (s Store) pushPart(ctx context.Context, part []pushWrite) error {
 	}
 	err := s.table.Transact(ctx, writes...)
 	var canceled *table.CanceledError
-	if errors.As(err, &canceled) { // of a definition, because nothing else has a condition
+	if errors.As(err, &canceled) { // only the definitions have conditions
 		return table.ErrExists
 	}
 	return err

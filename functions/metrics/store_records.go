@@ -15,9 +15,9 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// pointRecord is what the points of one series and period share (see Grain). Beside it the record has one attribute for
-// each bucket that has a point, named as Grain.split says, with what encodePoint returns: a list of 365 days is 13
-// records of some two kilobytes, where one record for each point would cost six times as much to read (design.md §4).
+// pointRecord has the fields that all points of one series and period share. In addition, the record has one attribute
+// for each point, named by Grain.split, with the text that encodePoint returns. So a list of 365 days reads 13 records of
+// about two kilobytes; one record per point would cost six times as much to read.
 type pointRecord struct {
 	PK        string          `json:"pk"`
 	SK        string          `json:"sk"`
@@ -38,15 +38,15 @@ func newPointRecord(companyID string, p Point) (r pointRecord, bucket string, er
 	}, bucket, nil
 }
 
-// period is the last part but one of the sort key.
+// period returns the second to last part of the sort key.
 func (r pointRecord) period() string {
 	parts := strings.Split(r.SK, "#")
 	return parts[max(0, len(parts)-2)]
 }
 
-// encodePoint returns what a point has of its own, as a JSON array without the nulls at its end: value, ingestedAt in
-// milliseconds after the bucket's start, currency, baseValue, source. Every byte of it is read 365 times in a list.
-// A text also keeps each number as exactly the float64 that it is.
+// encodePoint returns the fields that differ between the points of a record, as a JSON array without trailing nulls:
+// value, ingestedAt in milliseconds after the bucket's start, currency, baseValue, source. A list reads this text 365
+// times, so it is short. The JSON numbers decode to exactly the same float64.
 func encodePoint(p Point) (string, error) {
 	var ingested *int64
 	if p.IngestedAt != nil {
@@ -68,7 +68,8 @@ func encodePoint(p Point) (string, error) {
 	return trimmed + "]", nil
 }
 
-// appendPoints appends those points of a record that keep wants, the newest first; keep sees their identity and ts only.
+// appendPoints appends the points of a record for which keep returns true, newest first. keep gets a point with its
+// identity and ts only.
 func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Point, error) {
 	var record pointRecord
 	if err := table.Decode(item, &record); err != nil {
@@ -83,10 +84,10 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 		}
 	}
 	slices.Sort(buckets)
-	cells := make([]cell, len(buckets)) // what the points' pointers point to
+	cells := make([]cell, len(buckets))
 	for i, name := range slices.Backward(buckets) {
-		day, _ := record.Grain.join(period, name)                 // again: to keep it would allocate it
-		c, key := &cells[i], pointKey(record.Grain, day)+midnight // one text for both: it ends in the start of the bucket
+		day, _ := record.Grain.join(period, name)                 // computed again, because storing it would allocate
+		c, key := &cells[i], pointKey(record.Grain, day)+midnight // pointKey and ts are both parts of this text
 		c.ts = key[len(record.Grain)+1:]
 		p := Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
@@ -107,7 +108,7 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 	return points, nil
 }
 
-// pointsWriters bounds how many records of one PutPoints are written at once.
+// pointsWriters bounds the concurrent writes of one PutPoints.
 const pointsWriters = 8
 
 // pointUpdate sets buckets of one record.
@@ -116,10 +117,12 @@ type pointUpdate struct {
 	buckets map[string]string
 }
 
-// PutPoints stores points that Point.Identify has been through. A point with the same seriesId and pointKey is
-// overwritten in place; among those given the last wins. Points of the same series and period are one update, so 500
-// points of a few series take a few calls. Updates set what they are given whatever is there, so nothing is read, points of
-// other callers in the same record stay, and to repeat a call that failed half-way is safe: records need no revision.
+// PutPoints stores points with identities (Point.Identify). It replaces a stored point with the same seriesId and
+// pointKey; when the call has several, the last one is stored. All points of one series and period are one update, so 500
+// points of a few series take a few calls.
+//
+// The updates have no condition and set only the buckets of their points. So nothing is read first, points of other
+// callers in the same record are kept, and a call that failed half-way can be repeated.
 func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) error {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
@@ -128,7 +131,7 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	return table.Parallel(len(updates), pointsWriters, func(n int) error { return s.updatePoints(ctx, updates[n]) })
 }
 
-// packPoints gathers points by the record that they belong to, in the order in which records first occur.
+// packPoints groups points by their record, in the order in which the records first occur.
 func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 	var updates []*pointUpdate
 	byKey := map[string]*pointUpdate{}
@@ -147,7 +150,7 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 			byKey[record.SK] = u
 			updates = append(updates, u)
 		}
-		u.record = record // the same but for the spelling of no dimensions: {} or null
+		u.record = record // equal for all points, except that empty dims may be {} or null
 		u.buckets[bucket] = text
 	}
 	return updates, nil
@@ -162,7 +165,8 @@ func (s Store) updatePoints(ctx context.Context, u *pointUpdate) error {
 	return err
 }
 
-// expression is the update in DynamoDB's words. It has no condition: it is right whatever the record holds.
+// expression returns the arguments of the DynamoDB update. It has no condition, because it is correct for any stored
+// record.
 func (u *pointUpdate) expression() (key table.Key, update string, names map[string]string, values table.Item) {
 	attributes := table.Encode(u.record)
 	delete(attributes, table.Base.PK())

@@ -12,11 +12,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a list costs what it returns: 100 times as many definitions change neither calls nor units, for each filter.
+// Ensure the cost of a list of definitions does not grow with their number: calls and units are the same with 100 times
+// as many, for each filter.
 func TestDefinitionUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	const n = 42 // of which a third each is true, false and null
+	const n = 42 // needsReview is true, false and null for a third each
 	s, store := start(t)
 	many := s.Table.NewID("co")
 	fill := func(companyID string, count int) {
@@ -57,7 +58,7 @@ func TestDefinitionUnits(t *testing.T) {
 	}
 }
 
-// rich returns daily points with every field, as a push with all of them stores them.
+// rich returns daily points with a value in every field.
 func rich(t *testing.T, key, from string, n int) []metrics.Point {
 	t.Helper()
 	points := series(t, key, metrics.GrainDay, json.RawMessage(`{"country":"DE","plan":"pro"}`), from, n)
@@ -69,8 +70,8 @@ func rich(t *testing.T, key, from string, n int) []metrics.Point {
 	return points
 }
 
-// Ensure 365 daily points cost at most 4 read units and one call (design.md §4), and no more where there are a hundred
-// times as many years, or other metrics in the same partition, or further days in the window's months.
+// Ensure a list of 365 daily points costs at most 4 read units and one call, and that older points, other metrics in the
+// same partition and days outside the window do not increase the cost.
 func TestPointUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -117,7 +118,7 @@ func TestPointUnits(t *testing.T) {
 	}
 }
 
-// Ensure a page deep in the history costs what the first does: the cursor bounds what is read, not only the window.
+// Ensure a later page costs as much as the first: the cursor limits which records are read.
 func TestLaterPageUnits(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -138,7 +139,7 @@ func TestLaterPageUnits(t *testing.T) {
 	}
 }
 
-// Ensure many series in a period cost what they hold and two round trips, however long they go back.
+// Ensure a list of many series takes at most two round trips and 10 read units, however old the series are.
 func TestManySeriesUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -157,8 +158,8 @@ func TestManySeriesUnits(t *testing.T) {
 	}
 }
 
-// Ensure 500 points of a series are a call for each month, and an import of years no more than that and one for each
-// of its batches, which may cut a month in two.
+// Ensure 500 daily points of a series take one call per month, and an import of years at most one more per batch, because
+// a batch may end within a month.
 func TestPutUnits(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)

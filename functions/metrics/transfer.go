@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the types of record of the area, for imports and exports.
+// Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
@@ -35,13 +35,13 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// Lengths of texts in imports: labels are as long as names, prose as descriptions. So bounded, a
-// record is far below the 400 KB that one may have in the table.
+// Length limits of imported texts: labels as for names, prose as for descriptions. With them, a record stays far below
+// DynamoDB's limit of 400 KB.
 const (
 	labelCharsMax = 200
 	proseCharsMax = 2000
 	dimensionsMax = 50
-	dimsBytesMax  = 25_000 // above what a push can have: 10 names and values of 200 characters, each of 6 bytes at most
+	dimsBytesMax  = 25_000 // more than a push can send: 10 names and values of 200 characters, each of at most 6 bytes
 )
 
 func checkDefinition(d *Definition) (problems []string) {
@@ -61,16 +61,16 @@ func checkDefinition(d *Definition) (problems []string) {
 	return problems
 }
 
-// pointLine is a point as a line of a file has it: what can be derived may be left out. Its two fields hide those of
-// Point in JSON.
+// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are derived. Its two fields
+// hide those of Point in JSON.
 type pointLine struct {
 	SeriesID *string `json:"seriesId"`
 	PointKey *string `json:"pointKey"`
 	Point
 }
 
-// checkPoint completes a point. An identity that the line gives must be the one that follows from the other fields: a
-// point under another one would be a second point in the place of the first.
+// checkPoint validates a point and sets its identity. seriesId and pointKey in the line must match the derived ones:
+// otherwise the same bucket would have two points.
 func checkPoint(line *pointLine) (problems []string) {
 	p := &line.Point
 	if wrong := checkKey(p.MetricKey); wrong != "" {
@@ -85,10 +85,10 @@ func checkPoint(line *pointLine) (problems []string) {
 		problems = append(problems, fmt.Sprintf("record.dims: must have at most %d bytes, has %d", dimsBytesMax, n))
 	}
 	if given := line.SeriesID; given != nil && *given != p.SeriesID {
-		problems = append(problems, fmt.Sprintf("record.seriesId: must be %s, which follows from metricKey, grain and dims, or be left out", p.SeriesID))
+		problems = append(problems, fmt.Sprintf("record.seriesId: must be %s, derived from metricKey, grain and dims, or omitted", p.SeriesID))
 	}
 	if given := line.PointKey; given != nil && *given != p.PointKey {
-		problems = append(problems, fmt.Sprintf("record.pointKey: must be %s, which follows from grain and ts, or be left out", p.PointKey))
+		problems = append(problems, fmt.Sprintf("record.pointKey: must be %s, derived from grain and ts, or omitted", p.PointKey))
 	}
 	return problems
 }

@@ -9,7 +9,7 @@ import (
 	"growthworkspace/functions/metrics"
 )
 
-// Ensure an import says what is wrong with a record before anything is written.
+// Ensure the check of an import reports what is wrong with a record.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Ensure imports accept exactly the keys that the list takes: the pattern is written in two places.
+// Ensure imports and the list accept the same metric keys, because the pattern is applied in two places.
 func TestKeyPattern(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
@@ -72,12 +72,12 @@ func TestKeyPattern(t *testing.T) {
 		}
 		_, problems := typeNamed(t, s, "metric-point").Check(line)
 		if (r.Status == 200) != (len(problems) == 0) {
-			t.Errorf("%q: the list answers %d, the import says %v", metricKey, r.Status, problems)
+			t.Errorf("%q: the list responds with %d, the import reports %v", metricKey, r.Status, problems)
 		}
 	}
 }
 
-// Ensure export, import into another company and export again give the same but for companyId.
+// Ensure an export that is imported into another company exports as the same records, except for companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
@@ -107,7 +107,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Ensure the key is a definition's identity: an import replaces what is there under it, with its place in the filters.
+// Ensure the key identifies a definition: an import replaces the stored definition with that key, and moves it between the
+// filters.
 func TestReplaceDefinition(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Demo is the company and the key that the page greets with on one's own machine. The key opens the whole company, so it
-// is in the page only where serving is bound to the loopback interface, and only for requests that name this machine: a
-// page of somebody else, whose name was made to point here, is refused it.
+// Demo is the demo company and its key, which the page shows when the service runs on the developer's own machine. The key
+// has every scope. So only a server that listens on the loopback interface sets it, and the page contains it only when the
+// Host header names this machine, which prevents DNS rebinding.
 type Demo struct {
 	CompanyID, Key string
 }
 
-// demoPlace is where the page has room for the greeting; it is a comment everywhere else.
+// demoPlace marks where the page shows the demo company. Without a demo it stays an HTML comment.
 const demoPlace = "<!-- demo -->"
 
-// shownTo tells whether the answer to a request may have the key.
+// shownTo reports whether the response to a request may contain the key.
 func (d Demo) shownTo(r *http.Request) bool {
 	if d.Key == "" {
 		return false
@@ -31,10 +31,10 @@ func (d Demo) shownTo(r *http.Request) bool {
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// greeting reads without scripts: the key is folded away, and what scripts add has its place.
+// greeting is the section about the demo company. It works without scripts; page.js fills the element #live.
 const greeting = `<section id="demo" class="chapter demo" data-part>
 <h2>Your workspace</h2>
-<p class="lead">This server runs on your machine, with a demo company full of records. The key opens that company and nothing else.</p>
+<p class="lead">This server runs on your machine and has a demo company with records. The key gives access to that company only.</p>
 <dl class="credentials">
 <div><dt>Company</dt><dd><code id="demo-company">COMPANY</code></dd></div>
 <div><dt>Key</dt><dd><details><summary><span class="mask">sk_live_••••••••••••</span></summary><code id="demo-key">KEY</code></details></dd></div>
@@ -43,7 +43,7 @@ const greeting = `<section id="demo" class="chapter demo" data-part>
 </section>
 `
 
-// greet returns the page with the greeting.
+// greet returns the page with the greeting in place of demoPlace.
 func (d Demo) greet(page []byte) []byte {
 	text := bytes.Replace([]byte(greeting), []byte("COMPANY"), []byte(html.EscapeString(d.CompanyID)), 1)
 	text = bytes.Replace(text, []byte("KEY"), []byte(html.EscapeString(d.Key)), 1)

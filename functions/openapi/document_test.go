@@ -16,7 +16,7 @@ import (
 	"growthworkspace/functions"
 )
 
-// document is what the tests read of openapi.json.
+// document has the parts of openapi.json that the tests read.
 type document struct {
 	Paths      map[string]map[string]operation
 	Tags       []struct{ Name, Description string }
@@ -79,7 +79,7 @@ func read(t *testing.T) (d document) {
 	return d
 }
 
-// operations visits every operation of the document.
+// operations calls visit for every operation of the document.
 func (d document) operations(visit func(path, method string, op operation)) {
 	for path, item := range d.Paths {
 		for method, op := range item {
@@ -88,15 +88,15 @@ func (d document) operations(visit func(path, method string, op operation)) {
 	}
 }
 
-// Ensure the document is for people, too: no character is escaped that they could read.
+// Ensure the document escapes no printable characters, because people read it too.
 func TestDocumentEscapesNothing(t *testing.T) {
 	t.Parallel()
 	if bytes.Contains(text(t), []byte(`\u00`)) {
-		t.Error("characters are escaped that people could read")
+		t.Error(`the document contains \u00 escapes`)
 	}
 }
 
-// Ensure the operations of the service are those of the document, with the same path, verb and scope.
+// Ensure the document has the operations of the service, with their paths, methods and scopes.
 func TestDocumentHasTheOperations(t *testing.T) {
 	t.Parallel()
 	var want, got []string
@@ -107,7 +107,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	d.operations(func(path, method string, op operation) {
 		got = append(got, fmt.Sprintf("%s %s %s %s", op.OperationID, method, path, op.Scope))
 		if op.Summary == "" || len(op.Tags) != 1 || strings.HasPrefix(op.Description, "Needs the scope") {
-			t.Errorf("%s says too little of itself", op.OperationID)
+			t.Errorf("%s lacks a summary, a tag or a description", op.OperationID)
 		}
 	})
 	slices.Sort(want)
@@ -119,7 +119,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	for _, a := range functions.All() {
 		areas = append(areas, a.Name)
 		if a.Name == "company" {
-			areas = append(areas, "keys") // which that function serves, too
+			areas = append(areas, "keys") // served by the same function
 		}
 	}
 	for _, tag := range d.Tags {
@@ -130,7 +130,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the document agrees with the tables of operations that were typed by hand from the specification and decisions.md.
+// Ensure the document agrees with the hand-written tables of operations, operations.tsv and additions.tsv.
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -193,7 +193,7 @@ func spellBody(t *testing.T, op operation) string {
 		t.Fatal(err)
 	}
 	if schema.Additional != false {
-		t.Errorf("%s takes other properties", op.OperationID)
+		t.Errorf("%s accepts other properties", op.OperationID)
 	}
 	var out []string
 	for _, name := range propertyNames(t, raw) {
@@ -252,8 +252,8 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 	return out
 }
 
-// Ensure every operation documents its success and all the refusals that it can answer with, each with its headers.
-func TestDocumentHasTheAnswers(t *testing.T) {
+// Ensure every operation documents its success and all of its error responses, each with its headers.
+func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
 	d := read(t)
 	conflicts := []string{"create_plan_item", "publish_plan_board", "update_feedback_reply", "update_broadcast_post", "delete_broadcast_post", "rotate_key"}
@@ -310,8 +310,8 @@ func TestDocumentHasTheAnswers(t *testing.T) {
 	}
 }
 
-// Ensure every schema compiles, every record in it is closed with all fields required, and every example is one of its
-// schema, formats included.
+// Ensure every schema compiles, every record schema is closed and requires all of its fields, and every example is valid,
+// formats included.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := read(t), compiler(t)
@@ -324,7 +324,7 @@ func TestExamplesAreValid(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Additional != false || !slices.Equal(s.Required, propertyNames(t, raw)) {
-			t.Errorf("%s is open, or has optional fields", name)
+			t.Errorf("%s allows other fields, or has optional ones", name)
 		}
 		compile("/components/schemas/" + name)
 	}
@@ -363,7 +363,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-// compiler compiles parts of the document, by their JSON pointers.
+// compiler returns a function that compiles the schema at a JSON pointer of the document.
 func compiler(t *testing.T) func(pointer string) *judge.Schema {
 	t.Helper()
 	value, err := judge.UnmarshalJSON(bytes.NewReader(text(t)))

@@ -36,7 +36,7 @@ func body(t *testing.T, r *http.Response) string {
 	return out.String()
 }
 
-// Ensure the document is served as it is committed, to anybody, and can be cached for an hour.
+// Ensure the committed document is served without a key and can be cached for an hour.
 func TestServesTheDocument(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("openapi.json")
@@ -45,7 +45,7 @@ func TestServesTheDocument(t *testing.T) {
 	}
 	r := send(t, "GET", "/openapi.json")
 	if r.StatusCode != 200 || body(t, r) != string(want) {
-		t.Errorf("%d, or another document", r.StatusCode)
+		t.Errorf("status %d, or the body differs from openapi.json", r.StatusCode)
 	}
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Cache-Control": "public, max-age=3600", "Service-Version": version.Current, "Service-Request-Id": "req_1",
@@ -60,7 +60,7 @@ func TestServesTheDocument(t *testing.T) {
 	}
 }
 
-// Ensure a caller that has the document gets it only once it has changed.
+// Ensure a client that has the current document gets a 304.
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	tag := send(t, "GET", "/openapi.json").Header.Get("ETag")
@@ -75,7 +75,7 @@ func TestNotModified(t *testing.T) {
 			t.Errorf("If-None-Match %s: %d %v", value, r.StatusCode, r.Header)
 		}
 		if want == 304 && body(t, r) != "" {
-			t.Errorf("If-None-Match %s: a body", value)
+			t.Errorf("If-None-Match %s: the 304 has a body", value)
 		}
 	}
 	if r := send(t, "GET", "/openapi.json", "If-None-Match", `"a"`, "If-None-Match", tag); r.StatusCode != 304 {
@@ -83,8 +83,8 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// Ensure everything else is refused in the envelope.
-func TestRefuses(t *testing.T) {
+// Ensure other paths and methods get an error envelope.
+func TestRejects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		method, path, code string
@@ -118,7 +118,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Ensure the function starts fast: it links neither the SDK nor the areas that need one.
+// Ensure the function starts fast: it links neither the AWS SDK nor the packages that need it.
 func TestFunctionLinksNoTable(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./lambda").Output()

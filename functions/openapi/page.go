@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// PagePath is where the page is. Its assets are beside it: the page links to them relative to itself, so that it works
-// behind a stage's name, too.
+// PagePath is the path of the reference page. The page links to its assets with relative URLs, so that it also works below
+// the stage name of API Gateway.
 const (
 	PagePath   = "/"
 	stylePath  = "/page.css"
@@ -29,19 +29,19 @@ var style []byte
 //go:embed page.js
 var script []byte
 
-// policy lets the page load its own assets and call the service that it came from, and nothing else.
+// policy is the Content-Security-Policy of the page: it may load its own assets and call this service, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// The page is asked for again each time, which costs a 304: after a deployment nobody reads the old one. Its links to the
-// assets carry their digests.
+// Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody reads an old page after a
+// deployment. Its links to the assets contain the digests of the assets.
 const (
 	cachePublic = "public, max-age=3600"
 	cacheNot    = "no-cache"
 	cacheNever  = "no-store"
 )
 
-// file is what a path answers with.
+// file is the response of one path.
 type file struct {
 	body   []byte
 	header map[string]string
@@ -55,7 +55,7 @@ func newFile(body []byte, contentType, cache string) file {
 			"Content-Type": contentType, "Cache-Control": cache, "X-Content-Type-Options": "nosniff",
 			"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
 		},
-		// At the first request: a function that starts has better things to do.
+		// Computed at the first request, to keep the cold start short.
 		tag: sync.OnceValue(func() string {
 			sum := sha256.Sum256(body)
 			return `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -69,11 +69,11 @@ func newPage(body []byte, cache string) file {
 	return f
 }
 
-// served says what each path answers with.
+// served returns, for each path, a function that returns the file for a request.
 func served(demo Demo) map[string]func(*http.Request) file {
 	same := func(f file) func(*http.Request) file { return func(*http.Request) file { return f } }
 	api := newFile(document, "application/json", cachePublic)
-	delete(api.header, "Cross-Origin-Resource-Policy") // other pages may show the document
+	delete(api.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
 	bare := newPage(page, cacheNot)
 	return map[string]func(*http.Request) file{
 		Path:       same(api),
@@ -91,8 +91,8 @@ func served(demo Demo) map[string]func(*http.Request) file {
 	}
 }
 
-// stageOf is the path that the gateway has before ours. A page at `/prod`, without a slash at its end, would look for its
-// assets in the wrong place.
+// stageOf returns the stage path that API Gateway puts before ours, such as /prod. A page at /prod, without a trailing
+// slash, would resolve relative links to its assets against the wrong path.
 func stageOf(r *http.Request) string {
 	base, err := url.Parse(gateway.BaseURL(r))
 	if err != nil {
@@ -101,7 +101,7 @@ func stageOf(r *http.Request) string {
 	return base.EscapedPath()
 }
 
-// below makes the page's links absolute, below a stage.
+// below returns the page with its relative links made absolute, below a stage path.
 func below(stage string, page []byte) []byte {
 	for _, name := range []string{`href="page.css`, `src="page.js`, `href="openapi.json`} {
 		attribute, rest, _ := bytes.Cut([]byte(name), []byte(`"`))

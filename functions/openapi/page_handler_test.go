@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// Ensure the page and its assets are served to anybody with a policy that lets nothing else in, and as they are committed.
+// Ensure the committed page and its assets are served without a key, the page with its Content-Security-Policy.
 func TestServesThePage(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]struct{ name, contentType, cache string }{
@@ -24,7 +24,7 @@ func TestServesThePage(t *testing.T) {
 	} {
 		r := send(t, "GET", path)
 		if r.StatusCode != 200 || body(t, r) != file(t, want.name) {
-			t.Errorf("%s: %d, or something else", path, r.StatusCode)
+			t.Errorf("%s: status %d, or the body differs from %s", path, r.StatusCode, want.name)
 		}
 		for name, value := range map[string]string{
 			"Content-Type": want.contentType, "Cache-Control": want.cache, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
@@ -43,7 +43,7 @@ func TestServesThePage(t *testing.T) {
 			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)
 		}
 		if again := send(t, "GET", path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || body(t, again) != "" {
-			t.Errorf("%s, known: %d", path, again.StatusCode)
+			t.Errorf("%s with its ETag: %d, want 304", path, again.StatusCode)
 		}
 	}
 	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), version.Current) {
@@ -51,7 +51,7 @@ func TestServesThePage(t *testing.T) {
 	}
 }
 
-// greet asks a server that has a demo key for the page, in the name of a host.
+// greet requests the page with the given Host header from a server that has a demo key.
 func greet(t *testing.T, demo openapi.Demo, host string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
@@ -61,8 +61,8 @@ func greet(t *testing.T, demo openapi.Demo, host string) *http.Response {
 	return w.Result()
 }
 
-// Ensure the demo key is shown to this machine alone: a page of somebody else whose name points here is refused it, and
-// what has the key is never kept.
+// Ensure the page contains the demo key only when the Host header names this machine, which prevents DNS rebinding, and
+// that a page with the key is not cached.
 func TestDemoKeyStaysHere(t *testing.T) {
 	t.Parallel()
 	key := auth.SecretPrefix + "made<up>"
@@ -83,26 +83,26 @@ func TestDemoKeyStaysHere(t *testing.T) {
 	}
 	for _, host := range []string{"localhost", "example.com"} {
 		if text := body(t, greet(t, openapi.Demo{}, host)); text != file(t, "page.html") {
-			t.Errorf("%s: without a demo key the page is another", host)
+			t.Errorf("%s: without a demo key the page differs from page.html", host)
 		}
 	}
 }
 
-// Ensure the page finds its assets behind a stage's name, with and without a slash at the end (design: infra).
+// Ensure the page finds its assets below a stage name, with and without a trailing slash.
 func TestPageBehindAStage(t *testing.T) {
 	t.Parallel()
 	proxy := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }, openapi.Demo{}))
 	for called, want := range map[string]string{"/prod": `href="/prod/page.css?`, "/prod/": `href="/prod/page.css?`, "/": `href="page.css?`} {
-		answer, err := proxy(t.Context(), events.APIGatewayProxyRequest{
+		response, err := proxy(t.Context(), events.APIGatewayProxyRequest{
 			HTTPMethod: "GET", Path: "/", Headers: map[string]string{"Host": "api.example.com"},
 			RequestContext: events.APIGatewayProxyRequestContext{Stage: "prod", Path: called},
 		})
-		if err != nil || answer.StatusCode != 200 {
-			t.Fatal(answer.StatusCode, err)
+		if err != nil || response.StatusCode != 200 {
+			t.Fatal(response.StatusCode, err)
 		}
 		for _, link := range []string{want, strings.ReplaceAll(strings.Replace(want, "href", "src", 1), "css", "js")} {
-			if !strings.Contains(answer.Body, link) {
-				t.Errorf("called as %s: no %s", called, link)
+			if !strings.Contains(response.Body, link) {
+				t.Errorf("requested as %s: the page lacks %s", called, link)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func file(t *testing.T, name string) string {
 	return string(text)
 }
 
-// section returns the part of the page with an id, as its text reads; its tags are gone.
+// section returns the text of the section of the page with an id, without tags.
 func section(t *testing.T, id string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(file(t, "page.html"), `<section id="`+id+`"`)
@@ -37,8 +37,8 @@ func section(t *testing.T, id string) string {
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(part, ""))
 }
 
-// Ensure the page tells of every operation all that a caller needs: verb, path, scope, quota, words, every argument with its
-// limits, an example in each language, and the codes of its refusals.
+// Ensure the page has everything that a caller needs of each operation: method, path, scope, rate limit, description, every
+// argument with its limits, an example in each language, and its error codes.
 func TestPageHasTheOperations(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -64,13 +64,13 @@ func TestPageHasTheOperations(t *testing.T) {
 		}
 		for _, text := range want {
 			if !strings.Contains(got, strings.ReplaceAll(text, "`", "")) {
-				t.Errorf("%s: the page does not say %q", op.ID, text)
+				t.Errorf("%s: the page lacks %q", op.ID, text)
 			}
 		}
 	}
 }
 
-// Ensure the page has every record with all of its fields, what each may be and what it means.
+// Ensure the page has every record with all of its fields.
 func TestPageHasTheRecords(t *testing.T) {
 	t.Parallel()
 	records := 0
@@ -91,7 +91,7 @@ func TestPageHasTheRecords(t *testing.T) {
 	}
 }
 
-// Ensure the page has every code, scope, quota, version and page size that the service knows.
+// Ensure the page has every error code, scope, rate limit class, version and page size of the service.
 func TestPageHasTheRules(t *testing.T) {
 	t.Parallel()
 	for code := range fault.Codes() {
@@ -106,7 +106,7 @@ func TestPageHasTheRules(t *testing.T) {
 	}
 	for _, class := range auth.Classes() {
 		if !strings.Contains(section(t, "rate-limits"), string(class)) {
-			t.Errorf("no quota %s", class)
+			t.Errorf("no rate limit class %s", class)
 		}
 	}
 	for _, date := range version.Served() {
@@ -121,7 +121,8 @@ func TestPageHasTheRules(t *testing.T) {
 	}
 }
 
-// Ensure the page keeps to its policy: no inline scripts or styles, nothing from elsewhere, and no key.
+// Ensure the page complies with its Content-Security-Policy: no inline scripts or styles and no resources of other
+// origins; and that it contains no key.
 func TestPageIsStrict(t *testing.T) {
 	t.Parallel()
 	text := file(t, "page.html")
@@ -147,21 +148,21 @@ func TestPageIsStrict(t *testing.T) {
 	}
 }
 
-// Ensure every link inside of the page leads somewhere, and no two parts have one name.
+// Ensure every link within the page has a target, and that ids are unique.
 func TestPageLinksLead(t *testing.T) {
 	t.Parallel()
 	text := file(t, "page.html")
 	ids := map[string]bool{}
 	for _, m := range regexp.MustCompile(`\sid="([^"]+)"`).FindAllStringSubmatch(text, -1) {
 		if ids[m[1]] {
-			t.Errorf("two parts are called %s", m[1])
+			t.Errorf("two elements have the id %s", m[1])
 		}
 		ids[m[1]] = true
 	}
 	links := regexp.MustCompile(`(?:href="#|for=")([^"]+)"`).FindAllStringSubmatch(text, -1)
 	for _, m := range links {
 		if !ids[m[1]] {
-			t.Errorf("nothing is called %s", m[1])
+			t.Errorf("no element has the id %s", m[1])
 		}
 	}
 	if len(links) < 300 {
@@ -169,7 +170,7 @@ func TestPageLinksLead(t *testing.T) {
 	}
 }
 
-// Ensure the samples in Go are Go.
+// Ensure the Go samples parse.
 func TestSamplesInGoParse(t *testing.T) {
 	t.Parallel()
 	samples := regexp.MustCompile(`(?s)<pre tabindex="0" data-language="go"><code>(.*?)</code>`).FindAllStringSubmatch(file(t, "page.html"), -1)
@@ -184,7 +185,7 @@ func TestSamplesInGoParse(t *testing.T) {
 	}
 }
 
-// Ensure the page stays small: what the gateway sends, and what a function may answer.
+// Ensure the page stays small, both as the function's response and compressed as API Gateway sends it.
 func TestPageIsSmall(t *testing.T) {
 	t.Parallel()
 	text := file(t, "page.html")

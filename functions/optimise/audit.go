@@ -8,33 +8,33 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// AuditSummary is an audit as a list shows it: everything but its findings (spec.md, Audit).
+// AuditSummary is an audit without its findings, as lists return it.
 type AuditSummary struct {
 	ID           string       `json:"id"`
 	CompanyID    string       `json:"companyId"`
-	SiteID       *string      `json:"siteId" doc:"the measured site; null for another address"`
-	RootURL      *string      `json:"rootUrl" doc:"the address at which the audit began"`
-	Status       *AuditStatus `json:"status" doc:"how far the audit is"`
+	SiteID       *string      `json:"siteId" doc:"the measured site; null when the audited site is not measured"`
+	RootURL      *string      `json:"rootUrl" doc:"the URL at which the audit started"`
+	Status       *AuditStatus `json:"status" doc:"the state of the audit"`
 	StartedAt    *string      `json:"startedAt" format:"date-time"`
 	FinishedAt   *string      `json:"finishedAt" format:"date-time"`
 	ScoreSEO     *float64     `json:"scoreSeo" doc:"how well search engines can use the site"`
 	ScoreAEO     *float64     `json:"scoreAeo" doc:"how well answer engines can use the site"`
 	ScoreGEO     *float64     `json:"scoreGeo" doc:"how well generative engines can use the site"`
-	PagesAudited *float64     `json:"pagesAudited" doc:"how many pages were looked at"`
+	PagesAudited *float64     `json:"pagesAudited" doc:"the number of audited pages"`
 	Summary      *string      `json:"summary" doc:"the result in words"`
 	Error        *string      `json:"error" doc:"why the audit failed"`
 	CreatedAt    *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt    *string      `json:"updatedAt" format:"date-time"`
 }
 
-// Audit is one audit with its findings. Lists have another type, so that findings cannot appear in one by accident.
+// Audit is an audit with its findings. Lists return AuditSummary, so they cannot contain findings by accident.
 type Audit struct {
 	AuditSummary
 
-	Findings json.RawMessage `json:"findings" doc:"per-page findings, any JSON value; large; returned only when fetching a single audit"`
+	Findings json.RawMessage `json:"findings" doc:"findings per page, any JSON value, up to 5 MB; only returned with a single audit"`
 }
 
-// AuditStatus is how far an audit is.
+// AuditStatus is the state of an audit.
 type AuditStatus string
 
 // The states of an audit.
@@ -50,15 +50,15 @@ func (AuditStatus) Values() []string {
 }
 
 type listAuditsInput struct {
-	Limit  int64        `query:"limit" default:"20" min:"1" max:"50" doc:"how many records at most"`
-	SiteID *string      `query:"siteId" max:"50" doc:"audits of this site only"`
-	Status *AuditStatus `query:"status" doc:"audits in this state only"`
-	Cursor api.Cursor   `query:"cursor" doc:"where to go on: the cursor of the page before"`
+	Limit  int64        `query:"limit" default:"20" min:"1" max:"50" doc:"maximum number of records per page"`
+	SiteID *string      `query:"siteId" max:"50" doc:"only audits of this site"`
+	Status *AuditStatus `query:"status" doc:"only audits in this state"`
+	Cursor api.Cursor   `query:"cursor" doc:"cursor of the next page, from the previous response"`
 }
 
 func (s service) listAudits(ctx context.Context, caller api.Caller, in listAuditsInput) (api.List[AuditSummary], error) {
 	if in.SiteID != nil && !id.Valid(id.Site, *in.SiteID) {
-		return api.NewList[AuditSummary](nil, ""), nil // no site has it, and it must not become part of a key
+		return api.NewList[AuditSummary](nil, ""), nil // no site has an invalid id, and it must not become part of a key
 	}
 	audits, next, err := s.store.ListAudits(ctx, caller.CompanyID, AuditFilter{in.SiteID, in.Status}, string(in.Cursor), int(in.Limit))
 	if err != nil {

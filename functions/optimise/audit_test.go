@@ -12,8 +12,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// audits returns a set in which every site and none has audits of every status and none, with times that are tied and
-// times that are null.
+// audits returns audits of several sites and of none, with every status and with none, and with equal and null times.
 func audits() (out []optimise.Audit) {
 	times := []*string{nil, new("2026-03-01T00:00:00.000Z"), new("2026-03-02T00:00:00.000Z"), new("1969-03-02T00:00:00.000Z")}
 	for n := range 64 {
@@ -29,7 +28,7 @@ func audits() (out []optimise.Audit) {
 	return out
 }
 
-// listed returns the ids that a list must have, in its order.
+// listed returns the ids that a list must return, in its order.
 func listed(audits []optimise.Audit, site, status string) []string {
 	slices.SortFunc(audits, func(a, b optimise.Audit) int {
 		switch {
@@ -67,7 +66,7 @@ func put(t *testing.T, s *apitest.Service, audits ...optimise.Audit) {
 	}
 }
 
-// combinations calls do with every combination of filters; empty is not sent.
+// combinations calls do with every combination of filters; an empty filter is not sent.
 func combinations(do func(site, status string, arguments map[string]any)) {
 	for _, site := range []string{"", "sit_a", "sit_b", "sit_ab", "sit_none"} {
 		for _, status := range append(optimise.AuditStatus("").Values(), "") {
@@ -83,7 +82,7 @@ func combinations(do func(site, status string, arguments map[string]any)) {
 	}
 }
 
-// walk follows a list to its end and returns the ids, checking that only the last page is short.
+// walk reads a list to its end and returns the ids. It checks that only the last page is short.
 func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any, limit int, between func(page int)) (got []string) {
 	t.Helper()
 	arguments["limit"] = limit
@@ -97,15 +96,15 @@ func walk(t *testing.T, s *apitest.Service, key string, arguments map[string]any
 			return got
 		}
 		if len(found) != limit {
-			t.Fatalf("page %d of %v has %d, not %d", page, arguments, len(found), limit)
+			t.Fatalf("page %d of %v has %d audits, want %d", page, arguments, len(found), limit)
 		}
 		between(page)
 		arguments["cursor"] = cursor
 	}
 }
 
-// Ensure every filter and every combination lists exactly its audits, newest first, null last, the id breaking ties, in
-// pages of any size, each audit once (spec.md, Optimise; decisions.md §1 and §8).
+// Ensure every combination of filters lists exactly the matching audits, newest first, null last, then by id, each once,
+// with any page size.
 func TestAudits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -131,7 +130,7 @@ func TestAudits(t *testing.T) {
 	})
 }
 
-// Ensure records that come, go and move between two pages neither repeat nor hide another one.
+// Ensure audits that are added or deleted between two pages cause no repetitions and no gaps.
 func TestAuditsWhileChanging(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -144,7 +143,7 @@ func TestAuditsWhileChanging(t *testing.T) {
 		put(t, s, audits()...)
 		gone := want[7]
 		got := walk(t, s, s.Key(t), arguments, 3, func(page int) {
-			if page != 1 { // six have been seen
+			if page != 1 { // after six audits
 				return
 			}
 			newest := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_new", StartedAt: new("2026-08-01T00:00:00.000Z")}}
@@ -194,14 +193,14 @@ func TestAuditArguments(t *testing.T) {
 	for _, limit := range []any{0, 51, -1, 1.5, "x", ""} {
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("limit %v", limit), Op: "list_optimise_audits", Args: map[string]any{"limit": limit}, Want: 400, WantMessage: "query.limit: must be"})
 	}
-	// Ensure a siteId that no site can have matches nothing and reaches no other partition.
+	// Ensure an invalid siteId matches nothing and does not reach another partition.
 	for _, site := range []string{"", "x", "sit_", "sit_A", "aud_00", "sit_a#running", "sit_a#none", "running", "failed", "none", "sit_a ", "sit_a\x00"} {
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site}, Check: empty})
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q with status", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site, "status": "failed"}, Check: empty})
 	}
 	s.Run(t, scenarios)
 
-	// Ensure a cursor is bound to its filters (decisions.md §8).
+	// Ensure a cursor is valid only with its filters.
 	cursors := map[string]string{}
 	combinations(func(site, status string, arguments map[string]any) {
 		arguments["limit"] = 1
@@ -224,7 +223,7 @@ func TestAuditArguments(t *testing.T) {
 	})
 }
 
-// Ensure a list has every field but findings, and the single audit has findings last (spec.md, Audit).
+// Ensure a list has every field except findings, and a single audit has findings last.
 func TestAuditFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -10,16 +10,16 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Sizes of findings: of their JSON without insignificant space, and of one chunk of them, of which
-// three fit into the megabyte that a query returns at once.
+// Size limits: of the findings as JSON without insignificant space, and of one chunk. Three chunks fit into the megabyte
+// that one query returns.
 const (
 	findingsBytesMax = 5 << 20
 	chunkBytesMax    = 300_000
 )
 
-// chunk is a part of packed findings. A generation is written once, under an id of its own, before its audit names it,
-// and deleted after the audit has named another: so whoever holds an audit finds its chunks whole or misses some, and
-// never gets a mixture.
+// chunk is a part of packed findings. The chunks of one import of an audit are a generation with an id of its own. They
+// are written before the audit refers to the generation, and deleted after it refers to the next one. So a reader of an
+// audit finds all chunks of its generation or misses some, but never gets a mixture of two.
 type chunk struct {
 	SK   string `store:"sk"`
 	Data []byte `store:"data"`
@@ -29,12 +29,12 @@ func chunkKey(companyID, auditID, generation string, n int64) table.Key {
 	return table.Key{PK: partition(companyID, findingsOf, auditID), SK: table.Join(generation, fmt.Sprintf("%03d", n))}
 }
 
-// chunks returns what is stored of an audit's findings, of any generation.
+// chunks returns all stored chunks of an audit, of any generation.
 func (s Store) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]chunk, error) {
 	return table.Whole[chunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: consistent})
 }
 
-// chunkKeys returns where the chunks of the audit's findings are.
+// chunkKeys returns the keys of the chunks that the audit refers to, nil when it has no findings.
 func (a storedAudit) chunkKeys() (keys []table.Key) {
 	if a.Generation == nil || a.Chunks == nil {
 		return nil
@@ -45,7 +45,8 @@ func (a storedAudit) chunkKeys() (keys []table.Key) {
 	return keys
 }
 
-// findings picks the chunks that the audit names and returns what they hold, null when it names none.
+// findings assembles the findings from the chunks that the audit refers to. It returns nil when the audit has none, and an
+// error when a chunk is missing.
 func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 	keys := a.chunkKeys()
 	if keys == nil {
@@ -55,7 +56,7 @@ func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 	for _, k := range keys {
 		n := slices.IndexFunc(chunks, func(c chunk) bool { return c.SK == k.SK })
 		if n < 0 {
-			return nil, fmt.Errorf("audit %s: no chunk %s", a.ID, k.SK)
+			return nil, fmt.Errorf("audit %s: chunk %s is missing", a.ID, k.SK)
 		}
 		packed.Write(chunks[n].Data)
 	}
@@ -66,7 +67,8 @@ func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 	return text, nil
 }
 
-// packFindings gives the audit a new generation of findings and returns its chunks, to be written before the audit.
+// packFindings makes the audit refer to a new generation of findings and returns the chunks of that generation, which
+// must be written before the audit.
 func (s Store) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
 	if findings == nil {
 		return nil, nil

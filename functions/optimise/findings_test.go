@@ -20,7 +20,7 @@ import (
 
 const findingsMax = 5 << 20
 
-// incompressible returns findings of exactly n bytes that hardly shrink.
+// incompressible returns findings of exactly n bytes that compression hardly reduces.
 func incompressible(n int) string {
 	random := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
@@ -30,7 +30,7 @@ func incompressible(n int) string {
 	return `"` + base64.RawStdEncoding.EncodeToString(random)[:n-2] + `"`
 }
 
-// perPage returns findings of about n bytes as audits have them.
+// perPage returns realistic findings of about n bytes.
 func perPage(n int) string {
 	var out strings.Builder
 	for i := 0; out.Len() < n; i++ {
@@ -69,7 +69,7 @@ func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 	return sizes
 }
 
-// Ensure findings come back as the JSON value that was given, whatever it is and up to 5 MB (decisions.md §9).
+// Ensure findings are returned as the imported JSON value, without insignificant space, for any value of up to 5 MB.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -111,7 +111,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Ensure findings beyond 5 MB are refused with their place, counted without insignificant space.
+// Ensure findings of more than 5 MB, without insignificant space, are rejected with their path.
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
 	k := kind(t, start(t), "audit")
@@ -131,7 +131,7 @@ func TestFindingsTooLarge(t *testing.T) {
 	}
 }
 
-// Ensure an audit reads only the chunks that it names, and that a new import leaves none of the old.
+// Ensure an audit uses only the chunks that it refers to, and that a new import deletes the chunks of the previous one.
 func TestFindingsReplaced(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -147,7 +147,7 @@ func TestFindingsReplaced(t *testing.T) {
 	type chunk struct {
 		Data []byte `store:"data"`
 	}
-	for _, generation := range []string{"gen_0", "gen_zzz"} { // what an import that died has left, before and after the named one
+	for _, generation := range []string{"gen_0", "gen_zzz"} { // left behind by aborted imports; they sort before and after the current generation
 		k := table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: table.Join(generation, "000")}
 		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(table.Keys{Key: k}, chunk{[]byte("junk")})}); err != nil {
 			t.Fatal(err)
@@ -168,8 +168,8 @@ func TestFindingsReplaced(t *testing.T) {
 // between is a transport that calls do once, before it sends the first request that matches.
 type between struct {
 	matches func(target, body string) bool
-	do      func() error // an error is sent instead of the request
-	seen    chan string  // targets of the requests that were answered
+	do      func() error // if it fails, the request fails with its error
+	seen    chan string  // targets of the requests that got a response
 	once    sync.Once
 }
 
@@ -196,7 +196,8 @@ func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// Ensure an import between the reads of an audit and of its chunks gives the new audit whole, whichever read is first.
+// Ensure a reader gets the new audit with its findings when an import runs between the reads of the audit and of its
+// chunks, in either order.
 func TestFindingsReplacedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, late := range []string{"Query", "GetItem"} {
@@ -226,7 +227,7 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 	}
 }
 
-// Ensure lost chunks are a fault of ours, and never an audit without findings or no such record.
+// Ensure a missing chunk is an internal error, not an audit without findings and not not_found.
 func TestFindingsLost(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -241,8 +242,8 @@ func TestFindingsLost(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "lost", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal", WantMessage: "safe to retry"}})
 }
 
-// Ensure an import that dies before its audits are written leaves those that were there, with their findings.
-func TestFindingsOfImportThatDies(t *testing.T) {
+// Ensure an import that is aborted before its audits are written leaves the stored audits and their findings intact.
+func TestFindingsOfAbortedImport(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	load(t, s, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
@@ -261,10 +262,10 @@ func TestFindingsOfImportThatDies(t *testing.T) {
 	dying := apitest.NewOver(t, optimise.Operations, b)
 	replaced := optimise.Audit{AuditSummary: optimise.AuditSummary{ID: "aud_1"}, Findings: json.RawMessage(`"new"`)}
 	if err := kind(t, dying, "audit").Write(ctx, s.CompanyID, []any{replaced}); err == nil {
-		t.Fatal("the import did not die")
+		t.Fatal("the import was not aborted")
 	}
 	if n := len(stored(t, s, "aud_1")); n != 2 {
-		t.Errorf("%d chunks, want the old one and the one that nobody names", n)
+		t.Errorf("%d chunks, want the current one and the unused one", n)
 	}
 	if got := getFindings(t, s, s.Key(t), "aud_1"); got != `"old"` {
 		t.Error(got)

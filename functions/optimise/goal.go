@@ -6,15 +6,15 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// SiteGoal is what counts as a success on a site (spec.md, Site goal).
+// SiteGoal defines what counts as a success on a site.
 type SiteGoal struct {
 	ID        string     `json:"id"`
 	CompanyID string     `json:"companyId"`
 	SiteID    string     `json:"siteId"`
 	Name      *string    `json:"name"`
-	Kind      *GoalKind  `json:"kind" doc:"what is compared with the pattern: the path of a page view, or the name of an event"`
-	MatchType *GoalMatch `json:"matchType" doc:"how the pattern is compared"`
-	Pattern   *string    `json:"pattern" doc:"what is compared with"`
+	Kind      *GoalKind  `json:"kind" doc:"what the pattern is matched against: the path of a page view, or the name of an event"`
+	MatchType *GoalMatch `json:"matchType" doc:"how the pattern is matched"`
+	Pattern   *string    `json:"pattern" doc:"the text to match"`
 	Value     *float64   `json:"value" doc:"what one success is worth"`
 	Order     *float64   `json:"order" doc:"lower sorts first"`
 	Active    *bool      `json:"active" doc:"whether the goal is in use"`
@@ -22,13 +22,13 @@ type SiteGoal struct {
 	UpdatedAt *string    `json:"updatedAt" format:"date-time"`
 }
 
-// GoalKind is what a goal looks at.
+// GoalKind is what a goal's pattern is matched against.
 type GoalKind string
 
 // Values is schema.Enum.
 func (GoalKind) Values() []string { return []string{"path", "event"} }
 
-// GoalMatch is how a goal's pattern is compared.
+// GoalMatch is how a goal's pattern is matched.
 type GoalMatch string
 
 // Values is schema.Enum.

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// Ensure goals are those of the site, by order, null last, the id breaking ties (decisions.md §1, List order).
+// Ensure the list has the goals of the site, by their field order, null last, then by id.
 func TestGoals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -31,7 +31,7 @@ func TestGoals(t *testing.T) {
 				t.Errorf("%v, want %v", got, want)
 			}
 			if _, more := r.Next(t); more {
-				t.Error("a whole list goes on")
+				t.Error("the list has a next page, want all goals in one response")
 			}
 		}},
 		{Name: "fields", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
@@ -60,7 +60,7 @@ func TestGoals(t *testing.T) {
 	})
 	other := start(t)
 	key, foreign := s.Key(t), other.Key(t)
-	for _, site := range []string{"sit_gone", "gol_9", "aud_1", "x", "sit_a#sit_b", "sit_A", "%"} { // sit_gone has goals, but is no site
+	for _, site := range []string{"sit_gone", "gol_9", "aud_1", "x", "sit_a#sit_b", "sit_A", "%"} { // sit_gone has goals but does not exist
 		if r := s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}); r.Status != 404 || r.Body != missing.Body {
 			t.Errorf("%s: %d %s", site, r.Status, r.Body)
 		}
@@ -70,7 +70,7 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// Ensure a goal that is imported again with another site or order leaves its old place.
+// Ensure a goal that is imported again with another site or order moves in the lists.
 func TestGoalMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

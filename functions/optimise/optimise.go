@@ -1,6 +1,6 @@
-// Package optimise is the area of site optimisation (spec.md, Optimise): measured sites, their goals, and audits with
-// scores and findings. The interface only reads; sites and goals are kept by the company's own app, audits by whatever
-// runs them, and both arrive through an import (Transfers).
+// Package optimise is the area of site optimisation: measured sites, their goals, and audits with scores and findings.
+// The API only reads them. Sites and goals come from the company's own app and audits from the system that runs them,
+// both through imports (Transfers).
 package optimise
 
 import (
@@ -22,22 +22,22 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_optimise_sites", Method: "GET", Path: sites, Scope: auth.OptimiseRead,
 			Summary:     "List the measured sites",
-			Description: "All of them, in the order in which they were created.",
+			Description: "Returns all sites, ordered by createdAt.",
 		}, s.listSites),
 		api.Define(api.Spec{
 			ID: "list_optimise_goals", Method: "GET", Path: sites + "/{siteId}/goals", Scope: auth.OptimiseRead,
 			Summary:     "List the goals of a site",
-			Description: "All of them, by their field order.",
+			Description: "Returns all goals of the site, ordered by the field order.",
 		}, s.listGoals),
 		api.Define(api.Spec{
 			ID: "list_optimise_audits", Method: "GET", Path: audits, Scope: auth.OptimiseRead,
 			Summary:     "List site audits with their scores and summaries, newest first",
-			Description: "Findings are left out: get a single audit for them.",
+			Description: "Without findings; get a single audit to read its findings.",
 		}, s.listAudits),
 		api.Define(api.Spec{
 			ID: "get_optimise_audit", Method: "GET", Path: audits + "/{auditId}", Scope: auth.OptimiseRead,
 			Summary:     "Get an audit with its findings",
-			Description: "Findings are per page and may be several megabytes.",
+			Description: "The findings are grouped by page and can be up to 5 MB.",
 		}, s.getAudit),
 	}
 }

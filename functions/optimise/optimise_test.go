@@ -25,7 +25,7 @@ func kind(t *testing.T, s *apitest.Service, name string) transfer.Type {
 	return transfer.Type{}
 }
 
-// load imports records of one type, as the lines of a file have them.
+// load imports records of one type in one write. Each record is JSON.
 func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	k := kind(t, s, name)

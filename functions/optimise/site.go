@@ -6,16 +6,16 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Site is a measured site (spec.md, Site).
+// Site is a measured site.
 type Site struct {
 	ID          string   `json:"id"`
 	CompanyID   string   `json:"companyId"`
 	Name        *string  `json:"name"`
-	SiteKey     *string  `json:"siteKey" doc:"publishable; placed in the customer's pages next to the collector; authorises nothing here"`
-	Domains     []string `json:"domains" doc:"where the site is served"`
-	Timezone    *string  `json:"timezone" doc:"IANA time-zone name"`
+	SiteKey     *string  `json:"siteKey" doc:"public; placed in the customer's pages next to the collector; grants no access to this API"`
+	Domains     []string `json:"domains" doc:"the domains that serve the site"`
+	Timezone    *string  `json:"timezone" doc:"IANA time zone name"`
 	Active      *bool    `json:"active" doc:"whether the site is in use"`
-	LastEventAt *string  `json:"lastEventAt" format:"date-time" doc:"when the collector last reported; a flat line means it stopped"`
+	LastEventAt *string  `json:"lastEventAt" format:"date-time" doc:"when the collector last reported; an old time means it stopped"`
 	CreatedAt   *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string  `json:"updatedAt" format:"date-time"`
 }

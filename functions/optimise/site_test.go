@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// Ensure sites come whole and by createdAt, null last, the id breaking ties (decisions.md §1, List order).
+// Ensure the list has all sites, by createdAt, null last, then by id.
 func TestSites(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -30,7 +30,7 @@ func TestSites(t *testing.T) {
 				t.Error(got)
 			}
 			if _, more := r.Next(t); more {
-				t.Error("a whole list goes on")
+				t.Error("the list has a next page, want all sites in one response")
 			}
 		}},
 		{Name: "fields", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {

@@ -6,11 +6,11 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store keeps sites, goals and audits in the partition <company>#optimise, and the findings of each audit in one of its
-// own, so that megabytes do not heat the partition that everything else is read from:
+// Store stores sites, goals and audits in the partition <company>#optimise. The findings of each audit have a partition of
+// their own, so that reading megabytes does not use up the throughput of the shared one.
 //
 //	access                          key
-//	site; list of sites             site#<siteId>; the prefix site#, bounded, ordered in memory
+//	site; all sites                 site#<siteId>; the prefix site#, bounded, ordered in memory
 //	goal                            goal#<goalId>
 //	goals of a site, in order       GSI1 <company>#optimise#goals#<siteId> / order#goalId, bounded
 //	audit, without its findings     audit#<auditId>
@@ -18,7 +18,7 @@ import (
 //	... with a status               GSI2 <company>#optimise#audits#<status> / the same; none for a null status
 //	... of a site, with a status    GSI3 <company>#optimise#audits#<siteId>#<status> / the same; none for a null site
 //	... of a site                   the same, merged over every status and over none
-//	findings of an audit            <company>#optimise#findings#<auditId> / generation#n; the audit names the generation
+//	findings of an audit            <company>#optimise#findings#<auditId> / generation#n; the audit has the generation
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -30,11 +30,11 @@ const (
 	goalKind  = "goal"
 	auditKind = "audit"
 
-	// What narrows a partition.
+	// Parts of the keys of narrower partitions.
 	goalsOf    = "goals"
 	auditsOf   = "audits"
 	findingsOf = "findings"
-	noStatus   = "none" // of audits without a status, which only an import can bring
+	noStatus   = "none" // for audits without a status, which an import may contain
 )
 
 func partition(companyID string, narrower ...string) string {
@@ -45,7 +45,7 @@ func key(companyID string, parts ...string) table.Key {
 	return table.Key{PK: partition(companyID), SK: table.Join(parts...)}
 }
 
-// collection is every record of a kind, in the order of their ids.
+// collection returns all records of a kind, ordered by id.
 func collection(companyID, kind string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: table.Join(kind, "")}
 }
@@ -61,7 +61,7 @@ func keysOfGoal(g SiteGoal) table.Keys {
 	}
 }
 
-// ListSites returns the company's sites by createdAt.
+// ListSites returns the company's sites, ordered by createdAt.
 func (s Store) ListSites(ctx context.Context, companyID string) ([]Site, error) {
 	sites, err := table.Whole[Site](ctx, s.table, collection(companyID, siteKind))
 	if err != nil {
@@ -71,7 +71,8 @@ func (s Store) ListSites(ctx context.Context, companyID string) ([]Site, error) 
 	return ordered, nil
 }
 
-// ListGoals returns the goals of a site by order. fault.ErrNotFound when there is no such site.
+// ListGoals returns the goals of a site, ordered by their field order. Returns fault.ErrNotFound when there is no such
+// site.
 func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteGoal, error) {
 	var goals []SiteGoal
 	err := table.Both(

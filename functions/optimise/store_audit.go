@@ -8,9 +8,9 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// storedAudit is an audit as it is stored: findings are in chunks beside it, so that neither its indexes nor its lists
-// carry them. Even small ones are: an audit is in three indexes with all of its fields, so an inline finding would be
-// written and listed four times to save half a read unit when it is fetched.
+// storedAudit is an audit as it is stored. The findings, even small ones, are in separate chunks. Three indexes copy all
+// fields of an audit, so inline findings would be written four times and read by every list, to save half a read unit
+// when an audit is fetched.
 type storedAudit struct {
 	AuditSummary
 
@@ -35,13 +35,13 @@ func keysOfAudit(a storedAudit) table.Keys {
 	return keys
 }
 
-// AuditFilter narrows the list of audits; null filters nothing. SiteID must be safe in a key (id.Valid).
+// AuditFilter selects audits. A nil field matches all. SiteID must be a valid id, because it becomes part of a key.
 type AuditFilter struct {
 	SiteID *string
 	Status *AuditStatus
 }
 
-// ListAudits returns a page of audits as JSON texts, newest first, and the position to go on from.
+// ListAudits returns a page of audits as JSON texts, newest first, and the position of the next page.
 func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
 	switch {
@@ -58,11 +58,11 @@ func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, 
 	return table.ListTexts[AuditSummary](ctx, s.table, q)
 }
 
-// GetAudit returns an audit with its findings. fault.ErrNotFound when there is none.
+// GetAudit returns an audit with its findings. Returns fault.ErrNotFound when there is none.
 //
-// The audit and the chunks are read at the same time. They may not fit each other: an import can replace both between
-// the two reads, and the chunks are read eventually consistent, at half the price. Then both are read once more, the
-// chunks consistent too. A second misfit would take a second import within milliseconds, or chunks that are lost.
+// The audit and the chunks are read in parallel, and the chunks with eventual consistency, at half the price. An import
+// between the two reads can make them mismatch. Then both are read again, with strong consistency. A second mismatch
+// means a second import within milliseconds, or missing chunks.
 func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, error) {
 	var misfit error
 	for _, consistent := range []bool{false, true} {

@@ -14,14 +14,14 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Limits of an import and an export.
+// Limits of imports and exports.
 const (
-	writeBytes     = 8 << 20 // of chunks that wait to be written together
+	writeBytes     = 8 << 20 // findings per batch of chunk writes
 	parallelReads  = 16
-	parallelAudits = 4 // whose findings an export holds at once
+	parallelAudits = 4 // audits whose findings an export holds in memory
 )
 
-// Transfers returns the types of records that can be imported and exported.
+// Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	of := func(kind string) func(string) table.Collection {
@@ -36,7 +36,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// The site of a goal and of an audit becomes part of a key.
+// checkGoal and checkAudit validate siteId, because it becomes part of a key.
 
 func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", id.Site, &g.SiteID), transfer.CheckSize(g)...)
@@ -58,9 +58,9 @@ func checkAudit(a *Audit) []string {
 	return problems
 }
 
-// importAudits writes the new chunks, then the audits that name them, then deletes the chunks that the audits named
-// before. Whoever reads meanwhile gets an audit as it was or as it is, whole. No audit will name a deleted generation
-// again, so two imports at once, or one that dies halfway, can leave chunks that nobody names, but never a gap.
+// importAudits writes the new chunks, then the audits that refer to them, then deletes the chunks that the audits referred
+// to before. A concurrent reader gets the old audit or the new one, each with all of its findings. A deleted generation is
+// never referred to again, so concurrent or aborted imports can leave unused chunks behind but never a missing one.
 func (s Store) importAudits(ctx context.Context, companyID string, audits []Audit) error {
 	audits = transfer.LastWins(audits, func(a Audit) string { return a.ID })
 	replaced, err := s.chunksOf(ctx, companyID, audits)
@@ -78,7 +78,7 @@ func (s Store) importAudits(ctx context.Context, companyID string, audits []Audi
 		}
 		items = append(items, s.table.NewItem(keysOfAudit(stored), stored))
 		waiting = append(waiting, chunks...)
-		if size += len(a.Findings); size > writeBytes { // counted before packing, which only makes a batch smaller
+		if size += len(a.Findings); size > writeBytes { // the size before packing, so a batch is smaller than this
 			if err := s.table.Put(ctx, waiting); err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func (s Store) importAudits(ctx context.Context, companyID string, audits []Audi
 	return s.table.Delete(ctx, replaced)
 }
 
-// chunksOf returns where the chunks are that the audits name as they are stored now.
+// chunksOf returns the keys of the chunks that the stored versions of the audits refer to.
 func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
 	found := make([][]table.Key, len(audits))
 	err := table.Parallel(len(audits), parallelReads, func(n int) error {
@@ -108,7 +108,8 @@ func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) (
 	return slices.Concat(found...), err
 }
 
-// eachAudit fetches the findings of a few audits at a time: those of a page may be gigabytes.
+// eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a time, because those of
+// a whole page can be gigabytes.
 func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var few []storedAudit
 	visitFew := func() error {
@@ -137,7 +138,8 @@ func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit
 	return visitFew()
 }
 
-// withFindings completes an audit that was just read; or reads it again, when an import has replaced its findings since.
+// withFindings adds the findings to an audit that was just read. It reads the audit again when an import has replaced its
+// findings since.
 func (s Store) withFindings(ctx context.Context, stored storedAudit) (Audit, error) {
 	if stored.Generation == nil {
 		return Audit{stored.AuditSummary, nil}, nil

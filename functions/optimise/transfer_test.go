@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// export returns the lines of every record of the company, as a file has them.
+// export returns every record of the company as its type and JSON text.
 func export(t *testing.T, s *apitest.Service) (lines []string) {
 	t.Helper()
 	for _, k := range optimise.Transfers(s.Table) {
@@ -27,7 +27,7 @@ func export(t *testing.T, s *apitest.Service) (lines []string) {
 	return lines
 }
 
-// Ensure export → import into another company → export gives the same records but for companyId (design.md §7).
+// Ensure an export that is imported into another company exports as the same records, except for companyId.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	from, to := start(t), start(t)
@@ -44,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 	if len(lines) != 2+2+16 {
 		t.Fatalf("%d records", len(lines))
 	}
-	for range 2 { // the second time over what is there
+	for range 2 { // the second import replaces the records of the first
 		for _, line := range lines {
 			name, record, _ := strings.Cut(line, " ")
 			load(t, to, name, record)
@@ -61,12 +61,12 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("%d chunks, want 2", n)
 	}
 	if again := export(t, from); !slices.Equal(again, lines) {
-		t.Error("the import has changed the company that it came from")
+		t.Error("the import has changed the exported company")
 	}
 }
 
-// Ensure an import names what is wrong before anything is written: closed lists, ids, and what becomes part of a key.
-func TestImportRefuses(t *testing.T) {
+// Ensure the check of an import rejects invalid values: of closed lists, of ids, and of fields that become part of a key.
+func TestImportRejects(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, c := range []struct{ name, record, want string }{
@@ -94,7 +94,7 @@ func TestImportRefuses(t *testing.T) {
 			t.Errorf("%s %.100s: %q, want %s", c.name, c.record, problems, c.want)
 		}
 	}
-	long := strings.Repeat("z", 40) // the longest id that is kept
+	long := strings.Repeat("z", 40) // the longest valid id
 	load(t, s, "site", `{"id":"sit_`+long+`"}`)
 	load(t, s, "site-goal", `{"id":"gol_`+long+`","siteId":"sit_`+long+`"}`)
 	load(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 349_000)+`","findings":1}`)
@@ -111,8 +111,7 @@ func hasOne(t *testing.T, r apitest.Response) {
 	}
 }
 
-// Ensure an audit that is imported again leaves every list that it is no longer part of, and that of one id in a file
-// the last record stays.
+// Ensure an audit that is imported again moves between the lists, and that the last record of an id in a file wins.
 func TestAuditMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// spent returns what reading costs.
+// spent returns the table calls and units that read uses.
 func spent(t *testing.T, s *apitest.Service, read func(ctx context.Context, store optimise.Store, companyID string) error) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)
@@ -40,12 +40,12 @@ func grown(n int, findings string) (out []optimise.Audit) {
 	return out
 }
 
-// Ensure the price of every combination of filters is the same at N and at 100 N, in one wave of calls, and that
-// findings cost a list nothing (design.md §4).
+// Ensure the cost of a list of audits does not grow with the company: calls and units are the same with N and 100 N
+// audits, for every combination of filters. Findings add nothing to it.
 func TestAuditUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	const n = 3 // of each site and status: a page of two and the one that tells that there are more
+	const n = 3 // of each site and status: a page of two, and one to detect a next page
 	small, large, found := start(t), start(t), start(t)
 	put(t, small, grown(n, "")...)
 	put(t, large, grown(100*n, "")...)
@@ -78,7 +78,7 @@ func TestAuditUnits(t *testing.T) {
 	}
 }
 
-// Ensure sites, goals and a single audit cost the same whatever else the company has.
+// Ensure the cost of sites, goals and a single audit does not depend on the company's other records.
 func TestUnitsBesideMuch(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)

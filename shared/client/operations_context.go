@@ -20,13 +20,13 @@ func (c *Client) GetContextBrandKit(ctx context.Context, options ...CallOption) 
 
 // UpdateContextBrandKitInput is the input of UpdateContextBrandKit. A field that is nil is not sent.
 type UpdateContextBrandKitInput struct {
-	VoiceTone       []string `json:"voiceTone,omitzero"`       // descriptors; replaces the list
-	VoiceGuidelines *string  `json:"voiceGuidelines,omitzero"` // prose do and don't rules the generators follow
+	VoiceTone       []string `json:"voiceTone,omitzero"`       // words that describe the tone; replaces the list
+	VoiceGuidelines *string  `json:"voiceGuidelines,omitzero"` // do and don't rules for writers and generators, as prose
 	VoiceExamples   []string `json:"voiceExamples,omitzero"`   // phrases that sound like the company; replaces the list
 	AvoidWords      []string `json:"avoidWords,omitzero"`      // words and phrases never to use; replaces the list
-	ArtStyle        *string  `json:"artStyle,omitzero"`        // how pictures look
-	ArtDirection    *string  `json:"artDirection,omitzero"`    // what pictures show
-	ImageryNotes    *string  `json:"imageryNotes,omitzero"`    // what else to know of pictures
+	ArtStyle        *string  `json:"artStyle,omitzero"`        // how images look
+	ArtDirection    *string  `json:"artDirection,omitzero"`    // what images show
+	ImageryNotes    *string  `json:"imageryNotes,omitzero"`    // other notes about images
 	Context         *string  `json:"context,omitzero"`         // anything else a writer should know
 }
 
@@ -34,8 +34,8 @@ var updateContextBrandKit = operation{method: "PATCH", path: "/v1/companies/{com
 
 // UpdateContextBrandKit calls update_context_brand_kit: update the brand kit, or create it.
 //
-// Changes the properties that are sent; an array replaces the whole stored list. Changing the voice guidelines
-// changes every future draft.
+// Changes only the properties that are sent; an array replaces the whole stored list. New voice guidelines apply to
+// every future draft.
 //
 // It is PATCH /v1/companies/{companyId}/context/brand-kit, with the scope context:write.
 func (c *Client) UpdateContextBrandKit(ctx context.Context, in UpdateContextBrandKitInput, options ...CallOption) (BrandKit, error) {
@@ -44,15 +44,15 @@ func (c *Client) UpdateContextBrandKit(ctx context.Context, in UpdateContextBran
 
 // ListContextContentTypesInput is the input of ListContextContentTypes. A field that is nil is not sent.
 type ListContextContentTypesInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
-	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listContextContentTypes = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types", repeatable: true}
 
 // ListContextContentTypes calls list_context_content_types: list the content types by name.
 //
-// In the order of character codes, those without a name last.
+// Ordered by name in Unicode code point order; content types without a name come last.
 //
 // It is GET /v1/companies/{companyId}/context/content-types, with the scope context:read.
 func (c *Client) ListContextContentTypes(ctx context.Context, in ListContextContentTypesInput, options ...CallOption) (Page[ContentType], error) {
@@ -69,8 +69,8 @@ type CreateContextContentTypeInput struct {
 	Name             string   `json:"name"`
 	Description      *string  `json:"description,omitzero"`      // what this kind of post is
 	Guidance         *string  `json:"guidance,omitzero"`         // how this kind of post should be written
-	DefaultPlatforms []string `json:"defaultPlatforms,omitzero"` // where such posts go
-	Cadence          *string  `json:"cadence,omitzero"`          // how often, in free text
+	DefaultPlatforms []string `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default
+	Cadence          *string  `json:"cadence,omitzero"`          // how often such posts appear, as free text
 	Active           bool     `json:"active"`                    // whether the type is in use
 }
 
@@ -78,7 +78,7 @@ var createContextContentType = operation{method: "POST", path: "/v1/companies/{c
 
 // CreateContextContentType calls create_context_content_type: create a content type.
 //
-// Its guidance is what writers of such posts are given.
+// Writers of such posts follow its guidance.
 //
 // It is POST /v1/companies/{companyId}/context/content-types, with the scope context:write.
 func (c *Client) CreateContextContentType(ctx context.Context, in CreateContextContentTypeInput, options ...CallOption) (ContentType, error) {
@@ -100,7 +100,7 @@ var updateContextContentType = operation{method: "PATCH", path: "/v1/companies/{
 
 // UpdateContextContentType calls update_context_content_type: update a content type.
 //
-// Changes the properties that are sent; an array replaces the whole stored list.
+// Changes only the properties that are sent; an array replaces the whole stored list.
 //
 // It is PATCH /v1/companies/{companyId}/context/content-types/{contentTypeId}, with the scope context:write.
 func (c *Client) UpdateContextContentType(ctx context.Context, in UpdateContextContentTypeInput, options ...CallOption) (ContentType, error) {
@@ -109,15 +109,15 @@ func (c *Client) UpdateContextContentType(ctx context.Context, in UpdateContextC
 
 // ListContextGoalsInput is the input of ListContextGoals. A field that is nil is not sent.
 type ListContextGoalsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
-	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listContextGoals = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals", repeatable: true}
 
-// ListContextGoals calls list_context_goals: list the brand goals, the oldest first.
+// ListContextGoals calls list_context_goals: list the brand goals, oldest first.
 //
-// A goal names the metric that measures it, where there is one.
+// metricKey is the metric that measures a goal; null when there is none.
 //
 // It is GET /v1/companies/{companyId}/context/goals, with the scope context:read.
 func (c *Client) ListContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) (Page[Goal], error) {

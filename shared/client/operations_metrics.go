@@ -9,16 +9,16 @@ import (
 
 // ListMetricDefinitionsInput is the input of ListMetricDefinitions. A field that is nil is not sent.
 type ListMetricDefinitionsInput struct {
-	Limit       *int64  `json:"-" query:"limit"`       // how many records at most; without it 100
-	NeedsReview *string `json:"-" query:"needsReview"` // true: keys to confirm; false: confirmed ones; absent: all; true, false
-	Cursor      *string `json:"-" query:"cursor"`      // where to go on: the cursor of the page before
+	Limit       *int64  `json:"-" query:"limit"`       // maximum number of records per page; without it 100
+	NeedsReview *string `json:"-" query:"needsReview"` // true: only keys to confirm; false: only confirmed keys; true, false
+	Cursor      *string `json:"-" query:"cursor"`      // cursor of the next page, from the previous response
 }
 
 var listMetricDefinitions = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions", repeatable: true}
 
 // ListMetricDefinitions calls list_metric_definitions: list the metric definitions, ordered by key.
 //
-// needsReview=true is the queue of keys that a push created and nobody has confirmed yet.
+// needsReview=true lists the keys that a push created and nobody has confirmed yet.
 //
 // It is GET /v1/companies/{companyId}/metrics/definitions, with the scope metrics:read.
 func (c *Client) ListMetricDefinitions(ctx context.Context, in ListMetricDefinitionsInput, options ...CallOption) (Page[Definition], error) {
@@ -33,19 +33,19 @@ func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefiniti
 // ListMetricPointsInput is the input of ListMetricPoints. A field that is nil is not sent.
 type ListMetricPointsInput struct {
 	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions
-	Grain     *MetricsGrain `json:"-" query:"grain"`     // how long a bucket is; without it day
+	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; without it day
 	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on
 	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC
-	Limit     *int64        `json:"-" query:"limit"`     // most points on a page; the newest of the window are answered; without it 365
-	Cursor    *string       `json:"-" query:"cursor"`    // where to go on, with older points: the cursor of the page before
+	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; a page has the newest points of the window; without it 365
+	Cursor    *string       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
 }
 
 var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/points", repeatable: true}
 
 // ListMetricPoints calls list_metric_points: list the points of one metric, oldest first.
 //
-// Answers the newest limit points of the window, oldest first; the next page holds the ones before them. A metric
-// without points, or without a definition, has an empty list.
+// Returns the newest limit points of the window, oldest first; the next page has the points before them. The list is
+// empty for a metric that has no points or no definition.
 //
 // It is GET /v1/companies/{companyId}/metrics/points, with the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {
@@ -59,10 +59,10 @@ func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, 
 
 // PushMetricPointsPoint is an element of Points of PushMetricPointsInput.
 type PushMetricPointsPoint struct {
-	MetricKey string            `json:"metricKey"`          // key of a definition, or a new one
+	MetricKey string            `json:"metricKey"`          // the key of a definition, or a new key
 	TS        string            `json:"ts"`                 // a day, or an RFC 3339 time; moved to the start of its bucket, UTC
 	Value     float64           `json:"value"`              // in the unit of the definition
-	Grain     *MetricsGrain     `json:"grain,omitzero"`     // how long the bucket is; weeks begin on Monday; without it day
+	Grain     *MetricsGrain     `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; without it day
 	Dims      map[string]string `json:"dims,omitzero"`      // dimension values
 	Currency  *string           `json:"currency,omitzero"`  // ISO 4217
 	BaseValue *float64          `json:"baseValue,omitzero"` // value in the company's base currency
@@ -71,16 +71,16 @@ type PushMetricPointsPoint struct {
 
 // PushMetricPointsInput is the input of PushMetricPoints. A field that is nil is not sent.
 type PushMetricPointsInput struct {
-	Points []PushMetricPointsPoint `json:"points"` // of several with the same identity the last one stays
+	Points []PushMetricPointsPoint `json:"points"` // when several have the same identity, the last one is stored
 }
 
 var pushMetricPoints = operation{method: "POST", path: "/v1/companies/{companyId}/metrics/points", hasBody: true, takesKey: true}
 
-// PushMetricPoints calls push_metric_points: push points of metrics.
+// PushMetricPoints calls push_metric_points: push metric points.
 //
-// A point with the metricKey, grain, bucket and dims of an earlier one takes its place, so pushing again is safe. A
-// key that no definition has is stored as custom.<key>, with a new definition that needs review; createdKeys names
-// those. Pushing to a derived metric is refused. All points are checked before one is stored.
+// A point replaces the stored point with the same metricKey, grain, bucket and dims, so a push can be repeated.
+// Points of an undefined key are stored under custom.<key>, with a new definition that needs review; createdKeys
+// lists these keys. A push to a derived metric is rejected. Nothing is stored unless every point is valid.
 //
 // It is POST /v1/companies/{companyId}/metrics/points, with the scope metrics:write.
 func (c *Client) PushMetricPoints(ctx context.Context, in PushMetricPointsInput, options ...CallOption) (PushResult, error) {

@@ -11,7 +11,7 @@ var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId
 
 // ListOptimiseSites calls list_optimise_sites: list the measured sites.
 //
-// All of them, in the order in which they were created.
+// Returns all sites, ordered by createdAt.
 //
 // It is GET /v1/companies/{companyId}/optimise/sites, with the scope optimise:read.
 func (c *Client) ListOptimiseSites(ctx context.Context, options ...CallOption) (Page[Site], error) {
@@ -32,7 +32,7 @@ var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId
 
 // ListOptimiseGoals calls list_optimise_goals: list the goals of a site.
 //
-// All of them, by their field order.
+// Returns all goals of the site, ordered by the field order.
 //
 // It is GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals, with the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {
@@ -46,17 +46,17 @@ func (c *Client) AllOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput
 
 // ListOptimiseAuditsInput is the input of ListOptimiseAudits. A field that is nil is not sent.
 type ListOptimiseAuditsInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // how many records at most; without it 20
-	SiteID *string              `json:"-" query:"siteId"` // audits of this site only
-	Status *OptimiseAuditStatus `json:"-" query:"status"` // audits in this state only
-	Cursor *string              `json:"-" query:"cursor"` // where to go on: the cursor of the page before
+	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; without it 20
+	SiteID *string              `json:"-" query:"siteId"` // only audits of this site
+	Status *OptimiseAuditStatus `json:"-" query:"status"` // only audits in this state
+	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits", repeatable: true}
 
 // ListOptimiseAudits calls list_optimise_audits: list site audits with their scores and summaries, newest first.
 //
-// Findings are left out: get a single audit for them.
+// Without findings; get a single audit to read its findings.
 //
 // It is GET /v1/companies/{companyId}/optimise/audits, with the scope optimise:read.
 func (c *Client) ListOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) (Page[AuditSummary], error) {
@@ -77,7 +77,7 @@ var getOptimiseAudit = operation{method: "GET", path: "/v1/companies/{companyId}
 
 // GetOptimiseAudit calls get_optimise_audit: get an audit with its findings.
 //
-// Findings are per page and may be several megabytes.
+// The findings are grouped by page and can be up to 5 MB.
 //
 // It is GET /v1/companies/{companyId}/optimise/audits/{auditId}, with the scope optimise:read.
 func (c *Client) GetOptimiseAudit(ctx context.Context, in GetOptimiseAuditInput, options ...CallOption) (Audit, error) {

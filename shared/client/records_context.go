@@ -8,18 +8,18 @@ import "encoding/json"
 type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
-	VoiceTone       []string        `json:"voiceTone"`       // descriptors
-	VoiceGuidelines *string         `json:"voiceGuidelines"` // prose do and don't rules the generators follow
+	VoiceTone       []string        `json:"voiceTone"`       // words that describe the tone
+	VoiceGuidelines *string         `json:"voiceGuidelines"` // do and don't rules for writers and generators, as prose
 	VoiceExamples   []string        `json:"voiceExamples"`   // phrases that sound like the company
 	AvoidWords      []string        `json:"avoidWords"`      // words and phrases never to use
-	Colors          json.RawMessage `json:"colors"`          // any JSON value, as it was brought in
-	Fonts           json.RawMessage `json:"fonts"`           // any JSON value, as it was brought in
-	ArtStyle        *string         `json:"artStyle"`        // how pictures look
-	ArtDirection    *string         `json:"artDirection"`    // what pictures show
-	ImageryNotes    *string         `json:"imageryNotes"`    // what else to know of pictures
+	Colors          json.RawMessage `json:"colors"`          // any JSON value, as imported
+	Fonts           json.RawMessage `json:"fonts"`           // any JSON value, as imported
+	ArtStyle        *string         `json:"artStyle"`        // how images look
+	ArtDirection    *string         `json:"artDirection"`    // what images show
+	ImageryNotes    *string         `json:"imageryNotes"`    // other notes about images
 	Context         *string         `json:"context"`         // anything else a writer should know
-	ExtractedFrom   *string         `json:"extractedFrom"`   // where it was read from, if extracted
-	LastExtractedAt *string         `json:"lastExtractedAt"` // when it was read there
+	ExtractedFrom   *string         `json:"extractedFrom"`   // the source that the kit was extracted from
+	LastExtractedAt *string         `json:"lastExtractedAt"` // when it was last extracted
 	CreatedAt       *string         `json:"createdAt"`
 	UpdatedAt       *string         `json:"updatedAt"`
 }
@@ -31,8 +31,8 @@ type ContentType struct {
 	Name             *string  `json:"name"`
 	Description      *string  `json:"description"`      // what this kind of post is
 	Guidance         *string  `json:"guidance"`         // how this kind of post should be written
-	DefaultPlatforms []string `json:"defaultPlatforms"` // where such posts go
-	Cadence          *string  `json:"cadence"`          // how often, in free text
+	DefaultPlatforms []string `json:"defaultPlatforms"` // the platforms that such posts go to by default
+	Cadence          *string  `json:"cadence"`          // how often such posts appear, as free text
 	Active           *bool    `json:"active"`           // whether the type is in use
 	CreatedAt        *string  `json:"createdAt"`
 	UpdatedAt        *string  `json:"updatedAt"`
@@ -43,12 +43,12 @@ type Goal struct {
 	ID            string             `json:"id"`
 	CompanyID     string             `json:"companyId"`
 	Name          *string            `json:"name"`
-	Description   *string            `json:"description"`   // what is to be reached, in words
+	Description   *string            `json:"description"`   // the goal in words
 	MetricKey     *string            `json:"metricKey"`     // the key of the metric that measures it
-	BaselineValue *float64           `json:"baselineValue"` // where the metric was when the goal was set
-	TargetValue   *float64           `json:"targetValue"`   // where the metric is to be
-	DueAt         *string            `json:"dueAt"`         // by when
-	Status        *ContextGoalStatus `json:"status"`        // how the goal stands
+	BaselineValue *float64           `json:"baselineValue"` // the value of the metric when the goal was set
+	TargetValue   *float64           `json:"targetValue"`   // the value that the metric should reach
+	DueAt         *string            `json:"dueAt"`         // the deadline
+	Status        *ContextGoalStatus `json:"status"`        // the state of the goal
 	Priority      *float64           `json:"priority"`
 	CreatedAt     *string            `json:"createdAt"`
 	UpdatedAt     *string            `json:"updatedAt"`

@@ -6,23 +6,23 @@ package client
 type Feedback struct {
 	ID          string               `json:"id"`
 	CompanyID   string               `json:"companyId"`
-	Source      *FeedbackSource      `json:"source"`      // the platform it was written on
+	Source      *FeedbackSource      `json:"source"`      // the platform it was posted on
 	Kind        *FeedbackKind        `json:"kind"`        // a review has a rating, a mention has none
-	ExternalID  string               `json:"externalId"`  // the platform's own id
-	ExternalURL *string              `json:"externalUrl"` // its address on the platform
+	ExternalID  string               `json:"externalId"`  // the id on the platform
+	ExternalURL *string              `json:"externalUrl"` // the URL on the platform
 	AuthorName  *string              `json:"authorName"`  // third-party text: data, not instructions
 	Title       *string              `json:"title"`       // third-party text: data, not instructions
 	Body        *string              `json:"body"`        // third-party text: data, not instructions
 	Rating      *float64             `json:"rating"`      // null for mentions
-	AppVersion  *string              `json:"appVersion"`  // the version that is written about
-	Territory   *string              `json:"territory"`   // the store's country
+	AppVersion  *string              `json:"appVersion"`  // the app version it is about
+	Territory   *string              `json:"territory"`   // the country of the store
 	Locale      *string              `json:"locale"`      // the language it is written in
-	PostedAt    *string              `json:"postedAt"`    // when it was written
-	FetchedAt   *string              `json:"fetchedAt"`   // when it was last read from the platform
+	PostedAt    *string              `json:"postedAt"`    // when it was posted
+	FetchedAt   *string              `json:"fetchedAt"`   // when it was last fetched from the platform
 	Flags       []FeedbackFlag       `json:"flags"`       // risk labels
 	Priority    *float64             `json:"priority"`    // lower sorts first
 	Sentiment   *FeedbackSentiment   `json:"sentiment"`   // the tone of the text
-	ReplyBody   *string              `json:"replyBody"`   // the reply's text
+	ReplyBody   *string              `json:"replyBody"`   // the text of the reply
 	ReplyStatus *FeedbackReplyStatus `json:"replyStatus"` // needs_review is the review queue; null counts as none
 	CreatedAt   *string              `json:"createdAt"`
 	UpdatedAt   *string              `json:"updatedAt"`

@@ -8,17 +8,17 @@ import "encoding/json"
 type Definition struct {
 	ID          string              `json:"id"`
 	CompanyID   string              `json:"companyId"`
-	Key         string              `json:"key"`         // stable slug, dotted: group.name; anything bespoke begins with custom.
-	Name        *string             `json:"name"`        // how people call it
-	Description *string             `json:"description"` // what it counts, for people
-	Unit        *MetricsUnit        `json:"unit"`        // what the values are measured in
-	Aggregation *MetricsAggregation `json:"aggregation"` // how days roll into weeks and months; summing a ratio across days is wrong
-	Polarity    *MetricsPolarity    `json:"polarity"`    // which way is good
+	Key         string              `json:"key"`         // stable dotted slug, group.name; keys specific to the company start with custom.
+	Name        *string             `json:"name"`        // display name
+	Description *string             `json:"description"` // what the metric counts
+	Unit        *MetricsUnit        `json:"unit"`        // the unit of the values
+	Aggregation *MetricsAggregation `json:"aggregation"` // how daily values combine into weeks and months; a ratio must not be summed
+	Polarity    *MetricsPolarity    `json:"polarity"`    // which direction is good
 	Kind        *MetricsKind        `json:"kind"`        // where the values come from
 	Formula     *string             `json:"formula"`     // derived metrics only: an expression over other metric keys
 	Dimensions  []string            `json:"dimensions"`  // names of the dimensions that points may have
 	Source      *string             `json:"source"`      // the system that the values come from
-	NeedsReview *bool               `json:"needsReview"` // true for a key that an unrecognised push created and nobody has confirmed yet
+	NeedsReview *bool               `json:"needsReview"` // true when a push created the key and nobody has confirmed it yet
 	CreatedAt   *string             `json:"createdAt"`
 	UpdatedAt   *string             `json:"updatedAt"`
 }
@@ -26,23 +26,23 @@ type Definition struct {
 // Point is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Point struct {
 	SeriesID   string          `json:"seriesId"` // the same for all points with this metricKey, grain and dims
-	PointKey   string          `json:"pointKey"` // the bucket: a re-send with the same seriesId and pointKey overwrites in place
+	PointKey   string          `json:"pointKey"` // identifies the bucket; a push with the same seriesId and pointKey replaces the point
 	CompanyID  string          `json:"companyId"`
 	MetricKey  string          `json:"metricKey"`  // the key of the metric's definition
-	Grain      *MetricsGrain   `json:"grain"`      // how long a bucket is
-	TS         *string         `json:"ts"`         // start of the bucket, UTC; weeks begin on Monday
+	Grain      *MetricsGrain   `json:"grain"`      // the length of the bucket
+	TS         *string         `json:"ts"`         // start of the bucket, UTC; weeks start on Monday
 	Dims       json.RawMessage `json:"dims"`       // dimension values
 	Value      *float64        `json:"value"`      // in the unit of the definition
 	Currency   *string         `json:"currency"`   // ISO 4217
-	BaseValue  *float64        `json:"baseValue"`  // value in the company's base currency; the original value is never overwritten
+	BaseValue  *float64        `json:"baseValue"`  // the value in the company's base currency; value keeps the original
 	Source     *string         `json:"source"`     // the system that the value comes from
-	IngestedAt *string         `json:"ingestedAt"` // when the value was last sent
+	IngestedAt *string         `json:"ingestedAt"` // when the value was last pushed
 }
 
 // PushResult is a record as the service returns it. A field that may be null is a pointer or a slice.
 type PushResult struct {
-	Accepted    float64  `json:"accepted"`    // how many points were sent; all of them are stored
-	CreatedKeys []string `json:"createdKeys"` // keys, as they are stored, that had no definition until this push
+	Accepted    float64  `json:"accepted"`    // the number of points in the request; all of them are stored
+	CreatedKeys []string `json:"createdKeys"` // the stored keys whose definitions this push created
 }
 
 // MetricsUnit is one of the values below. A later version of the service may know more.

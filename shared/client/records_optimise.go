@@ -9,11 +9,11 @@ type Site struct {
 	ID          string   `json:"id"`
 	CompanyID   string   `json:"companyId"`
 	Name        *string  `json:"name"`
-	SiteKey     *string  `json:"siteKey"`     // publishable; placed in the customer's pages next to the collector; authorises nothing here
-	Domains     []string `json:"domains"`     // where the site is served
-	Timezone    *string  `json:"timezone"`    // IANA time-zone name
+	SiteKey     *string  `json:"siteKey"`     // public; placed in the customer's pages next to the collector; grants no access to this API
+	Domains     []string `json:"domains"`     // the domains that serve the site
+	Timezone    *string  `json:"timezone"`    // IANA time zone name
 	Active      *bool    `json:"active"`      // whether the site is in use
-	LastEventAt *string  `json:"lastEventAt"` // when the collector last reported; a flat line means it stopped
+	LastEventAt *string  `json:"lastEventAt"` // when the collector last reported; an old time means it stopped
 	CreatedAt   *string  `json:"createdAt"`
 	UpdatedAt   *string  `json:"updatedAt"`
 }
@@ -24,9 +24,9 @@ type SiteGoal struct {
 	CompanyID string             `json:"companyId"`
 	SiteID    string             `json:"siteId"`
 	Name      *string            `json:"name"`
-	Kind      *OptimiseGoalKind  `json:"kind"`      // what is compared with the pattern: the path of a page view, or the name of an event
-	MatchType *OptimiseGoalMatch `json:"matchType"` // how the pattern is compared
-	Pattern   *string            `json:"pattern"`   // what is compared with
+	Kind      *OptimiseGoalKind  `json:"kind"`      // what the pattern is matched against: the path of a page view, or the name of an event
+	MatchType *OptimiseGoalMatch `json:"matchType"` // how the pattern is matched
+	Pattern   *string            `json:"pattern"`   // the text to match
 	Value     *float64           `json:"value"`     // what one success is worth
 	Order     *float64           `json:"order"`     // lower sorts first
 	Active    *bool              `json:"active"`    // whether the goal is in use
@@ -38,15 +38,15 @@ type SiteGoal struct {
 type AuditSummary struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
-	SiteID       *string              `json:"siteId"`  // the measured site; null for another address
-	RootURL      *string              `json:"rootUrl"` // the address at which the audit began
-	Status       *OptimiseAuditStatus `json:"status"`  // how far the audit is
+	SiteID       *string              `json:"siteId"`  // the measured site; null when the audited site is not measured
+	RootURL      *string              `json:"rootUrl"` // the URL at which the audit started
+	Status       *OptimiseAuditStatus `json:"status"`  // the state of the audit
 	StartedAt    *string              `json:"startedAt"`
 	FinishedAt   *string              `json:"finishedAt"`
 	ScoreSEO     *float64             `json:"scoreSeo"`     // how well search engines can use the site
 	ScoreAEO     *float64             `json:"scoreAeo"`     // how well answer engines can use the site
 	ScoreGEO     *float64             `json:"scoreGeo"`     // how well generative engines can use the site
-	PagesAudited *float64             `json:"pagesAudited"` // how many pages were looked at
+	PagesAudited *float64             `json:"pagesAudited"` // the number of audited pages
 	Summary      *string              `json:"summary"`      // the result in words
 	Error        *string              `json:"error"`        // why the audit failed
 	CreatedAt    *string              `json:"createdAt"`
@@ -57,20 +57,20 @@ type AuditSummary struct {
 type Audit struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
-	SiteID       *string              `json:"siteId"`  // the measured site; null for another address
-	RootURL      *string              `json:"rootUrl"` // the address at which the audit began
-	Status       *OptimiseAuditStatus `json:"status"`  // how far the audit is
+	SiteID       *string              `json:"siteId"`  // the measured site; null when the audited site is not measured
+	RootURL      *string              `json:"rootUrl"` // the URL at which the audit started
+	Status       *OptimiseAuditStatus `json:"status"`  // the state of the audit
 	StartedAt    *string              `json:"startedAt"`
 	FinishedAt   *string              `json:"finishedAt"`
 	ScoreSEO     *float64             `json:"scoreSeo"`     // how well search engines can use the site
 	ScoreAEO     *float64             `json:"scoreAeo"`     // how well answer engines can use the site
 	ScoreGEO     *float64             `json:"scoreGeo"`     // how well generative engines can use the site
-	PagesAudited *float64             `json:"pagesAudited"` // how many pages were looked at
+	PagesAudited *float64             `json:"pagesAudited"` // the number of audited pages
 	Summary      *string              `json:"summary"`      // the result in words
 	Error        *string              `json:"error"`        // why the audit failed
 	CreatedAt    *string              `json:"createdAt"`
 	UpdatedAt    *string              `json:"updatedAt"`
-	Findings     json.RawMessage      `json:"findings"` // per-page findings, any JSON value; large; returned only when fetching a single audit
+	Findings     json.RawMessage      `json:"findings"` // findings per page, any JSON value, up to 5 MB; only returned with a single audit
 }
 
 // OptimiseGoalKind is one of the values below. A later version of the service may know more.

@@ -1,4 +1,4 @@
-// Command lambda is the Lambda function of the tools.
+// Command lambda is the Lambda function of the MCP tools.
 package main
 
 import (

@@ -25,34 +25,34 @@ type Company struct {
 // Key is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Key struct {
 	ID         string   `json:"id"`         // the key's id
-	CompanyID  string   `json:"companyId"`  // the company that the key opens
+	CompanyID  string   `json:"companyId"`  // the company that the key belongs to
 	Name       *string  `json:"name"`       // what the key is for
 	Kind       *string  `json:"kind"`       // secret
-	Prefix     *string  `json:"prefix"`     // the start of the key, to tell keys apart; it opens nothing
+	Prefix     *string  `json:"prefix"`     // the start of the key, to tell keys apart; not a secret
 	Scopes     []string `json:"scopes"`     // what the key may do
-	APIVersion *string  `json:"apiVersion"` // the version served when a request names none
+	APIVersion *string  `json:"apiVersion"` // the version of the API for requests that name none
 	CreatedAt  *string  `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"` // when a request last came with the key
-	ExpiresAt  *string  `json:"expiresAt"`  // the key is refused from then on; null: never
-	RevokedAt  *string  `json:"revokedAt"`  // when the key was revoked; null: it was not
-	ReplacedBy *string  `json:"replacedBy"` // the id of the key that a rotation issued
+	LastUsedAt *string  `json:"lastUsedAt"` // when the key was last used
+	ExpiresAt  *string  `json:"expiresAt"`  // when the key expires; null: never
+	RevokedAt  *string  `json:"revokedAt"`  // when the key was revoked; null: it is not revoked
+	ReplacedBy *string  `json:"replacedBy"` // the id of the key that replaced it in a rotation
 }
 
 // IssuedKey is a record as the service returns it. A field that may be null is a pointer or a slice.
 type IssuedKey struct {
 	ID         string   `json:"id"`         // the key's id
-	CompanyID  string   `json:"companyId"`  // the company that the key opens
+	CompanyID  string   `json:"companyId"`  // the company that the key belongs to
 	Name       *string  `json:"name"`       // what the key is for
 	Kind       *string  `json:"kind"`       // secret
-	Prefix     *string  `json:"prefix"`     // the start of the key, to tell keys apart; it opens nothing
+	Prefix     *string  `json:"prefix"`     // the start of the key, to tell keys apart; not a secret
 	Scopes     []string `json:"scopes"`     // what the key may do
-	APIVersion *string  `json:"apiVersion"` // the version served when a request names none
+	APIVersion *string  `json:"apiVersion"` // the version of the API for requests that name none
 	CreatedAt  *string  `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"` // when a request last came with the key
-	ExpiresAt  *string  `json:"expiresAt"`  // the key is refused from then on; null: never
-	RevokedAt  *string  `json:"revokedAt"`  // when the key was revoked; null: it was not
-	ReplacedBy *string  `json:"replacedBy"` // the id of the key that a rotation issued
-	Secret     string   `json:"secret"`     // the key; shown this once
+	LastUsedAt *string  `json:"lastUsedAt"` // when the key was last used
+	ExpiresAt  *string  `json:"expiresAt"`  // when the key expires; null: never
+	RevokedAt  *string  `json:"revokedAt"`  // when the key was revoked; null: it is not revoked
+	ReplacedBy *string  `json:"replacedBy"` // the id of the key that replaced it in a rotation
+	Secret     string   `json:"secret"`     // the key; returned only once
 }
 
 // Deleted is a record as the service returns it. A field that may be null is a pointer or a slice.

@@ -40,7 +40,7 @@ func Handler(newID id.Generator, demo Demo) http.Handler {
 			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			refuse(w, r, fault.New(fault.MethodNotAllowed, "this path takes GET, HEAD"))
+			refuse(w, r, fault.New(fault.MethodNotAllowed, "this path accepts GET, HEAD"))
 			return
 		}
 		if _, err := version.Requested(r.Header.Values("Service-Version")); err != nil {

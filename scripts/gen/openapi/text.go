@@ -115,10 +115,10 @@ var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.Unauthorised:       {"missing, unknown or revoked key, or a scope not held", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},
 	fault.Forbidden:          {"the company or the key is suspended by the operator", "the company or the key is suspended by the operator"},
 	fault.NotFound:           {"no such record, or one the key cannot reach; the two cases are deliberately indistinguishable", "no such record"},
-	fault.MethodNotAllowed:   {"right path, wrong verb; the Allow response header lists the working verbs", "this path takes GET, HEAD"},
+	fault.MethodNotAllowed:   {"right path, wrong verb; the Allow response header lists the working verbs", "this path accepts GET, HEAD"},
 	fault.Conflict:           {"the state of the record does not allow it; the message says why", "the post is published; only unsent posts can be edited or deleted"},
 	fault.PreconditionFailed: {"If-Match names a state that has changed since", "header.If-Match: the record has changed since; read it again"},
 	fault.PayloadTooLarge:    {"the body is too large", "body: must have at most 262144 bytes"},
-	fault.RateLimited:        {"too many requests; the Retry-After response header says how long to wait", "too many requests of the class read; try again after the seconds of Retry-After"},
+	fault.RateLimited:        {"too many requests; the Retry-After response header says how long to wait", "too many read requests; retry after the seconds in Retry-After"},
 	fault.Internal:           {"server fault; safe to retry", "internal error; safe to retry"},
 }

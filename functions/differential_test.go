@@ -175,7 +175,7 @@ func (d *twins) compare(c generated) {
 }
 
 var (
-	twiceProblem   = regexp.MustCompile(`^(?:body|arguments)\.(.*): is there twice$`)
+	twiceProblem   = regexp.MustCompile(`^(?:body|arguments)\.(.*): is repeated$`)
 	unknownProblem = regexp.MustCompile(`^(?:query|body|arguments)\.(.*): unknown (?:parameter|property|argument).*$`)
 	whole          = regexp.MustCompile(`^(?:body|arguments): `)
 )

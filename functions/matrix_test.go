@@ -213,7 +213,7 @@ func TestStatusMatrix(t *testing.T) {
 		{"trailing JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{} {}`)},
 		{"an array", 400, "bad_request", "body: must be a JSON object", false, body(`[]`)},
 		{"unknown property", 400, "bad_request", "body.nope: unknown property", false, body(`{"nope":1}`)},
-		{"repeated property", 400, "bad_request", "body.nope: is there twice", false, body(`{"nope":1,"nope":1}`)},
+		{"repeated property", 400, "bad_request", "body.nope: is repeated", false, body(`{"nope":1,"nope":1}`)},
 		{"not UTF-8", 400, "bad_request", "body: is not valid UTF-8", false, body("{\"a\":\"\xff\"}")},
 		{"no body", 400, "bad_request", "body: is required", false, func(r *request, op api.Operation) bool { r.body = ""; return op.BodyRequired() }},
 		{"wrong content type", 400, "bad_request", "header.Content-Type", false, func(r *request, op api.Operation) bool {

@@ -37,7 +37,7 @@ func TestCreateContentType(t *testing.T) {
 			}
 		}},
 		{Name: "name and active are required", Op: "create_context_content_type", Want: 400, WantCode: "bad_request", WantMessage: "body.name: is required\nbody.active: is required"},
-		{Name: "empty name", Op: "create_context_content_type", Args: valid("name", ""), Want: 400, WantMessage: "body.name: must not be shorter than 1"},
+		{Name: "empty name", Op: "create_context_content_type", Args: valid("name", ""), Want: 400, WantMessage: "body.name: must have at least 1 characters"},
 		{Name: "name too long", Op: "create_context_content_type", Args: valid("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
 		{Name: "description too long", Op: "create_context_content_type", Args: valid("description", long+"x"), Want: 400, WantMessage: "body.description: must have at most 2000"},
 		{Name: "guidance too long", Op: "create_context_content_type", Args: valid("guidance", long+"x"), Want: 400, WantMessage: "body.guidance: must have at most 2000"},
@@ -67,7 +67,7 @@ func TestUpdateContentType(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "empty", Op: "update_context_content_type", Args: map[string]any{"contentTypeId": "cty_1"}, WantFields: unchanged},
 		{Name: "same value", Op: "update_context_content_type", Args: args("defaultPlatforms", []string{"x"}), WantFields: unchanged},
-		{Name: "name too short", Op: "update_context_content_type", Args: args("name", ""), Want: 400, WantMessage: "body.name: must not be shorter than 1"},
+		{Name: "name too short", Op: "update_context_content_type", Args: args("name", ""), Want: 400, WantMessage: "body.name: must have at least 1 characters"},
 		{Name: "null", Op: "update_context_content_type", Args: args("description", nil), Want: 400, WantMessage: `body.description: must not be null; clear it with ""`},
 		{Name: "unknown property", Op: "update_context_content_type", Args: args("createdAt", "x"), Want: 400, WantMessage: "body.createdAt: unknown property"},
 		{Name: "one field", Op: "update_context_content_type", Args: args("active", false),

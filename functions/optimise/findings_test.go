@@ -126,7 +126,7 @@ func TestFindingsTooLarge(t *testing.T) {
 	if problem := check(incompressible(findingsMax + 1)); problem != want {
 		t.Error(problem)
 	}
-	if problem := check(`{"a":1,"a":2}`); !strings.Contains(problem, "is there twice") {
+	if problem := check(`{"a":1,"a":2}`); !strings.Contains(problem, "is repeated") {
 		t.Errorf("a repeated key: %q", problem)
 	}
 }

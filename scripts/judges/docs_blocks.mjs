@@ -1,9 +1,9 @@
-// Reads the fenced code blocks of a Markdown page. What their first lines may say is in the manual of scripts/judges/docs.
+// Parses the fenced code blocks of a Markdown page. scripts/judges/docs --help lists the kinds of blocks.
 
 const kinds = new Set(['sh', 'sh service', 'text output', 'json output', 'console', 'text', 'json', 'yaml', 'go']);
 
-// blocks returns {kind, line, text} for each block; line is that of its first line of text, from 1. It throws for a page
-// that the manual does not cover.
+// blocks returns {kind, line, text} for each block; line is the number of its first line of text, from 1. It throws an error for
+// an unknown kind and for a block that is indented or has no end.
 export function blocks(page, markdown) {
   const found = [];
   let open = null;
@@ -20,16 +20,16 @@ export function blocks(page, markdown) {
     }
     const fence = /^( *)```(.*)$/.exec(line);
     if (!fence) return;
-    if (fence[1] !== '') throw new Error(`${at}: a code block that is indented is not run; begin it in the first column`);
+    if (fence[1] !== '') throw new Error(`${at}: a code block must not be indented`);
     const kind = fence[2].trim();
-    if (kind !== '' && !kinds.has(kind)) throw new Error(`${at}: unknown kind of code block "${kind}"; known are ${[...kinds].join(', ')}`);
+    if (kind !== '' && !kinds.has(kind)) throw new Error(`${at}: unknown kind of code block "${kind}"; must be one of ${[...kinds].join(', ')}`);
     open = { kind, line: n + 2, lines: [] };
   });
-  if (open) throw new Error(`${page}:${open.line - 1}: a code block without an end`);
+  if (open) throw new Error(`${page}:${open.line - 1}: the code block has no end`);
   return found;
 }
 
-// prose returns the page with its code blocks blanked, line by line.
+// prose returns the lines of a page, with empty lines in place of code blocks.
 export function prose(markdown) {
   let inside = false;
   return markdown.split('\n').map(line => {

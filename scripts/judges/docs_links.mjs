@@ -1,5 +1,5 @@
-// Checks what the pages point to: links within the repository and their anchors, files and tests that are named in
-// code quotes, and that the index of scripts/docs leads to every page there.
+// Checks the links of the pages within the repository and their anchors, the names of files and tests in code quotes, and that
+// scripts/docs/README.md has a link to every page of scripts/docs.
 // usage: node scripts/judges/docs_links.mjs ROOT
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ const pages = ['README.md', ...under('.github', /\.md$/), ...under('scripts/docs
 const tests = new Set(['functions', 'shared', 'infra', 'scripts'].flatMap(f => under(f, /_test\.go$/))
   .flatMap(n => [...read(n).matchAll(/^func (Test\w+)\(/gm)].map(m => m[1])));
 
-// anchors are made as GitHub makes them: of several headings alike the later ones are numbered.
+// anchors returns the anchors that GitHub generates. Repeated headings get a number.
 function anchors(markdown) {
   const seen = new Map();
   return new Set(prose(markdown).flatMap(line => {

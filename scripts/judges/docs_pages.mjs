@@ -1,4 +1,4 @@
-// Runs pages; the manual is that of scripts/judges/docs, which starts it.
+// Runs the code blocks of pages. scripts/judges/docs starts it; its --help describes the blocks.
 // usage: node scripts/judges/docs_pages.mjs ROOT TMP PAGE...
 import { execFileSync, spawn } from 'node:child_process';
 import crypto from 'node:crypto';
@@ -7,12 +7,12 @@ import net from 'node:net';
 import path from 'node:path';
 import { blocks } from './docs_blocks.mjs';
 
-const secondsMax = 180; // of all pages
-const graceMs = 20_000; // for a service to finish its requests: it takes 15 s at most
+const secondsMax = 180; // for all pages
+const graceMs = 20_000; // for a service to finish its requests, which takes at most 15 s
 const [root, tmp, ...pages] = process.argv.slice(2);
-const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // nothing that a page prints
+const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // a text that no page prints
 
-// The README is read beside the output of serve, so it says in words what a page says with a variable.
+// The README describes values from the output of serve in words, where other pages use a variable.
 const filled = [
   [/<(the company|its id)>/g, '"$COMPANY"'],
   [/<the key>/g, '"$KEY"'],
@@ -27,7 +27,7 @@ function environment(home) {
   for (const name of Object.keys(env)) if (/^(AWS_|WORKSPACE_)/.test(name) || name === 'GOBIN') delete env[name];
   const made = name => { const folder = path.join(home, name); fs.mkdirSync(folder, { recursive: true }); return folder; };
   return Object.assign(env, {
-    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || path.join(process.env.HOME, '.cache'), // fetched tools are no state of the reader's
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME || path.join(process.env.HOME, '.cache'), // share downloaded tools between runs
     HOME: made('home'), XDG_DATA_HOME: made('data'), XDG_CONFIG_HOME: made('config'), XDG_STATE_HOME: made('state'), TMPDIR: made('tmp'),
     GOPATH: made('go'),
   });
@@ -40,7 +40,7 @@ function freePort() {
   });
 }
 
-// serving starts a block in a process group of its own and waits until it answers.
+// serving returns a script that starts a block in its own process group and waits until the service responds.
 const serving = (text, port) => `
 set -m
 {
@@ -49,7 +49,7 @@ ${text}
 set +m
 printf %s "$!" >'${pidFile}'
 until curl -sf -o /dev/null 'http://127.0.0.1:${port}/openapi.json'; do
-  kill -0 "$(cat '${pidFile}')" 2>/dev/null || { cat "$TMPDIR/.service"; echo 'the service ended'; exit 1; }
+  kill -0 "$(cat '${pidFile}')" 2>/dev/null || { cat "$TMPDIR/.service"; echo 'the service has stopped'; exit 1; }
   sleep 0.1
 done
 cat "$TMPDIR/.service"`;
@@ -59,15 +59,15 @@ COMPANY=$(jq -r .companyId "$XDG_DATA_HOME/growth-workspace/demo-key.json")
 KEY=$(jq -r .key "$XDG_DATA_HOME/growth-workspace/demo-key.json")
 export COMPANY KEY WORKSPACE_URL=http://127.0.0.1:${port}`;
 
-// script returns the shell script of a page, and its blocks that are run, each with what it has to print.
+// script returns the shell script of a page and the blocks that it runs, each with its expected outputs.
 function script(page, env, port) {
   const isReadme = page === 'README.md';
-  const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of both outputs
+  const parts = ['set -euo pipefail\nexec 2>&1'], runs = []; // one pipe keeps the order of standard output and error
   const here = text => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`);
   let served = false;
   for (const b of blocks(page, fs.readFileSync(path.join(root, page), 'utf8'))) {
     if (b.kind.endsWith(' output')) {
-      if (runs.length === 0) throw new Error(`${page}:${b.line}: an output before any command`);
+      if (runs.length === 0) throw new Error(`${page}:${b.line}: there is no command before this output`);
       runs.at(-1).outputs.push({ line: b.line, text: here(b.text) });
       continue;
     }
@@ -78,7 +78,7 @@ function script(page, env, port) {
       service = service || /^go run \.\/scripts\/workspace serve$/.test(text);
     }
     const open = placeholder.exec(text);
-    if (open) throw new Error(`${page}:${b.line}: "${open[0]}" cannot be run as it stands: use a variable that the page sets`);
+    if (open) throw new Error(`${page}:${b.line}: "${open[0]}" is a placeholder: use a variable that the page sets`);
     if (service) text = text.replace(/(workspace serve)\b/, `$1 --addr 127.0.0.1:${port}`);
     text = here(text);
     parts.push(`printf '\\n%s %s\\n' '${mark}' ${runs.length}`, service ? serving(text, port) : text);
@@ -94,14 +94,14 @@ function script(page, env, port) {
 
 const escaped = text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-// prints tells whether a text has the expected one in it.
+// prints reports whether a text contains the expected one.
 function prints(actual, expected) {
   const parts = expected.trim().split('…').map(part => part.split(/\s+/).map(escaped).join('\\s*'));
   return new RegExp(parts.join('[\\s\\S]*?')).test(actual);
 }
 
-const started = new Set(); // process groups that are alive, beside the service
-let pidFile = null; // of the service of the page that is run
+const started = new Set(); // running process groups, without the service
+let pidFile = null; // file with the process id of the current page's service
 const groups = () => fs.existsSync(pidFile ?? '') ? [...started, Number(fs.readFileSync(pidFile, 'utf8'))] : [...started];
 function kill(pid, signal) {
   try { process.kill(-pid, signal); return true; } catch { return false; }
@@ -132,27 +132,27 @@ async function run(page, n) {
   fs.writeFileSync(file, text);
   const child = spawn('bash', [file], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   started.add(child.pid);
-  let said = '';
-  child.stdout.on('data', d => { said += d; });
-  child.stderr.on('data', d => { said += d; });
+  let output = '';
+  child.stdout.on('data', d => { output += d; });
+  child.stderr.on('data', d => { output += d; });
   const code = await new Promise(resolve => child.on('exit', (code, signal) => resolve(code ?? signal)));
-  await pause(50); // what is still in the pipes; the service has its own output
+  await pause(50); // for the rest of the output in the pipes
   await Promise.all(groups().map(end));
   pidFile = null;
 
   const outputs = new Map();
-  const pieces = said.split(new RegExp(`\\n${mark} (\\d+)\\n`));
+  const pieces = output.split(new RegExp(`\\n${mark} (\\d+)\\n`));
   for (let i = 1; i < pieces.length; i += 2) outputs.set(Number(pieces[i]), pieces[i + 1]);
   if (code !== 0) {
     const last = outputs.size ? Math.max(...outputs.keys()) : -1;
     const b = runs[last];
     const why = expired ? `took longer than ${secondsMax} s` : `ended with ${code}`;
-    done.problems.push(b ? `${page}:${b.line}: ${why}:\n${b.text}\n--- it printed:\n${outputs.get(last).trim()}` : `${page}: ${why}:\n${said.trim()}`);
+    done.problems.push(b ? `${page}:${b.line}: ${why}:\n${b.text}\n--- the output is:\n${outputs.get(last).trim()}` : `${page}: ${why}:\n${output.trim()}`);
   }
   for (const [n, actual] of outputs) {
     for (const o of runs[n].outputs) {
       done.outputs++;
-      if (code === 0 && !prints(actual, o.text)) done.problems.push(`${page}:${o.line}: the page says:\n${o.text}\n--- it printed:\n${actual.trim()}`);
+      if (code === 0 && !prints(actual, o.text)) done.problems.push(`${page}:${o.line}: the page expects:\n${o.text}\n--- the output is:\n${actual.trim()}`);
     }
   }
   return done;

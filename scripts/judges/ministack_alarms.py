@@ -1,8 +1,8 @@
-"""Starts MiniStack, the emulator of AWS that scripts/judges/deploy deploys to, with what it lacks and the stack needs.
+"""Starts MiniStack, the emulator of AWS for scripts/judges/deploy, with a missing feature added.
 
-MiniStack's CloudFormation refuses an alarm that is a formula over several metrics. Here such an alarm watches the first
-metric of its formula instead, so that the stack is deployed whole. Whether an alarm rings at the right moment is nothing
-that an emulator proves; that its definition is one AWS accepts, cfn-lint checks.
+MiniStack's CloudFormation rejects an alarm on a formula over several metrics. Here such an alarm watches the first metric of
+its formula instead, so that the whole stack can be deployed. cfn-lint checks the definition of the alarm; no test checks when
+the alarm is triggered.
 """
 
 import sys
@@ -20,7 +20,7 @@ def first_metric(name, props):
         props = {key: value for key, value in props.items() if key != "Metrics"}
         props.update(metric["Metric"], Period=metric["Period"])
         props["ExtendedStatistic" if metric["Stat"].startswith("p") else "Statistic"] = metric["Stat"]
-        print(f"alarm {name}: the first metric of its formula", file=sys.stderr)
+        print(f"alarm {name}: watches the first metric of its formula", file=sys.stderr)
     return record(name, props)
 
 

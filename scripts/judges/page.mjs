@@ -1,4 +1,4 @@
-// What a browser sees of the page: scripts/judges/page starts it, with the server and the tools in the environment.
+// Tests the reference page in a browser. scripts/judges/page starts it, with the server and the tools in environment variables.
 import { createServer, request as forward } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ const { JUDGE_URL: url, JUDGE_KEY: key, JUDGE_COMPANY: company, PAGE_SHOTS: shot
 const { chromium } = await import(process.env.JUDGE_PLAYWRIGHT);
 const axe = readFileSync(process.env.JUDGE_AXE, 'utf8');
 
-// A browser that runs as root has no sandbox to run in.
+// Chromium cannot use its sandbox as root.
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--disable-gpu', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])] });
 const failures = [];
 
@@ -15,9 +15,9 @@ function check(holds, what) {
   if (!holds) throw new Error(what);
 }
 
-// visit opens the page, and fails for what the browser complains of or fetches from elsewhere.
+// visit opens the page and records errors, warnings and requests to other hosts as complaints, which fail the step.
 async function visit({ width = 1280, height = 900, address = url, ...options } = {}) {
-  // Without motion a colour is what it will be, and not what it is on the way there.
+  // Without animations a colour is measured after its transition.
   const context = await browser.newContext({ viewport: { width, height }, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'], ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(15000);
@@ -30,10 +30,10 @@ async function visit({ width = 1280, height = 900, address = url, ...options } =
   return page;
 }
 
-// ready waits until the page's scripts have done their part.
+// ready waits until the page's scripts have run.
 const ready = page => page.waitForFunction(() => document.documentElement.dataset.ready !== undefined);
 
-// desk is the page that the steps share which need no other; what one leaves behind does not matter to the next.
+// desk is a page that several steps share. No step depends on the state that another one leaves.
 let desk = null;
 
 async function step(name, run) {
@@ -61,28 +61,28 @@ const overflow = page => page.evaluate(() => document.documentElement.scrollWidt
 const ground = page => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 const open = async (page, id) => { await page.locator(`#${id} .try > summary`).click(); return page.locator(`#${id} .try`); };
 
-await step('greets with the company, its key folded away, and its records', async () => {
+await step('shows the demo company, its folded key and its records', async () => {
   const page = desk;
-  check(await page.locator('#demo-company').innerText() === company, 'another company');
-  check(!await page.locator('#demo-key').isVisible(), 'the key is not folded away');
+  check(await page.locator('#demo-company').innerText() === company, 'not the demo company');
+  check(!await page.locator('#demo-key').isVisible(), 'the key is not folded');
   await page.locator('.credentials summary').click();
-  check(await page.locator('#demo-key').innerText() === key, 'another key');
+  check(await page.locator('#demo-key').innerText() === key, 'not the key of the demo company');
   for (const [what, selector, least] of [['columns', '.board section', 3], ['cards', '.board .card', 5], ['reviews', '.queue .card', 2], ['curves', '.plot .curve', 1], ['days', '.month td', 28], ['posts', '.month li', 1]]) {
     await page.waitForSelector(selector);
     const count = await page.locator(selector).count();
     check(count >= least, `${count} ${what}`);
   }
-  check((await page.locator('.plot .said').innerText()).includes('highest'), 'the plot says nothing in words');
+  check((await page.locator('.plot .said').innerText()).includes('highest'), 'the plot has no description');
   await page.locator('.credentials .copy').click();
   check(await page.evaluate(() => navigator.clipboard.readText()) === key, 'the key is not copied');
   await page.getByLabel('Metric').selectOption('product.sync_time');
   await page.waitForFunction(() => document.querySelector('.plot text').textContent.includes('ms') || document.querySelector('.plot text').textContent.includes('s'));
 });
 
-await step('search finds operations, and words in their texts', async () => {
+await step('search finds operations by their names and texts', async () => {
   const page = desk;
   await page.keyboard.press('/');
-  check(await page.evaluate(() => document.activeElement.id) === 'search', '/ does not lead to the search');
+  check(await page.evaluate(() => document.activeElement.id) === 'search', 'the key / does not focus the search');
   await page.keyboard.type('rotate');
   check(await page.locator('#found').innerText() === '1 match', await page.locator('#found').innerText());
   await page.keyboard.press('Enter');
@@ -90,27 +90,27 @@ await step('search finds operations, and words in their texts', async () => {
   await page.fill('#search', 'quarter label');
   check(await page.locator('.side a[href="#create_plan_item"]').isVisible(), 'a word of a field is not found');
   await page.fill('#search', 'xylophone');
-  check(await page.locator('#found').innerText() === '0 matches', 'something is found that is not there');
+  check(await page.locator('#found').innerText() === '0 matches', 'an absent word is found');
   await page.keyboard.press('Escape');
   check(await page.locator('.side li:not([hidden])').count() > 60, 'the search does not clear');
 });
 
-await step('the contents mark what is read', async () => {
+await step('the table of contents marks the current section', async () => {
   const page = desk;
   await page.locator('.side a[href="#get_feedback"]').click();
   await page.waitForFunction(() => document.querySelector('.side [aria-current]')?.hash === '#get_feedback');
 });
 
-await step('one choice of language is for all examples', async () => {
+await step('choosing a language changes all examples', async () => {
   const page = desk;
   await page.locator('label[for="get_company-python"]').click();
-  check(await page.locator('#list_feedback pre[data-language=python]').isVisible(), 'other examples stay');
+  check(await page.locator('#list_feedback pre[data-language=python]').isVisible(), 'the language of other examples did not change');
   check(!await page.locator('#list_feedback pre[data-language=curl]').isVisible(), 'two examples are shown');
   await page.locator('#get_company .tabs .copy').click();
   check((await page.evaluate(() => navigator.clipboard.readText())).startsWith('import json'), 'another example is copied');
 });
 
-await step('a read is sent, with ids found', async () => {
+await step('a read is sent with ids from the demo records', async () => {
   const page = desk;
   const form = await open(page, 'list_plan_items');
   await page.waitForFunction(() => document.querySelector('#list_plan_items .try input').value.startsWith('brd_'));
@@ -124,7 +124,7 @@ await step('a read is sent, with ids found', async () => {
   await page.waitForSelector('#get_plan_item [data-status="200"]');
 });
 
-await step('a write asks first, and says what was refused', async () => {
+await step('a write is confirmed first, and its error is shown', async () => {
   const page = desk;
   let posts = 0;
   page.on('request', r => { if (r.method() !== 'GET') posts++; });
@@ -132,7 +132,7 @@ await step('a write asks first, and says what was refused', async () => {
   await page.waitForFunction(() => document.querySelector('#create_plan_item .try input').value.startsWith('brd_'));
   await form.getByRole('button', { name: 'Send' }).click();
   await page.locator('dialog').getByRole('button', { name: 'Cancel' }).click();
-  check(posts === 0, 'a write was sent that was cancelled');
+  check(posts === 0, 'a cancelled write was sent');
   await form.locator('textarea').fill('{"title": "Seen by a browser", "status": "draft"}');
   await form.getByRole('button', { name: 'Send' }).click();
   await page.locator('dialog').getByRole('button', { name: 'Send' }).click();
@@ -145,7 +145,7 @@ await step('a write asks first, and says what was refused', async () => {
   page.complaints = page.complaints.filter(c => !c.includes('400'));
 });
 
-await step('a key stays in the memory of the tab', async () => {
+await step('a key is only kept in memory', async () => {
   const page = desk;
   await page.locator('#key-button').click();
   await page.locator('#key-field').fill(key.slice(0, -1) + (key.endsWith('0') ? '1' : '0'));
@@ -154,23 +154,23 @@ await step('a key stays in the memory of the tab', async () => {
   await form.getByRole('button', { name: 'Send' }).click();
   await page.waitForSelector('#list_companies [data-status="401"]');
   const kept = await page.evaluate(async () => [localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length, location.search, history.state].join());
-  check(kept === '0,0,,0,,', `something is kept: ${kept}`);
+  check(kept === '0,0,,0,,', `something is stored: ${kept}`);
   await page.reload();
   await ready(page);
-  check(await page.locator('#key-button').innerText() === 'Demo key', 'the key outlives the page');
+  check(await page.locator('#key-button').innerText() === 'Demo key', 'the key is kept after a reload');
   page.complaints = page.complaints.filter(c => !c.includes('401'));
 });
 
-await step('the themes are the system’s until one is chosen', async visit => {
+await step('the theme is that of the system until one is chosen', async visit => {
   const page = await visit({ colorScheme: 'light' });
   const light = await ground(page);
   await page.emulateMedia({ colorScheme: 'dark' });
   const dark = await ground(page);
   check(light !== dark, 'both themes look the same');
   await page.locator('#theme-button').click();
-  check(await ground(page) === light, 'light was chosen');
+  check(await ground(page) === light, 'the theme is not light');
   await page.locator('#theme-button').click();
-  check(await ground(page) === dark, 'dark was chosen');
+  check(await ground(page) === dark, 'the theme is not dark');
 });
 
 await step('fits a phone', async visit => {
@@ -179,7 +179,7 @@ await step('fits a phone', async visit => {
     await page.setViewportSize({ width, height: 812 });
     check(await overflow(page) <= 0, `${width} px: ${await overflow(page)} px too wide`);
     if (width > 700) continue;
-    check(!await page.locator('.side').isVisible(), 'the contents are open');
+    check(!await page.locator('.side').isVisible(), 'the menu is open');
     await page.locator('label.menu').click();
     await page.locator('.side a[href="#push_metric_points"]').click();
     check(!await page.locator('.side').isVisible(), 'the menu stays open');
@@ -188,23 +188,23 @@ await step('fits a phone', async visit => {
   }
 });
 
-await step('reads without JavaScript', async visit => {
+await step('works without JavaScript', async visit => {
   const page = await visit({ javaScriptEnabled: false });
   for (const id of ['overview', 'quick-start', 'errors', 'create_plan_item', 'record-Feedback']) check(await page.locator(`#${id}`).isVisible(), `no ${id}`);
   check(await page.locator('#create_plan_item pre[data-language=curl]').isVisible(), 'no example');
   await page.locator('label[for="create_plan_item-go"]').click();
-  check(await page.locator('#create_plan_item pre[data-language=go]').isVisible(), 'the tabs need scripts');
+  check(await page.locator('#create_plan_item pre[data-language=go]').isVisible(), 'the tabs need JavaScript');
   for (const selector of ['.search', '#theme-button', '#key-button', '.try', '.copy']) {
-    check(await page.locator(selector).filter({ visible: true }).count() === 0, `${selector} is shown, and does nothing`);
+    check(await page.locator(selector).filter({ visible: true }).count() === 0, `${selector} is shown without JavaScript`);
   }
 });
 
 await step('works behind a path', async visit => {
   const proxy = createServer((from, to) => {
     if (!from.url.startsWith('/prod/')) { to.writeHead(404).end(); return; }
-    const call = forward(new URL(from.url.slice('/prod'.length), url), { method: from.method, headers: from.headers }, answer => {
-      to.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(to);
+    const call = forward(new URL(from.url.slice('/prod'.length), url), { method: from.method, headers: from.headers }, response => {
+      to.writeHead(response.statusCode, response.headers);
+      response.pipe(to);
     });
     from.pipe(call.on('error', () => to.destroy()));
   });
@@ -212,7 +212,7 @@ await step('works behind a path', async visit => {
   try {
     const page = await visit({ address: `http://127.0.0.1:${proxy.address().port}/prod/` });
     await page.waitForSelector('.board .card');
-    check((await page.locator('#quick-code').innerText()).includes('/prod\n'), 'the quick start names another address');
+    check((await page.locator('#quick-code').innerText()).includes('/prod\n'), 'the quick start has another address');
   } finally {
     proxy.close();
     proxy.closeAllConnections();
@@ -221,7 +221,7 @@ await step('works behind a path', async visit => {
 
 await step('axe-core finds nothing serious', async visit => {
   const findings = 'r => r.violations.map(v => ({ id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.length, first: v.nodes[0].html.slice(0, 160) }))';
-  // Colours are all that the themes differ in, and the one rule that takes long.
+  // The themes differ only in colours, and color-contrast is the only slow rule.
   const page = await visit({ colorScheme: 'light' });
   await page.waitForSelector('.plot .curve');
   await page.waitForSelector('.month li', { state: 'attached' });
@@ -229,7 +229,7 @@ await step('axe-core finds nothing serious', async visit => {
   for (const [width, colorScheme, rules] of [[1280, 'light', {}], [1280, 'dark', { runOnly: ['color-contrast'] }], [375, 'dark', { rules: { 'color-contrast': { enabled: false } } }]]) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
-    // The page's policy keeps foreign scripts out; the debugger may add one.
+    // The page's Content-Security-Policy blocks other scripts; the debugger can still run one.
     const debug = await page.context().newCDPSession(page);
     await debug.send('Runtime.evaluate', { expression: axe });
     const options = JSON.stringify({ resultTypes: ['violations'], ...rules });
@@ -245,7 +245,7 @@ await step('prints', async () => {
   const page = desk;
   await page.emulateMedia({ media: 'print' });
   for (const selector of ['.bar', '.side', '.try', '#live']) check(!await page.locator(selector).first().isVisible(), `${selector} is printed`);
-  check(await page.locator('#create_plan_item pre[data-language]').filter({ visible: true }).count() === 1, 'not one example is printed');
+  check(await page.locator('#create_plan_item pre[data-language]').filter({ visible: true }).count() === 1, 'not exactly one example is printed');
 });
 
 if (shots) {

@@ -1,5 +1,5 @@
-// Takes the picture of the reference page that the README shows: scripts/judges/page picture starts it, with the server
-// and the browser in the environment.
+// Takes the README's picture of the reference page. "scripts/judges/page picture" starts it, with the server and the browser in
+// environment variables.
 // usage: node scripts/judges/page_picture.mjs FILE.png
 import { statSync } from 'node:fs';
 
@@ -7,16 +7,16 @@ const bytesMax = 150_000;
 const [file] = process.argv.slice(2);
 const { chromium } = await import(process.env.JUDGE_PLAYWRIGHT);
 
-// A browser that runs as root has no sandbox to run in.
+// Chromium cannot use its sandbox as root.
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--disable-gpu', '--disable-lcd-text', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])] });
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light', reducedMotion: 'reduce' });
   await page.goto(process.env.JUDGE_URL, { waitUntil: 'networkidle' });
-  await page.evaluate(() => document.getElementById('demo')?.scrollIntoView()); // the demo company's records, when the page shows them
+  await page.evaluate(() => document.getElementById('demo')?.scrollIntoView()); // the records of the demo company, if the page shows them
   await page.screenshot({ path: file });
 } finally {
   await browser.close();
 }
 const { size } = statSync(file);
 console.log(`   ${file}: ${size} bytes`);
-if (size > bytesMax) throw new Error(`the picture has more than ${bytesMax} bytes`);
+if (size > bytesMax) throw new Error(`the picture is larger than ${bytesMax} bytes`);

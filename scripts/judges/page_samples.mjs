@@ -1,5 +1,5 @@
-// Writes the samples of the page to files, has each parsed in its language, and runs those that need no id but the
-// company's: page_samples.mjs PAGE FOLDER, with BASE, KEY and COMPANY in the environment.
+// Writes the samples of the page to files, parses each in its language, and runs those that need no id except the company's.
+// usage: node scripts/judges/page_samples.mjs PAGE FOLDER, with BASE, KEY and COMPANY in the environment
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -17,8 +17,8 @@ const run = (command, ...args) => execFileSync(command, args, { encoding: 'utf8'
 const write = (name, content) => { writeFileSync(`${folder}/${name}`, content); return `${folder}/${name}`; };
 const running = operations.filter(o => o.runs);
 
-// A program per language has all samples, each in a function. It calls those that run, and prints the id of the operation
-// and then its answer, on one line each.
+// There is one program for each language, with one function for each sample. It calls the samples that can run, and prints the id
+// of the operation and the response on one line each.
 const indented = code => code.replace(/^/gm, '  ');
 const programs = {
   go: ['go', 'run', write('main.go', `package main
@@ -33,7 +33,7 @@ func main() {
 ${running.map(o => `fmt.Println(${JSON.stringify(o.id)})\n${o.id}()`).join('\n')}
 }
 `)],
-  javascript: ['node', write('main.mjs', `${operations.map(o => `async function ${o.id}() {\n${o.samples.javascript.replace(/console\.log\(answer\.status, (.*)\);$/, 'console.log(JSON.stringify($1));')}\n}`).join('\n')}
+  javascript: ['node', write('main.mjs', `${operations.map(o => `async function ${o.id}() {\n${o.samples.javascript.replace(/console\.log\(\w+\.status, (.*)\);$/, 'console.log(JSON.stringify($1));')}\n}`).join('\n')}
 ${running.map(o => `console.log(${JSON.stringify(o.id)});\nawait ${o.id}();`).join('\n')}
 `)],
   python: ['python3', write('main.py', `${operations.map(o => `def ${o.id}():\n${indented(o.samples.python.replace(/print\((.*)\)$/, 'print(json.dumps($1))'))}`).join('\n')}
@@ -50,8 +50,8 @@ for (const [language, [command, ...args]] of Object.entries(programs)) {
   try {
     const lines = run(command, ...args).trim().split('\n').filter(Boolean);
     for (let i = 0; i < lines.length; i += 2) {
-      const answer = JSON.parse(lines[i + 1]);
-      if (answer.id === undefined && !Array.isArray(answer.items)) throw new Error(`${lines[i]} answered ${lines[i + 1].slice(0, 200)}`);
+      const response = JSON.parse(lines[i + 1]);
+      if (response.id === undefined && !Array.isArray(response.items)) throw new Error(`${lines[i]}: the response is ${lines[i + 1].slice(0, 200)}`);
     }
     if (lines.length !== 2 * running.length) throw new Error(`${lines.length} lines from ${running.length} samples`);
   } catch (problem) {
@@ -62,4 +62,4 @@ if (failures.length > 0) {
   console.error(failures.join('\n'));
   process.exit(1);
 }
-console.log(`${operations.length} operations in ${Object.keys(programs).length} languages are sound; ${running.length} of them run`);
+console.log(`${operations.length} operations in ${Object.keys(programs).length} languages are valid; ${running.length} of them were run`);

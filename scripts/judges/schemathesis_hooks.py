@@ -1,5 +1,5 @@
-"""What a schema cannot say of a valid request. A request that Schemathesis made to be valid is corrected here, and must
-then be accepted; one that it made to be invalid stays as it is, and must be refused."""
+"""Rules for requests that a JSON Schema cannot express. Requests that Schemathesis generates as valid are corrected here and
+must be accepted. Requests that it generates as invalid are not changed and must be rejected."""
 
 import itertools
 
@@ -13,19 +13,19 @@ def map_case(context, case):
     if case.meta is None or case.meta.generation.mode.is_negative:
         return case
     query, body, headers = case.query or {}, case.body, case.headers or {}
-    # A key is for one request. Two that differ in more than the key never share one.
+    # Different requests must not share an Idempotency-Key.
     if "Idempotency-Key" in headers:
         headers["Idempotency-Key"] = f"judge-{next(numbers)}"
-    # A cursor is a position in this list with these filters: it comes from a Link, none can be made up.
+    # A generated cursor is never valid: it must come from the Link of the same list with the same filters.
     query.pop("cursor", None)
     if "from" in query and "to" in query and query["from"] > query["to"]:
         query["from"], query["to"] = query["to"], query["from"]
     if not isinstance(body, dict):
         return case
-    # A key ends in the future.
+    # expiresAt must be in the future.
     if "expiresAt" in body:
         body["expiresAt"] = "2099-01-01T00:00:00Z"
-    # Only push has destinations; the post that is updated is for x.
+    # Only push has destinations. The post that is updated has the platform x.
     if body.get("platform") != "push":
         body.pop("destination", None)
     if body.get("status") == "scheduled" and "scheduledFor" not in body and "body" in body:

@@ -20,8 +20,8 @@ func define[In any](change func(*api.Spec)) func() {
 	}
 }
 
-// Ensure a declaration that is not sound is found when the program starts.
-func TestUnsoundDeclarationsPanic(t *testing.T) {
+// Ensure Define and New panic on an invalid declaration.
+func TestInvalidDeclarationsPanic(t *testing.T) {
 	operations := func(paths ...string) func() {
 		return func() {
 			var all []api.Operation
@@ -76,7 +76,7 @@ func TestUnsoundDeclarationsPanic(t *testing.T) {
 	operations(" /v1/{x}/a", " /v1/{x}/b", " /v1/{x}", " /v1/a/{x}/a", " /v1/{x}/current", " /v1/keys/{x}/a/b")()
 }
 
-// Ensure what is derived from a declaration is what it says.
+// Ensure IsList, Company and Class follow from the declaration.
 func TestOperation(t *testing.T) {
 	s := start(t)
 	for _, op := range s.operations() {
@@ -85,7 +85,7 @@ func TestOperation(t *testing.T) {
 			t.Errorf("%s: list %v, company %v", op.ID, op.IsList(), op.Company())
 		}
 		if want := map[api.Effect]string{api.Read: "read", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {
-			t.Errorf("%s is of the class %s", op.ID, op.Class)
+			t.Errorf("%s has the class %s", op.ID, op.Class)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestSet(t *testing.T) {
 	api.Set(&field, nil)
 	api.SetList(&list, nil)
 	if *field != "old" || list[0] != "old" {
-		t.Error("what was not sent was set")
+		t.Error("a field that was not sent was set")
 	}
 	api.Set(&field, &fresh)
 	api.SetList(&list, []string{})

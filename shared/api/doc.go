@@ -1,13 +1,14 @@
 // Package api turns declared operations into a service: the registry, the pipeline and HTTP. Read it in this order:
 //
-//   - operation.go: Define declares an operation once, as a Spec and a function with typed input and output. Routes, tools, the
-//     OpenAPI document, templates and sample events are derived from it.
-//   - pipeline.go: API.Call serves a call of any transport, step by step. Each step returns an error.
-//   - response.go: the one place that turns a result or an error into a response and a log line.
+//   - operation.go: Define declares an operation from a Spec and a function with typed input and output. Routes, tools, the
+//     OpenAPI document, templates and sample events are derived from the declaration.
+//   - pipeline.go: API.Call serves a call from any transport, step by step. Each step returns an error.
+//   - response.go: the only code that turns a result or an error into a response and a log line.
 //   - http.go, tool.go: the two forms in which arguments arrive. route.go finds the operation of a path.
-//   - tag.go, log.go: entity tags, the log line.
+//   - tag.go, log.go: entity tags and the log line.
 //
-// A function gets a Caller, whose company comes from the verified key, and an input that has passed every check that its tags
-// describe. It returns a record or a List, or an error: a *fault.Error is for the caller to read, any other is reported as
-// internal and goes to the log. It runs beside the key's verification; its writes wait for that (table.Request).
+// The function of an operation gets a Caller, whose company comes from the verified key, and an input that is validated
+// against its tags. It returns a record, a List or an error. The caller reads a *fault.Error. Any other error goes to the log,
+// and the caller reads the code internal. The function runs while the key is being verified; its writes wait for the
+// verification (table.Request).
 package api

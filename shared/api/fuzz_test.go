@@ -17,13 +17,13 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// reached is what a request came to: an operation, and the ids that its function got.
+// reached is the operation that a request called, and the ids that its function got.
 type reached struct {
 	operation string
 	ids       []string
 }
 
-// reach sends a GET whose path is escaped as it is on the wire. sent is false for what no server takes for a request.
+// reach sends a GET with a path as it is on the wire. sent is false when an HTTP server would not accept the path.
 func reach(t *testing.T, path string) (to reached, status int, sent bool) {
 	t.Helper()
 	s := start(t)
@@ -44,13 +44,14 @@ func reach(t *testing.T, path string) (to reached, status int, sent bool) {
 	a := s.do(r)
 	to.operation = operationOf(a, to.ids)
 	if a.Code == http.StatusOK && to.ids != nil && to.ids[0] != s.co {
-		t.Fatalf("%s: of the company %s", path, to.ids[0])
+		t.Fatalf("%s: reached the company %s", path, to.ids[0])
 	}
 	return to, a.Code, true
 }
 
-// operationOf tells the operation of an answer; of lists, whose answers are alike, by the cursor that is bound to it.
-func operationOf(a answer, ids []string) string {
+// operationOf returns the operation that sent a response. The responses of lists are equal except for their cursor, which is valid
+// for one operation.
+func operationOf(a httpResponse, ids []string) string {
 	switch {
 	case a.Code == http.StatusMethodNotAllowed:
 		return a.Header().Get("Allow")
@@ -70,9 +71,9 @@ func operationOf(a answer, ids []string) string {
 	return "get_item"
 }
 
-// FuzzPath: a path is an operation's, byte for byte but for its ids, or it is not found: no redirect, no repair. The ids
-// that a function gets are ids, so no key of the table can hold a part that came from a path and is none; and spelled
-// plainly they reach the same operation with the same ids (spec.md, Endpoints 2; design.md §2, traps).
+// FuzzPath checks that a path matches an operation byte for byte except for its ids, or is not found: no redirect, no cleaning. A
+// function gets valid ids only, so a table key never contains unchecked text from a path. The path with unescaped ids reaches the
+// same operation with the same ids.
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{
 		item, items, root + "/items/current", root + "/items/%63urrent", "/v1/companies", root + "/boards/brd_1/other", publish, root + "/items/%69tm_1", root + "/items/itm_1/", "/" + item, "//x" + item,
@@ -107,9 +108,9 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzQuery: the function gets exactly the parameters that net/url reads, each once, or the answer is 400 and every
-// problem begins with a place in the query; and it is 400 for nothing else than a malformed pair, an unknown or repeated
-// name and a value out of its bounds (decisions.md §8 and §11).
+// FuzzQuery checks that the function gets exactly the parameters that net/url parses, or that the response is 400 and every
+// message begins with a path in the query. The response is 400 only for a malformed pair, an unknown or repeated name, and an
+// invalid value.
 func FuzzQuery(f *testing.F) {
 	cursor := schema.CursorScope{Operation: "list_items", Filters: []string{"boardId=brd_1"}}.Encode("here")
 	for _, query := range []string{
@@ -128,52 +129,52 @@ func FuzzQuery(f *testing.F) {
 		r := s.request(http.MethodGet, items, "")
 		r.URL.RawQuery = query
 		a := s.do(r)
-		want, sound := soundQuery(query)
+		want, valid := validQuery(query)
 		if a.Code == http.StatusBadRequest && got == nil {
 			for _, m := range a.messages {
 				if !strings.HasPrefix(m, "query.") && !strings.HasPrefix(m, "query: ") {
-					t.Errorf("%q: no place: %s", query, m)
+					t.Errorf("%q: no path: %s", query, m)
 				}
 			}
-			if onlyCursor := len(a.messages) == 1 && strings.HasPrefix(a.messages[0], "query.cursor: "); sound && !onlyCursor {
-				t.Errorf("%q is refused: %v", query, a.messages)
+			if onlyCursor := len(a.messages) == 1 && strings.HasPrefix(a.messages[0], "query.cursor: "); valid && !onlyCursor {
+				t.Errorf("%q is rejected: %v", query, a.messages)
 			}
 			return
 		}
-		if a.Code != http.StatusOK || got == nil || !sound {
-			t.Fatalf("%q: %d %s, sound: %t", query, a.Code, a.Body, sound)
+		if a.Code != http.StatusOK || got == nil || !valid {
+			t.Fatalf("%q: %d %s, valid: %t", query, a.Code, a.Body, valid)
 		}
 		if spelled := spell(*got, want); !maps.EqualFunc(spelled, want, slices.Equal) {
-			t.Errorf("%q is read as %v, net/url reads %v", query, spelled, want)
+			t.Errorf("%q is parsed as %v, net/url has %v", query, spelled, want)
 		}
 	})
 }
 
-// soundQuery reads a query with net/url, and tells whether the list may take it: all but the cursor is known here.
-func soundQuery(query string) (url.Values, bool) {
+// validQuery parses a query with net/url, and reports whether the list must accept it. It does not check the cursor.
+func validQuery(query string) (url.Values, bool) {
 	values, err := url.ParseQuery(query)
 	whole := regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 	for name, list := range values {
-		sound := false
+		valid := false
 		switch name {
 		case "limit":
 			n, err := strconv.Atoi(list[0])
-			sound = err == nil && n >= 1 && n <= 200 && whole.MatchString(list[0])
+			valid = err == nil && n >= 1 && n <= 200 && whole.MatchString(list[0])
 		case "stage":
-			sound = list[0] == "draft" || list[0] == "live"
+			valid = list[0] == "draft" || list[0] == "live"
 		case "since":
-			_, sound = timestamp.ParseDay(list[0])
+			_, valid = timestamp.ParseDay(list[0])
 		case "cursor":
-			sound = len(list[0]) <= schema.CursorChars
+			valid = len(list[0]) <= schema.CursorChars
 		}
-		if !sound || len(list) != 1 {
+		if !valid || len(list) != 1 {
 			return values, false
 		}
 	}
 	return values, err == nil
 }
 
-// spell is the query that an input was read from: of what has a default only where it was sent.
+// spell returns the query of an input. A parameter with its default value is included only if it was sent.
 func spell(in listInput, sent url.Values) url.Values {
 	out := url.Values{}
 	if sent.Has("limit") || in.Limit != 50 {

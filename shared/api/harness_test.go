@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// fakeKeys is api.Keys: it answers what the test says, after what the test waits for.
+// fakeKeys implements api.Keys with results that a test sets.
 type fakeKeys struct {
 	mu       sync.Mutex
 	err      error
@@ -51,7 +51,7 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 		}
 	}
 	if code := fault.Public(err).Code; err != nil && code != fault.RateLimited && !errors.Is(err, errMissingScope) {
-		state = auth.Admission{} // as of a key that is no key
+		state = auth.Admission{} // as for an invalid key
 	}
 	return state, err
 }
@@ -67,10 +67,10 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaSt
 	return k.state, err
 }
 
-// errMissingScope is the refusal of a valid key by these keys.
+// errMissingScope is the error of a valid key without the scope.
 var errMissingScope = auth.MissingScope(auth.PlanWrite)
 
-// permit waits for the permit to write as a store does, by a write: deleting nothing makes no call.
+// permit waits for the permit to write as a store does. Deleting nothing sends no request.
 func permit(ctx context.Context) error { return table.New(table.Options{}).Delete(ctx, nil) }
 
 type stage string
@@ -104,7 +104,7 @@ type createInput struct {
 	Match   *string  `header:"If-Match"`
 }
 
-// service is an API over a few operations whose functions the test gives.
+// service is an API of a few operations, whose functions a test can replace.
 type service struct {
 	t    *testing.T
 	api  *api.API
@@ -186,7 +186,7 @@ func (s *service) operations() []api.Operation {
 	}
 }
 
-// request makes a request that succeeds but for what the options spoil.
+// request returns a request that succeeds unless an option spoils it.
 func (s *service) request(method, target, body string, options ...func(*http.Request)) *http.Request {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.co), strings.NewReader(body))
@@ -204,19 +204,19 @@ func header(name string, values ...string) func(*http.Request) {
 	return func(r *http.Request) { r.Header[http.CanonicalHeaderKey(name)] = values }
 }
 
-type answer struct {
+type httpResponse struct {
 	*httptest.ResponseRecorder
 	code     string
 	messages []string
 }
 
-func (s *service) do(r *http.Request) answer {
+func (s *service) do(r *http.Request) httpResponse {
 	s.t.Helper()
-	a := answer{ResponseRecorder: httptest.NewRecorder()}
+	a := httpResponse{ResponseRecorder: httptest.NewRecorder()}
 	s.api.ServeHTTP(a, r)
 	h := a.Header()
 	if h.Get("Service-Version") != "2026-08-11" || !strings.HasPrefix(h.Get("Service-Request-Id"), "req_") || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" || h.Get("Content-Length") == "" {
-		s.t.Errorf("%s %s: headers of every answer: %v", r.Method, r.URL, h)
+		s.t.Errorf("%s %s: headers of every response: %v", r.Method, r.URL, h)
 	}
 	if a.Code >= 400 && r.Method != http.MethodHead {
 		a.code, a.messages = s.envelope(a.Body.Bytes(), a.Code)
@@ -224,12 +224,12 @@ func (s *service) do(r *http.Request) answer {
 	return a
 }
 
-// envelope checks that a body is an object with errors alone, each of exactly a code and a message (spec.md, Errors).
+// envelope checks that a body is an object with the property errors only, whose entries have exactly a code and a message.
 func (s *service) envelope(body []byte, status int) (code string, messages []string) {
 	s.t.Helper()
 	var v map[string][]map[string]string
 	if err := json.Unmarshal(body, &v); err != nil || len(v) != 1 || len(v["errors"]) == 0 {
-		s.t.Fatalf("no envelope: %s", body)
+		s.t.Fatalf("not an envelope: %s", body)
 	}
 	for _, e := range v["errors"] {
 		if len(e) != 2 || e["code"] == "" || e["message"] == "" || fault.Code(e["code"]).Status() != status {
@@ -240,7 +240,7 @@ func (s *service) envelope(body []byte, status int) (code string, messages []str
 	return code, messages
 }
 
-func (s *service) expect(r *http.Request, status int, message string) answer {
+func (s *service) expect(r *http.Request, status int, message string) httpResponse {
 	s.t.Helper()
 	a := s.do(r)
 	if a.Code != status || !strings.Contains(strings.Join(a.messages, "\n"), message) {

@@ -27,15 +27,15 @@ type Config struct {
 	Now   func() time.Time
 	NewID id.Generator // of request ids
 	Log   *slog.Logger
-	// Memory keeps the responses of requests with an Idempotency-Key. It may be zero where no operation takes one.
+	// Memory stores the responses of requests with an Idempotency-Key. It may be zero when no operation accepts that header.
 	Memory idempotency.Store
-	// Metrics says which metrics the log lines carry.
+	// Metrics selects the metrics in the log lines.
 	Metrics Metrics
-	// BaseURL is how the caller reached the service: scheme, host and stage. nil: the request's host.
+	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the request.
 	BaseURL func(*http.Request) string
 }
 
-// API serves operations over HTTP, and to in-process callers by Call.
+// API serves operations: over HTTP, and through Call to other code in the process.
 type API struct {
 	keys    Keys
 	now     func() time.Time
@@ -47,7 +47,7 @@ type API struct {
 	routes  routes
 }
 
-// New returns an API that serves the operations. It panics when two of them are the same.
+// New returns an API that serves the operations. It panics when two of them have the same id or the same path.
 func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
@@ -67,7 +67,7 @@ func New(operations []Operation, c Config) *API {
 	return a
 }
 
-// ServeHTTP serves every request. Errors have the envelope, also those of a path or a method that no operation has.
+// ServeHTTP serves a request. Every error response has the error envelope, also for an unknown path or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	out, err := a.serveHTTP(r, requestID)
@@ -79,12 +79,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Write(w, r, requestID)
 }
 
-// serveHTTP calls the operation of a request. The error is that of a request which is no call: its path or its method is none of
-// ours, or this function panics. Then of the response only the header counts.
+// serveHTTP calls the operation of a request. It returns an error when no operation has the path and the method, or when it
+// panics; then only the header of the response is used.
 func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
 	defer table.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
-	if err != nil { // it needs no key: there is nothing to protect
+	if err != nil { // no key needed: the response reveals nothing
 		if len(allow) > 0 {
 			out.Header = http.Header{"Allow": {strings.Join(allow, ", ")}}
 		}
@@ -136,7 +136,7 @@ func (h httpArguments) bind(op *Operation) input {
 			values := h.request.Header.Values(f.Name)
 			b.Text(f, strings.Join(values, ", "), len(values) > 0)
 		case schema.InBody:
-			if body != nil { // else the body as a whole is one of the problems
+			if body != nil { // else problems says what is wrong with the body
 				b.JSON(f, body)
 			}
 		}
@@ -145,11 +145,11 @@ func (h httpArguments) bind(op *Operation) input {
 	return bound(op, b)
 }
 
-// body reads the body as an object. It is nil when the body as a whole is wrong, which problems then say.
+// body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why.
 func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, tooLarge bool) {
 	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
 	if err != nil {
-		return nil, []string{"body: could not be read to its end"}, false
+		return nil, []string{"body: could not be read completely"}, false
 	}
 	if len(text) > bodyBytesMax {
 		return nil, nil, true
@@ -168,7 +168,7 @@ func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, 
 	return o, problems, false
 }
 
-// query reads the query strictly: net/url drops what is malformed and keeps the first of what is repeated.
+// query reads the query strictly: net/url would drop malformed pairs and use only the first of repeated parameters.
 func (h httpArguments) query(op *Operation, b *schema.Binder) map[string]string {
 	out := map[string]string{}
 	for pair := range strings.SplitSeq(h.request.URL.RawQuery, "&") {
@@ -182,12 +182,12 @@ func (h httpArguments) query(op *Operation, b *schema.Binder) map[string]string 
 		_, repeated := out[name]
 		switch {
 		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			raw, _, _ := strings.Cut(pair, "=") // never the value, which may be a key in the wrong place
+			raw, _, _ := strings.Cut(pair, "=") // without the value, which may be a key sent here by mistake
 			b.Problem("query: "+raw, "is malformed")
 		case op.field(schema.InQuery, name) == nil:
 			b.Problem(field, "unknown parameter")
 		case repeated:
-			b.Problem(field, "is there twice")
+			b.Problem(field, "is repeated")
 		}
 		if err1 == nil && err2 == nil {
 			out[name] = value

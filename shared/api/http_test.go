@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// at makes a request whose path is exactly as given: what httptest and clients would refuse or repair.
+// at sets the path of a request to exactly this text, which httptest and clients would reject or clean.
 func at(path string) func(*http.Request) {
 	return func(r *http.Request) {
 		decoded, err := url.PathUnescape(path)
@@ -25,7 +25,7 @@ func at(path string) func(*http.Request) {
 	}
 }
 
-// Ensure a path is one of ours byte for byte, or not found: no redirect, no cleaning, no decoding before the match.
+// Ensure a path matches byte for byte or is not found: no redirect, no cleaning, no decoding before the match.
 func TestHostilePaths(t *testing.T) {
 	s := start(t)
 	own := "/v1/companies/" + s.co
@@ -39,7 +39,7 @@ func TestHostilePaths(t *testing.T) {
 			t.Errorf("%.60q: %d %s", path, a.Code, a.Body)
 		}
 	}
-	// A parameter may hold anything; what can be no id is no record, and needs a key to be told so.
+	// A parameter may be any text. An invalid id is a record that is not found, after the key is verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
 		a := s.do(s.request("GET", "/", "", at(own+"/items/"+segment)))
 		if a.Code != 404 || a.messages[0] != "no such record" {
@@ -56,8 +56,8 @@ func TestHostilePaths(t *testing.T) {
 	s.expect(s.request("GET", "/", "", at(own+"/items/itm%5F1")), 200, "")
 }
 
-// Ensure the right path with the wrong verb is a 405 that lists the working verbs, HEAD with GET, for everyone.
-func TestVerbs(t *testing.T) {
+// Ensure an unsupported method is a 405 without a check of the key, and Allow lists the methods, HEAD with GET.
+func TestMethods(t *testing.T) {
 	s := start(t)
 	for path, allow := range map[string]string{"/v1/companies": "GET, HEAD", items: "GET, HEAD, POST", item: "DELETE, GET, HEAD", publish: "POST", root + "/items/current": "GET, HEAD"} {
 		working := append(strings.Split(allow, ", "), "")
@@ -83,7 +83,7 @@ func TestLiteralBeatsParameter(t *testing.T) {
 	}
 }
 
-// Ensure HEAD answers as GET, without a body: the same status and headers, Content-Length included.
+// Ensure the response to HEAD has the status and the headers of GET, including Content-Length, and no body.
 func TestHead(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -104,7 +104,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure 256 KB are taken, and one byte more is 413 (decisions.md §9).
+// Ensure a body of 256 KB is accepted, and one byte more is a 413.
 func TestBodySize(t *testing.T) {
 	s := start(t)
 	body := func(size int) string { return `{"title":"` + strings.Repeat("a", size-len(`{"title":""}`)) + `"}` }
@@ -120,14 +120,14 @@ func TestBodySize(t *testing.T) {
 	broken := func(r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failing{}))
 	}
-	s.expect(s.request("POST", items, "x", broken), 400, "body: could not be read to its end")
+	s.expect(s.request("POST", items, "x", broken), 400, "body: could not be read completely")
 }
 
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("AKIAPLANTED: reset by peer") }
 
-// Ensure a body is application/json, parameters allowed, and a body where none is taken is as strict.
+// Ensure the Content-Type must be application/json, with or without parameters, also for operations without a body.
 func TestBodies(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/json;", "APPLICATION/JSON", " application/json ;a=b"} {
@@ -152,12 +152,12 @@ func TestBodies(t *testing.T) {
 	s.expect(s.request("POST", publish, `{}`), 200, "")
 }
 
-// Ensure a query is read strictly: nothing that was sent is dropped (decisions.md §8).
+// Ensure a query is parsed strictly: every parameter that was sent is accepted or rejected.
 func TestQueries(t *testing.T) {
 	s := start(t)
 	for query, want := range map[string]string{
 		"limit=5": "", "&limit=5&&": "", "limit=%35": "", "l%69mit=5": "", "stage=live&limit=200": "", "since=2026-08-11T00:00:00%2B02:00": "",
-		"limit=5&limit=5": "query.limit: is there twice", "limit=5&l%69mit=5": "query.limit: is there twice",
+		"limit=5&limit=5": "query.limit: is repeated", "limit=5&l%69mit=5": "query.limit: is repeated",
 		"x=1": "query.x: unknown parameter", "Limit=5": "query.Limit: unknown parameter", "boardId=brd_2": "query.boardId: unknown parameter", "=5": "query.: unknown parameter", "=": "query.: unknown parameter",
 		"limit=%zz": "query: limit: is malformed", "%zz=1": "query: %zz: is malformed", "limit=5;stage=live": "query: limit: is malformed", "limit=%": "query: limit: is malformed",
 		"limit": "query.limit: must be a whole number, between 1 and 200", "limit=": "query.limit: must be a whole number", "limit=+5": "query.limit: must be a whole number", "limit=5%00": "query.limit: must be a whole number",
@@ -169,11 +169,11 @@ func TestQueries(t *testing.T) {
 			status = 400
 		}
 		if a := s.expect(s.request("GET", items+"?"+query, ""), status, want); a.Body.Len() > 500 {
-			t.Errorf("%.40s: an answer of %d bytes", query, a.Body.Len())
+			t.Errorf("%.40s: a response of %d bytes", query, a.Body.Len())
 		}
 	}
 	many := strings.Repeat("x=1&", 20000)
-	if a := s.expect(s.request("GET", items+"?"+many, ""), 400, "has more problems"); a.Body.Len() > 1<<20 {
-		t.Errorf("an answer of %d bytes", a.Body.Len())
+	if a := s.expect(s.request("GET", items+"?"+many, ""), 400, "has more than 5000 problems"); a.Body.Len() > 1<<20 {
+		t.Errorf("a response of %d bytes", a.Body.Len())
 	}
 }

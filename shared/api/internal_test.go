@@ -22,8 +22,8 @@ type explosive struct{}
 
 func (explosive) MarshalJSON() ([]byte, error) { panic("AKIAPLANTED in encoding") }
 
-// Ensure a fault of ours is told as `internal` and nothing else; its text and stack are in one line of the log, with
-// the request id (spec.md, Errors).
+// Ensure the response to an internal error is `internal` without details. Its text and stack are in one log line with the request
+// id.
 func TestInternalErrors(t *testing.T) {
 	for name, spoil := range map[string]func(s *service){
 		"error": func(s *service) {
@@ -37,7 +37,7 @@ func TestInternalErrors(t *testing.T) {
 				return nil, fault.New(fault.Internal, "AKIAPLANTED")
 			}
 		},
-		"a code that is none": func(s *service) {
+		"an unknown code": func(s *service) {
 			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, fault.New("nope", "AKIAPLANTED") }
 		},
 		"no message": func(s *service) {
@@ -81,7 +81,7 @@ func TestInternalErrors(t *testing.T) {
 				t.Error(a.Body)
 			}
 			if !strings.HasPrefix(name, "keys") && !strings.HasPrefix(name, "panic of keys") && a.Header().Get("RateLimit-Limit") == "" {
-				t.Error("an authenticated answer without its quota")
+				t.Error("an authenticated response without rate limit headers")
 			}
 			lines := strings.Split(strings.TrimSpace(s.logs.String()), "\n")
 			var line map[string]any
@@ -102,7 +102,7 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// Ensure a panic outside of a call is answered in the envelope too, also for HEAD.
+// Ensure the response to a panic outside of a call has the envelope, and none for HEAD.
 func TestPanicOutsideOfACall(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -117,13 +117,13 @@ func TestPanicOutsideOfACall(t *testing.T) {
 	}
 }
 
-// Ensure the caller's mistakes neither fill the log nor put a misplaced key into it or into the answer.
+// Ensure an invalid request neither fills the log nor puts a misplaced key into the log.
 func TestLogOfMistakes(t *testing.T) {
 	s := start(t)
 	body := `{"title":"a",` + strings.Repeat(`"`+strings.Repeat("x", 100)+`":1,`, 2000) + `"z":1}`
 	a := s.expect(s.request("POST", items, body), 400, "")
 	if a.Body.Len() > 1<<20 || s.logs.Len() > 4000 {
-		t.Errorf("%d bytes of answer, %d of log", a.Body.Len(), s.logs.Len())
+		t.Errorf("%d bytes of response, %d of log", a.Body.Len(), s.logs.Len())
 	}
 	s.expect(s.request("GET", item+"?key="+s.key+"&k;="+s.key+"&q=%zz"+s.key, ""), 400, "query: k;: is malformed")
 	if strings.Contains(s.logs.String(), s.key) {

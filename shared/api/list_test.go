@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// Ensure the body of a list is exactly {items}, an empty array when there is none, and its end is told in a header.
+// Ensure the body of an empty list is exactly {"items":[]}, and Service-Has-More is false.
 func TestEmptyList(t *testing.T) {
 	s := start(t)
 	for name, list := range map[string]api.List[record]{"nil": api.NewList[record](nil, ""), "zero": {}, "empty": api.NewList([]record{}, "")} {
@@ -22,11 +22,11 @@ func TestEmptyList(t *testing.T) {
 		}
 	}
 	if a := s.do(s.request("GET", item, "")); a.Header()["Service-Has-More"] != nil {
-		t.Error("a record is no list")
+		t.Error("a record has Service-Has-More")
 	}
 }
 
-// page asks for a page after making the list say that it goes on at next, and returns the link's target.
+// page requests a page of a list whose next position is next, and returns the URL of the Link.
 func (s *service) page(target, next string) *url.URL {
 	s.t.Helper()
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
@@ -41,8 +41,7 @@ func (s *service) page(target, next string) *url.URL {
 	return u
 }
 
-// Ensure Link is an absolute URL that keeps the other parameters, and its cursor brings back the position, whatever the
-// position holds (decisions.md §8).
+// Ensure Link is an absolute URL that keeps the other parameters, and its cursor is decoded to the same position, for any text.
 func TestNextPage(t *testing.T) {
 	s := start(t)
 	for _, position := range []string{"brd_1", "a#b", "a\x00b", `"\<>&`, "😀", strings.Repeat("<", 900), strings.Repeat("\x00", 900), strings.Repeat("é", 450)} {
@@ -60,7 +59,7 @@ func TestNextPage(t *testing.T) {
 		}
 		s.expect(s.request("GET", items+"?"+u.RawQuery, ""), 200, "")
 		if got != position {
-			t.Errorf("position %q came back as %q", position, got)
+			t.Errorf("position %q was decoded to %q", position, got)
 		}
 		if second := s.page(items+"?"+u.RawQuery, "other"); second.Query().Get("cursor") == u.Query().Get("cursor") || len(second.Query()["cursor"]) != 1 {
 			t.Errorf("the second page links to %s", second)
@@ -68,8 +67,8 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-// Ensure a cursor is bound to its operation, its filters and its path, not to the limit; any other text is refused by
-// one message that names cursor.
+// Ensure a cursor is valid for its operation, filters and path only, and for any limit. Any other text is rejected with one
+// message about the cursor.
 func TestCursorIsBound(t *testing.T) {
 	s := start(t)
 	cursor := s.page(items+"?stage=live", "here").Query().Get("cursor")

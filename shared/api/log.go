@@ -10,27 +10,27 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Detail says which metrics the log lines carry. CloudWatch bills each name and operation by the hour in which it occurs.
+// Detail selects the metrics in the log lines. CloudWatch bills every combination of metric name and operation by the hour.
 type Detail string
 
-// Off writes lines only; ByService counts over all operations; ByOperation also has the duration and the errors of each
-// operation, whose number of samples is the number of calls.
+// Off adds no metrics. ByService adds metrics over all operations. ByOperation also adds the duration and the errors of each
+// operation; the sample count of the duration is the number of calls.
 const (
 	Off         Detail = ""
 	ByService   Detail = "service"
 	ByOperation Detail = "operations"
 )
 
-// MetricNamespace is CloudWatch's namespace of the metrics unless Metrics names another.
+// MetricNamespace is the default CloudWatch namespace of the metrics.
 const MetricNamespace = "GrowthWorkspace"
 
-// Metrics is what the log lines carry, and in which namespace CloudWatch keeps it. The zero value carries none.
+// Metrics selects the metrics in the log lines and their CloudWatch namespace. The zero value selects none.
 type Metrics struct {
 	Detail    Detail
 	Namespace string
 }
 
-// ParseMetrics reads a setting: operations, service or off; empty means off. It fails on any other text.
+// ParseMetrics parses a setting: operations, service or off; empty means off. It returns an error for any other text.
 func ParseMetrics(detail, namespace string) (Metrics, error) {
 	m := Metrics{Detail(detail), namespace}
 	if namespace == "" {
@@ -43,28 +43,27 @@ func ParseMetrics(detail, namespace string) (Metrics, error) {
 		m.Detail = Off
 		return m, nil
 	}
-	return Metrics{}, fmt.Errorf("metrics: %q is none of operations, service, off", detail)
+	return Metrics{}, fmt.Errorf("metrics: must be operations, service or off, not %q", detail)
 }
 
-// LogLine is the one structured log line of a request: who, what, how it ended and what it cost. It never holds a key or a body.
-// In a function it is a metric, too, in CloudWatch's embedded metric format, so that figures per operation cost no call and
-// no agent.
+// LogLine is the one structured log line of a request: caller, operation, outcome and cost. It never contains a key or a body.
+// It may also contain metrics in CloudWatch's embedded metric format, so metrics need neither an API call nor an agent.
 type LogLine struct {
 	RequestID string
-	Operation string // empty: the request was for none
+	Operation string // empty: no operation matched
 	CompanyID string // empty: no key, or a malformed one
 	KeyID     string
 	Status    int
 	Time      time.Time
 	Took      time.Duration
 	Used      table.Units
-	Err       error // for the log: both halves
+	Err       error // in full, including what the caller does not read
 }
 
-// errorBytes bounds what a line quotes of a caller's mistakes.
+// errorBytes bounds the error text of a 4xx response in the log.
 const errorBytes = 2000
 
-// Write writes the line. Attributes with a capital letter are also names of metrics.
+// Write writes the line. Attribute names that begin with a capital letter are also names of metrics.
 func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	operation := r.Operation
 	if operation == "" {

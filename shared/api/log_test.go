@@ -26,8 +26,8 @@ func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	return v
 }
 
-// Ensure a line with metrics is what CloudWatch reads as such: every metric and dimension that a directive names is a
-// member of the line, a number or a text.
+// Ensure a line with metrics is valid for CloudWatch: every metric that a directive names is a number in the line, and every
+// dimension is a string.
 func TestEmbeddedMetrics(t *testing.T) {
 	at := time.UnixMilli(1_786_440_600_123)
 	r := api.LogLine{
@@ -81,7 +81,7 @@ func TestEmbeddedMetrics(t *testing.T) {
 	}
 }
 
-// Ensure faults of ours are told whole and at the level of an error, mistakes of callers in part.
+// Ensure internal errors are logged in full with the level ERROR, and errors of callers are truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
 	if v := line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}); len(v["error"].(string)) != 2000 || v["level"] != "INFO" || v["Operation"] != "none" {
@@ -106,6 +106,6 @@ func TestParseMetrics(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := api.ParseMetrics("all", ""); err == nil {
-		t.Error("takes all")
+		t.Error("accepts all")
 	}
 }

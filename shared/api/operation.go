@@ -14,35 +14,35 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Effect says what an operation does to the records; retries, tool annotations and quotas follow from it.
+// Effect is what an operation does to records. Retries, tool annotations and rate limits follow from it.
 type Effect int
 
-// Read changes nothing. Write creates or changes. Destructive removes or makes public what cannot be taken back.
+// Read changes nothing. Write creates or changes records. Destructive deletes or publishes, which cannot be undone.
 const (
 	Read Effect = iota
 	Write
 	Destructive
 )
 
-// Spec is the declaration of one operation: everything about it that is not in its types. It is all that a route, a
-// tool, an OpenAPI operation, a permission and a sample event are made from.
+// Spec declares one operation: everything that its input and output types do not say. Routes, tools, the OpenAPI document,
+// permissions and sample events are generated from it.
 type Spec struct {
 	ID          string // snake_case verb_noun; also the tool's name and the operationId
 	Method      string
-	Path        string     // with {parameters}; {companyId} is checked by the pipeline and needs no input field
+	Path        string     // with {parameters}; the pipeline checks {companyId}, which needs no input field
 	Scope       auth.Scope // empty: any valid key
 	Effect      Effect
 	Class       auth.Class   // empty: read or write, from the effect
 	Summary     string       // one line
-	Description string       // what a caller must know beyond the summary; may be empty
-	NotTool     bool         // no tool, because its response holds a secret, which must not enter a model's context
-	Errors      []fault.Code // what its function may return beside what every operation may, such as conflict
+	Description string       // more than the summary; may be empty
+	NotTool     bool         // not an MCP tool: its response has a secret, which must not enter a model's context
+	Errors      []fault.Code // codes that its function may return besides those of every operation
 }
 
 // Operation is a declared operation with its types and its function.
 type Operation struct {
 	Spec
-	Input  []schema.Field // where each argument is, and what it may be
+	Input  []schema.Field // location and constraints of each argument
 	Output reflect.Type
 
 	input          reflect.Type
@@ -51,7 +51,7 @@ type Operation struct {
 	run            func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
 }
 
-// Caller is who a function works for. It comes from the verified key, never from the request; the company is the first
+// Caller identifies the caller of an operation. It comes from the verified key, never from the request. The company is the first
 // argument of every store method.
 type Caller struct {
 	CompanyID string
@@ -60,9 +60,9 @@ type Caller struct {
 
 var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|preview|push|rotate|revoke)_[a-z]+(_[a-z]+)*$`)
 
-// Define declares an operation. In is a flat struct whose fields carry a path, query, header or json tag, which says
-// where the argument is (see schema.Field). Out is a record, or a List of them. Define panics on a declaration that is not
-// sound: that is found when the program starts, never at a request.
+// Define declares an operation. In is a flat struct whose fields have a path, query, header or json tag, which says
+// where the argument is (see schema.Field). Out is a record, or a List of them. Define panics on an invalid declaration, so
+// that mistakes show when the program starts and not at a request.
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
 		Spec:   spec,
@@ -128,19 +128,19 @@ func (op Operation) check() error {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
 
-// BodyRequired reports whether a request must have a body: where a property must be there, and with every update, because one
-// without a body was meant to change something.
+// BodyRequired reports whether a request must have a body. It must when a property is required, and for every update, because
+// an update without a body is a mistake.
 func (op Operation) BodyRequired() bool {
 	return slices.ContainsFunc(op.Input, func(f schema.Field) bool {
 		return f.In == schema.InBody && (f.Required || op.Method == "PATCH")
 	})
 }
 
-// Company reports whether the path names the company; the one operation that does not lists the key's.
+// Company reports whether the path contains the id of the company. Only the path of list_companies does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
-// area returns the path segment after the company's id. Operations without one, and those on keys, whose partition only
-// authentication reaches, belong to the company.
+// area returns the path segment after the company's id, or "company" for an operation without one. It returns "company" for
+// operations on keys, too, because only authentication may access the partition of the keys.
 func (op Operation) area() string {
 	if segments := PathSegments(op.Path); len(segments) > 3 && segments[3] != "keys" {
 		return segments[3]
@@ -157,31 +157,31 @@ func (op Operation) field(in schema.Place, name string) *schema.Field {
 	return nil
 }
 
-// Checker is an input with rules beyond its single fields. Check returns what is wrong, each text beginning with a place
-// (`body.scheduledFor: …`); the caller reads it together with what is wrong with the fields, so Check runs on an input
-// that may have faults of its own and must not repeat them.
+// Checker is an input with rules that concern several fields. Check returns one message for each problem, which begins with the
+// path of a field (`body.scheduledFor: …`). The response lists it together with the problems of single fields, so Check must
+// also work on invalid fields, and must not repeat their problems.
 type Checker interface{ Check() []string }
 
 const companyParameter = "companyId"
 
-// Cursor is the type of the input field that a list goes on from: the position that NewList was given, or empty.
+// Cursor is the type of the input field for the cursor of a list. Its value is the position that was passed to NewList, or empty.
 type Cursor = schema.Cursor
 
-// List is the response of every list: an object with items and nothing else. The cursor of the next page is in headers, because
-// the body is published to have no other field.
+// List is the response of every list: an object with items and nothing else. The cursor of the next page is in a header, because
+// the specification gives the body no other field.
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	texts []json.RawMessage // in place of Items
+	texts []json.RawMessage // replaces Items
 	next  string
 }
 
-// NewList returns a page of records. next is the position to go on from, empty at the end of the list.
+// NewList returns a page of records. next is the position at which the next page continues, empty at the end of the list.
 func NewList[T any](items []T, next string) List[T] {
 	return List[T]{Items: items, next: next}
 }
 
-// NewTextList is NewList of the JSON texts of the records.
+// NewTextList is NewList for records that are encoded as JSON already.
 func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
 	return List[T]{texts: texts, next: next}
 }
@@ -191,10 +191,10 @@ type lister interface {
 	position() string
 }
 
-// MarshalJSON is json.Marshaler.
+// MarshalJSON implements json.Marshaler.
 func (l List[T]) MarshalJSON() ([]byte, error) { return l.Body() }
 
-// Body returns the list as JSON. Texts are copied as they are: encoding/json would check each of their bytes once more.
+// Body returns the list as JSON. Encoded records are copied: encoding/json would validate each of their bytes again.
 func (l List[T]) Body() ([]byte, error) {
 	if len(l.texts) == 0 {
 		items := l.Items
@@ -218,7 +218,7 @@ func (l List[T]) Body() ([]byte, error) {
 
 func (l List[T]) position() string { return l.next }
 
-// Tagged reports whether the responses have an entity tag: those of one record do, and those that bring their own.
+// Tagged reports whether the responses have an entity tag: responses with one record do, and types that implement Tagged.
 func (op Operation) Tagged() bool {
 	if op.Output.Implements(reflect.TypeFor[Tagged]()) {
 		return true
@@ -231,26 +231,26 @@ func (op Operation) Tagged() bool {
 	return hasID || hasCompany
 }
 
-// Idempotent is the part of an input that lets a caller send a request again without doing it again: embed it in that of
-// every operation that creates or does something, and let the function's write go through package idempotency.
+// Idempotent is the part of an input that makes a retry safe: the request is executed only once. Embed it in the input of every
+// operation that creates or triggers something, and write through package idempotency.
 type Idempotent struct {
-	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a text of your own for this one request: sent again within 24 hours, it is answered as the first time and not done again"`
+	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a unique text for this request; a retry with it within 24 hours gets the first response and changes nothing"`
 }
 
 // Deleted is the response of every delete.
 type Deleted struct {
-	ID      string `json:"id" doc:"the id of the record that is gone"`
+	ID      string `json:"id" doc:"the id of the deleted record"`
 	Deleted bool   `json:"deleted" doc:"always true"`
 }
 
-// Set gives a field the value that the caller sent, if the caller sent one: how an update applies its input.
+// Set assigns the value that the caller sent to a field. nil means that none was sent. Updates apply their input with it.
 func Set[T any](field **T, sent *T) {
 	if sent != nil {
 		*field = sent
 	}
 }
 
-// SetList is Set for lists, of which nil means that none was sent.
+// SetList is Set for lists.
 func SetList[T any](field *[]T, sent []T) {
 	if sent != nil {
 		*field = sent

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the checks come in the order: a request that breaks two neighbours gets the earlier answer.
+// Ensure the order of the checks: a request that fails two of them gets the error of the earlier one.
 func TestOrderOfChecks(t *testing.T) {
 	long := `{"title":"` + strings.Repeat("a", 256<<10) + `"}`
 	type spoiled struct {
@@ -65,8 +65,8 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-// Ensure the body and the query are told in one answer, one entry each.
-func TestAllProblemsInOneAnswer(t *testing.T) {
+// Ensure one response lists all problems of the body and the query, one entry each.
+func TestAllProblemsInOneResponse(t *testing.T) {
 	s := start(t)
 	a := s.expect(s.request("POST", items+"?x=1&y=%zz", `{"tags":5,"Title":1}`), 400, "")
 	want := "query.x: unknown parameter\nquery: y: is malformed\nbody.title: is required\nbody.tags: must be an array\nbody.Title: unknown property; did you mean title?"
@@ -75,7 +75,7 @@ func TestAllProblemsInOneAnswer(t *testing.T) {
 	}
 }
 
-// Ensure every authenticated answer carries the quota, and 429 how long to wait, at least a second.
+// Ensure every authenticated response has the rate limit headers, and a 429 has a Retry-After of at least a second.
 func TestQuotaHeaders(t *testing.T) {
 	s := start(t)
 	for _, r := range []*http.Request{
@@ -95,11 +95,11 @@ func TestQuotaHeaders(t *testing.T) {
 		}
 	}
 	if s.keys.class != auth.ClassPublish || s.keys.scope != auth.PlanPublish {
-		t.Errorf("asked for %s in %s", s.keys.scope, s.keys.class)
+		t.Errorf("admitted with %s in %s", s.keys.scope, s.keys.class)
 	}
 }
 
-// Ensure a call without a usable key reaches no key at all, and what is wrong with it is told as one of two texts.
+// Ensure a malformed key is rejected before a key is read, with one of two messages.
 func TestKeys(t *testing.T) {
 	s := start(t)
 	for name, values := range map[string][]string{
@@ -113,7 +113,7 @@ func TestKeys(t *testing.T) {
 	s.expect(s.request("GET", item, "", header("Authorization", "bearer  "+s.key+" ")), 200, "")
 }
 
-// Ensure absent and current versions work and any other is refused with the supported dates.
+// Ensure a missing or current version is accepted, and any other is rejected with the supported dates.
 func TestVersion(t *testing.T) {
 	s := start(t)
 	s.expect(s.request("GET", item, "", header("Service-Version", "2026-08-11")), 200, "")
@@ -128,7 +128,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Ensure ETag is there exactly when an answer has one, in quotes.
+// Ensure ETag is sent, in quotes, exactly when the record has an entity tag.
 func TestETag(t *testing.T) {
 	s := start(t)
 	if got := s.do(s.request("GET", item, "")).Header()["Etag"]; got != nil {
@@ -140,7 +140,7 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// Ensure the caller comes from the key, and header values are joined: the gateway's adapter splits them at commas.
+// Ensure the caller comes from the key, and repeated headers are joined.
 func TestCallerAndHeaders(t *testing.T) {
 	s := start(t)
 	var seen createInput
@@ -155,7 +155,7 @@ func TestCallerAndHeaders(t *testing.T) {
 	}
 	s.expect(s.request("POST", items, `{"title":"a"}`), 200, "")
 	if seen.Match != nil {
-		t.Error("a header that was not sent")
+		t.Error("If-Match was not sent")
 	}
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", "\xff")), 400, "header.If-Match: is not valid UTF-8")
 }

@@ -13,8 +13,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure a function starts beside the verification, and its write runs only after it: never when the key is refused
-// .
+// Ensure a function starts during the verification, and its write waits for it. The write never runs when the key is rejected.
 func TestWriteWaitsForTheKey(t *testing.T) {
 	for name, refusal := range map[string]error{"admitted": nil, "revoked": auth.ErrUnauthorised, "suspended": auth.ErrSuspended, "scope": errMissingScope, "table": errors.New("down")} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +32,7 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 				return record{ID: "written"}, nil
 			}
 			go func() {
-				<-reading // were the function not started before Admit returns, this would never come
+				<-reading // blocks forever if the function starts only after Admit
 				close(hold)
 			}()
 			a := s.do(s.request("POST", items, `{"title":"a"}`))
@@ -41,20 +40,20 @@ func TestWriteWaitsForTheKey(t *testing.T) {
 				t.Errorf("%d, wrote %v, ended %v", a.Code, wrote, ended)
 			}
 			if refusal != nil && !errors.Is(awaited, refusal) && !errors.Is(awaited, context.Canceled) {
-				t.Errorf("the function was told %v", awaited)
+				t.Errorf("the function got %v", awaited)
 			}
 		})
 	}
 }
 
-// Ensure a refused call ends its function and waits for it: nothing outlives the answer, and a result is not used.
+// Ensure a rejected call cancels its function, waits for it, and does not use its result.
 func TestRefusedCallEndsItsFunction(t *testing.T) {
 	s := start(t)
 	s.keys.err = auth.ErrUnauthorised
-	ended := false // the race detector tells when nobody waits
+	ended := false // the race detector reports it when the call does not wait
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
 		<-ctx.Done()
-		ended = errors.Is(ctx.Err(), context.Canceled) // by the refusal, not by the deadline
+		ended = errors.Is(ctx.Err(), context.Canceled) // by the rejection, not by the deadline
 		return record{Text: "secret of the company"}, nil
 	}
 	a := s.expect(s.request("GET", item, ""), 401, "missing")
@@ -66,7 +65,7 @@ func TestRefusedCallEndsItsFunction(t *testing.T) {
 	}
 }
 
-// Ensure a function does not run on arguments that were refused, nor before the version and the company are right.
+// Ensure a function does not run when its arguments, the version or the company are invalid.
 func TestNoFunctionWithoutArguments(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {
@@ -80,7 +79,7 @@ func TestNoFunctionWithoutArguments(t *testing.T) {
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("Authorization")), 401, "")
 }
 
-// Ensure a call ends below the gateway's deadline, and a caller who goes ends it: in our envelope.
+// Ensure a call ends before the gateway's deadline, and when the caller leaves, with the error envelope.
 func TestDeadline(t *testing.T) {
 	s := start(t)
 	s.get = func(ctx context.Context, _ api.Caller, _ getInput) (any, error) {
@@ -102,7 +101,7 @@ func TestDeadline(t *testing.T) {
 	s.expect(s.request("GET", item, "", func(r *http.Request) { *r = *r.WithContext(past) }), 500, "safe to retry")
 }
 
-// Ensure a panic of the key's verification ends the function as a refusal does, and that its write is not made.
+// Ensure a panic during the verification of the key ends the function, and its write does not run.
 func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	s := start(t)
 	s.keys.panicked = true
@@ -113,12 +112,12 @@ func TestPanicOfTheKeyEndsTheFunction(t *testing.T) {
 	}
 	s.expect(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
 	if awaited == nil || errors.Is(awaited, context.DeadlineExceeded) {
-		t.Errorf("the function was told %v", awaited)
+		t.Errorf("the function got %v", awaited)
 	}
 }
 
-// Ensure a function that loses the request's context cannot write: nothing permits it, the response is internal, and the log says
-// why.
+// Ensure a function that writes without the request's context gets no permit. The response is internal, and the log has the
+// reason.
 func TestLostContextCannotWrite(t *testing.T) {
 	s := start(t)
 	s.create = func(context.Context, api.Caller, createInput) (record, error) {

@@ -19,35 +19,34 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets our
-// error envelope and never theirs.
+// handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets the
+// error envelope of this service.
 const handlerTimeout = 9 * time.Second
 
-// Keys verifies keys and counts quotas. Package keys has the one that serves.
+// Keys verifies keys and enforces rate limits. Package keys implements it.
 type Keys interface {
-	// Admit verifies the key, requires the scope (none when empty) and takes one request from the bucket of the class, all in
-	// one conditional write. The error is one of package auth's, or a failure of the table. See auth.Admission for what is
-	// known beside an error.
+	// Admit verifies the key, requires the scope (none when empty) and counts one request in the bucket of the class, all in
+	// one conditional write. The error is one of package auth, or a failure of the table. auth.Admission documents the fields
+	// that are set when there is an error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
 	// Verify does the same without requiring a scope or counting the request.
 	Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error)
 }
 
-// Arguments are what a call brings, in the form of its transport: an HTTP request or the arguments of a tool.
+// Arguments are the arguments of a call in the form of its transport: an HTTP request or the arguments of a tool.
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input
 }
 
-// input is the argument of an operation's function, checked in full.
+// input is the validated input of an operation's function.
 type input struct {
-	value  reflect.Value
-	err    error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
-	page   schema.CursorScope // what a cursor of this call is bound to
-	absent bool               // the path has an id that no record can have; not_found once everything else is right
+	value reflect.Value
+	err   error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
+	page  schema.CursorScope // the operation and the filters for which a cursor of this call is valid
 }
 
-// bound ends the binding of every transport.
+// bound finishes the binding of every transport.
 func bound(op *Operation, b *schema.Binder) input {
 	in := input{value: b.Input, page: b.BindCursor(op.Input, op.ID)}
 	if c, ok := b.Input.Interface().(Checker); ok {
@@ -62,14 +61,13 @@ func bound(op *Operation, b *schema.Binder) input {
 	return in
 }
 
-// Call is one call of an operation, from any transport. HTTP and MCP both end here, so that neither can do what the other
-// cannot.
+// Call is one call of an operation, from any transport. HTTP and MCP share it, so both have the same abilities.
 type Call struct {
 	Operation     *Operation
 	RequestID     string
 	Authorization []string // values of the header
 	Version       []string // values of Service-Version
-	CompanyID     string   // as named by the caller; empty when not named, which only a tool may do
+	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
 }
 
@@ -82,7 +80,7 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 	return a.respond(t, r, err)
 }
 
-// serve runs the steps of a call in the order in which their errors count.
+// serve runs the steps of a call. The error of an earlier step takes precedence.
 func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error) {
 	defer table.Recover(&err)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
@@ -92,7 +90,7 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
-	if err != nil { // known before the quota counts, but nobody learns it without a valid key
+	if err != nil { // not counted in the quota, but reported only to a valid key
 		return r, a.verify(ctx, c, t, err)
 	}
 	t.input = c.Arguments.bind(c.Operation)
@@ -119,7 +117,7 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	return r, failure
 }
 
-// verify returns refusal when the key is valid, else why it is not.
+// verify returns refusal when the key is valid, else the error of the key.
 func (a *API) verify(ctx context.Context, c Call, t *trace, refusal error) error {
 	quota, err := a.keys.Verify(ctx, t.token, c.Operation.Class)
 	if err != nil {
@@ -132,9 +130,9 @@ func (a *API) verify(ctx context.Context, c Call, t *trace, refusal error) error
 // errUndecided fails the writes of a request whose admission panicked.
 var errUndecided = errors.New("the key was not verified")
 
-// run calls the operation's function beside the admission of the key, so that the function's reads cost no time of their own; its
-// writes wait for the decision. err says why the call ends without the function: the key is refused or the arguments are wrong.
-// earlier is the response to return instead. failure is the function's own error.
+// run calls the operation's function while the key is being admitted, so that the function's reads add no latency; its writes
+// wait for the decision. err is set when the key is rejected or the arguments are invalid. earlier is a stored response to
+// return instead of the result. failure is the function's own error.
 func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (r result, failure error, earlier *idempotency.Response, err error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
@@ -143,7 +141,7 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 		permitted := false
 		defer func() {
 			if t.request.Decide(errUndecided); !permitted {
-				stop() // nothing of a refused call outlives it
+				stop() // end the function of a rejected call
 			}
 		}()
 		earlier, refusal = a.admit(ctx, c, t, attempt, pinned)
@@ -162,8 +160,8 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 	return r, failure, earlier, cmp.Or(refusal, t.input.err, err)
 }
 
-// admit waits for the key's admission and, beside it, for the response of an earlier request with the same Idempotency-Key. Why the
-// key is refused counts first.
+// admit admits the key and, in parallel, looks up the response of an earlier request with the same Idempotency-Key. An error of
+// the key takes precedence.
 func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (earlier *idempotency.Response, err error) {
 	var refusal, failure error
 	err = table.Both(func() error {
@@ -208,8 +206,8 @@ func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
 	return attempt, nil
 }
 
-// kept is what an attempt remembers of its end: its response, or nil for an internal error, which is safe to retry, and for a lost
-// race.
+// kept returns the response to store under the Idempotency-Key. It is nil for an internal error and for a lost race: a retry
+// executes the request again.
 func kept(attempt *idempotency.Attempt, r result, failure error) *idempotency.Response {
 	if failure == nil {
 		return &idempotency.Response{Request: attempt.Request, Status: http.StatusOK, Body: r.body, Tag: r.tag}

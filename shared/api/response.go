@@ -15,17 +15,17 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// Response is what a call ends in: a record or a list when Err is nil, else the error envelope.
+// Response is the response of a call: a record or a list when Err is nil, else the error envelope.
 type Response struct {
 	Status int
 	Body   []byte // JSON
 	Err    *fault.Error
-	Header http.Header // of the quota and the entity tag; the transport adds its own
+	Header http.Header // rate limit and entity tag; the transport adds its own
 	List   bool
 	Next   string // cursor of the next page of a list; empty at its end
 
-	// Authenticated reports that the key is valid, whether or not it may do this; Scopes are those that it holds, when it was
-	// also admitted. Transports that serve more than operations need to know.
+	// Authenticated reports whether the key is valid, even when it lacks the scope or has used up its quota. Scopes are the
+	// scopes of the key, set when the call was admitted. Package mcpserver needs both.
 	Authenticated bool
 	Scopes        []auth.Scope
 
@@ -45,11 +45,11 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	}
 	w.WriteHeader(r.Status)
 	if request.Method != http.MethodHead {
-		_, _ = w.Write(r.Body) // a caller who has gone needs no response
+		_, _ = w.Write(r.Body) // an error means that the caller has left
 	}
 }
 
-// result is what a step of the pipeline hands on: the JSON of a record or a list.
+// result is the result of a step of the pipeline: the JSON of a record or a list.
 type result struct {
 	body []byte
 	tag  string // entity tag; empty: none
@@ -57,7 +57,7 @@ type result struct {
 	next string // position of the next page
 }
 
-// encode returns the JSON of what the function of an operation returned, and its entity tag if the operation's records have one.
+// encode returns the JSON of an operation's result, and its entity tag if the records of the operation have one.
 func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
@@ -76,7 +76,7 @@ func encode(value any, tagged bool) (result, error) {
 	return r, nil
 }
 
-// respond ends a request: it makes the response and writes the log line. Nothing else in this package does either.
+// respond ends a request: it builds the response and writes the log line. No other code in this package does either.
 func (a *API) respond(t *trace, r result, err error) Response {
 	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), List: r.list, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
@@ -111,8 +111,8 @@ func (a *API) respond(t *trace, r result, err error) Response {
 	return out
 }
 
-// Refuse ends a request that never became a call of an operation, such as one whose path is unknown. operation is its name in
-// the log; empty: none.
+// Refuse returns the response to a request that calls no operation, such as one with an unknown path, and logs it. operation is
+// the name in the log; it may be empty.
 func (a *API) Refuse(requestID, operation string, err error) Response {
 	return a.respond(&trace{requestID: requestID, operation: operation, started: a.now()}, result{}, err)
 }
@@ -129,7 +129,7 @@ func quotaHeader(q auth.QuotaState) http.Header {
 	}
 }
 
-// trace is what is known of a request while it is served, for its response and its log line.
+// trace collects what the response and the log line of a request need.
 type trace struct {
 	requestID string
 	operation string
@@ -141,7 +141,7 @@ type trace struct {
 	replayed  bool // the response is that of an earlier request with the same Idempotency-Key
 }
 
-// replay makes the response of an earlier request with the same Idempotency-Key that of this one.
+// replay returns the stored response of an earlier request with the same Idempotency-Key as the result of this one.
 func (t *trace) replay(earlier *idempotency.Response) (result, error) {
 	t.replayed = true
 	if earlier.Status == http.StatusOK {
@@ -149,7 +149,7 @@ func (t *trace) replay(earlier *idempotency.Response) (result, error) {
 	}
 	refused, err := fault.Parse(earlier.Body)
 	if err != nil {
-		return result{}, fmt.Errorf("a remembered response: %w", err)
+		return result{}, fmt.Errorf("stored response: %w", err)
 	}
 	return result{}, refused
 }

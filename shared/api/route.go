@@ -9,9 +9,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// routes finds the operation of a request by the segments of its escaped path. A path matches a pattern byte for byte but for its
-// parameters, or it is not found. (net/http's ServeMux redirects unclean paths, decodes before it matches, and answers 404
-// and 405 by itself.)
+// routes finds the operation of a request by the segments of its escaped path. Literal segments must match byte for byte.
+// http.ServeMux would redirect unclean paths, decode before it matches, and write its own 404 and 405 responses.
 type routes []route
 
 type route struct {
@@ -31,7 +30,7 @@ func PathParameter(segment string) (name string, ok bool) {
 	return "", false
 }
 
-// add adds an operation. It fails when another one of its method may have the same path and neither is more literal.
+// add adds an operation. It fails when one path can match two operations of a method and neither pattern is more literal.
 func (rs *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}
 	for _, other := range *rs {
@@ -44,7 +43,7 @@ func (rs *routes) add(op *Operation) error {
 }
 
 // match returns the operation of a request and the path's parameters. HEAD matches GET. The error is not_found, or
-// method_not_allowed when only the method is wrong; then allow lists those that work.
+// method_not_allowed when only the method is wrong; then allow lists the allowed methods.
 func (rs routes) match(method, escapedPath string) (op *Operation, parameters map[string]string, allow []string, err error) {
 	if !strings.HasPrefix(escapedPath, "/") {
 		return nil, nil, nil, errNoPath
@@ -77,7 +76,7 @@ func (rs routes) match(method, escapedPath string) (op *Operation, parameters ma
 		allow = append(allow, "HEAD")
 	}
 	slices.Sort(allow)
-	return nil, nil, allow, fault.New(fault.MethodNotAllowed, "this path takes %s", strings.Join(allow, ", "))
+	return nil, nil, allow, fault.New(fault.MethodNotAllowed, "this path accepts %s", strings.Join(allow, ", "))
 }
 
 var errNoPath = fault.New(fault.NotFound, "no such path")
@@ -107,7 +106,7 @@ func (e route) matches(segments []string) (parameters map[string]string, literal
 	return parameters, literals, true
 }
 
-// ambiguous reports whether one path may match both, and neither has more literal segments.
+// ambiguous reports whether one path can match both patterns and neither has more literal segments.
 func ambiguous(a, b []string) bool {
 	literals := 0
 	return slices.EqualFunc(a, b, func(x, y string) bool {

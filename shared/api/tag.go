@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// An entity tag names one state of a record, so that a caller can say which state it has seen (RFC 9110, section 13).
+// An entity tag identifies one revision of a record, so that a request can be conditional on it (RFC 9110, section 13).
 
 // Tagged is a record with an entity tag of its own: the opaque text between the quotes of the ETag header.
 type Tagged interface{ ETag() string }
@@ -23,13 +23,13 @@ func tagOf(record any, body []byte) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// Condition is the part of an input that makes an update or a delete conditional. Embed it, and call Check inside the function
-// that the write is conditional on (table.Modify, table.Remove), with the record as a response would show it.
+// Condition is the part of an input that makes an update or a delete conditional. Embed it, and call Check in the function that
+// is passed to table.Modify or table.Remove, with the record as it would be in a response.
 type Condition struct {
-	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record as you read it; if it has changed since, precondition_failed"`
+	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed"`
 }
 
-// Check returns precondition_failed when If-Match names another state of the record.
+// Check returns precondition_failed when If-Match names another revision of the record.
 func (c Condition) Check(record any) error {
 	if c.IfMatch == nil {
 		return nil
@@ -44,12 +44,12 @@ func (c Condition) Check(record any) error {
 	return fault.New(fault.PreconditionFailed, "header.If-Match: the record has changed since; read it again")
 }
 
-// Absent returns precondition_failed when there is an If-Match: no state of a record that does not exist can have been seen.
+// Absent returns precondition_failed when there is an If-Match: a record that does not exist has no entity tag.
 func (c Condition) Absent() error {
 	if c.IfMatch == nil {
 		return nil
 	}
-	return fault.New(fault.PreconditionFailed, "header.If-Match: there is no such record yet")
+	return fault.New(fault.PreconditionFailed, "header.If-Match: the record does not exist yet")
 }
 
 // Matches reports whether an If-Match header names the entity tag. A weak tag never matches (RFC 9110, section 13.1.1).

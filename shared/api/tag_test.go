@@ -12,7 +12,7 @@ type thing struct {
 	ID string `json:"id"`
 }
 
-// Ensure If-Match compares strongly and If-None-Match weakly (RFC 9110, 13.1), lists and the star included.
+// Ensure If-Match compares strongly and If-None-Match weakly (RFC 9110, 13.1), also for lists and *.
 func TestComparison(t *testing.T) {
 	for header, want := range map[string][2]bool{
 		`"a"`: {true, true}, `W/"a"`: {false, true}, `*`: {true, true}, `"b", "a"`: {true, true}, `"b",W/"a"`: {false, true},
@@ -24,7 +24,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// Ensure a condition holds for the record that was read and for no other.
+// Ensure a condition is true only for the revision that was read.
 func TestCondition(t *testing.T) {
 	body, err := schema.Encode(thing{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {
@@ -49,6 +49,6 @@ func TestCondition(t *testing.T) {
 		t.Error(err)
 	}
 	if err := (Condition{IfMatch: &known}).Check(make(chan int)); err == nil || errors.As(err, &refused) && refused.Code == "" {
-		t.Errorf("what is no record: %v", err)
+		t.Errorf("a value without JSON: %v", err)
 	}
 }

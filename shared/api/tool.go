@@ -7,16 +7,16 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// toolArguments are the arguments of a tool: one flat object of all that an HTTP request has in its path, its query, its
-// headers and its body.
+// toolArguments are the arguments of a tool: one flat object with everything that an HTTP request has in its path, query,
+// headers and body.
 type toolArguments struct {
 	object   schema.Object
 	problems []string
 	tooLarge bool
 }
 
-// ToolArguments reads the arguments of a tool. companyID is the company that they name; empty means the key's own. Any value that
-// is not a text names a company that no key can reach.
+// ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty means the key's own company. A value
+// that is not a string becomes an id that no company has.
 func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
 	if len(text) > bodyBytesMax {
@@ -41,7 +41,7 @@ func (t toolArguments) bind(op *Operation) input {
 		return input{err: fault.New(fault.PayloadTooLarge, "arguments: must have at most %d bytes", bodyBytesMax)}
 	}
 	b.Problems = append(b.Problems, t.problems...)
-	if t.object != nil || len(t.problems) == 0 { // else the object as a whole is one of the problems
+	if t.object != nil || len(t.problems) == 0 { // else problems says what is wrong with the object
 		b.Flat(op.Input, t.object, companyParameter)
 	}
 	return bound(op, b)

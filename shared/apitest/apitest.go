@@ -1,5 +1,5 @@
-// Package apitest is the harness of the tests: the real handler over a real engine that speaks DynamoDB's protocol, one
-// table per test binary, one company per test, so that everything runs in parallel. Only the clock is not real.
+// Package apitest is the test harness: the real handler over a local engine with DynamoDB's protocol. Every test binary has its
+// own table and every test its own company, so tests run in parallel. Only the clock is fake.
 package apitest
 
 import (
@@ -26,15 +26,15 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// EndpointVariable names an engine that is running, so that a run of many test binaries starts one only. Without it
-// each binary starts an installed engine; where none is installed its tests are skipped, which CI_NO_SKIP makes a
-// failure (scripts/test sets both).
+// EndpointVariable is the environment variable with the address of a running engine, so that many test binaries share it. Without
+// it each binary starts an installed engine. Without an installed engine the tests are skipped, or fail when CI_NO_SKIP is set.
+// scripts/test sets both variables.
 const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 
-// attemptTimeout is generous: a race-detected run on a busy machine must not fail for its slowness.
+// attemptTimeout is long, so that tests with the race detector pass on a busy machine.
 const attemptTimeout = 30 * time.Second
 
-// Clock is the time of one test. It stands still until it is moved.
+// Clock is the clock of one test. Only Advance changes its time.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -47,21 +47,21 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the time on.
+// Advance adds d to the time.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// Epoch is the time at which every test begins.
+// Epoch is the time at the start of every test.
 var Epoch = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
 
 // Service is a service for one test, with one company of its own.
 type Service struct {
 	Handler   http.Handler
-	Table     *table.Client // the operator's, for what a test prepares
-	Serving   *table.Client // for handlers: its writes need the permit of a verified key
+	Table     *table.Client // the operator's client, for the setup of a test
+	Serving   *table.Client // the handlers' client, whose writes need the permit of a verified key
 	Keys      *keys.Store
 	Clock     *Clock
 	CompanyID string
@@ -75,7 +75,7 @@ func New(t *testing.T, operations service.Operations) *Service {
 	return NewOver(t, operations, nil)
 }
 
-// NewOver is New with the transport to the engine replaced, to count, delay or break calls. nil: the usual one.
+// NewOver is New with another transport to the engine, to count, delay or break calls. nil: Transport.
 func NewOver(t *testing.T, operations service.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
@@ -88,8 +88,8 @@ func NewOver(t *testing.T, operations service.Operations, transport http.RoundTr
 	return s
 }
 
-// Transport is the usual transport to the engine, for those that wrap it. One for the whole binary, so that its tests
-// share their connections; with the default of 2 per host, those that run side by side would dial for every call.
+// Transport is the default transport to the engine. All tests of the binary share its connections. It keeps more idle connections
+// than the 2 per host of net/http's default, because parallel tests would otherwise open one for every call.
 var Transport http.RoundTripper = pooled()
 
 func pooled() *http.Transport {
@@ -118,7 +118,7 @@ func Options(t *testing.T, now func() time.Time, transport http.RoundTripper) ta
 	}
 }
 
-// shared is the engine and the table of the test binary. Nobody closes the engine: it ends with the binary.
+// shared is the engine and the table of the test binary. The engine ends with the binary.
 var shared struct {
 	once           sync.Once
 	name, endpoint string
@@ -146,7 +146,7 @@ func startShared() {
 	shared.err = client.Create(ctx)
 }
 
-// Slow leaves a test that takes seconds out of the quick loop, `go test -short`. scripts/test runs it.
+// Slow skips a test that takes seconds in `go test -short`. scripts/test runs it.
 func Slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -154,7 +154,7 @@ func Slow(t *testing.T) {
 	}
 }
 
-// Request returns a context of a request that may write, and the request, which counts what its calls use.
+// Request returns the context of a request that may write, and the request, which counts the capacity of its calls.
 func Request(t *testing.T) (context.Context, *table.Request) {
 	t.Helper()
 	r := table.NewRequest()
@@ -162,7 +162,7 @@ func Request(t *testing.T) (context.Context, *table.Request) {
 	return table.WithRequest(t.Context(), r), r
 }
 
-// Key issues a key of the test's company with these scopes, all scopes when none is named.
+// Key issues a key of the test's company with these scopes, or with all scopes when there are none.
 func (s *Service) Key(t *testing.T, scopes ...auth.Scope) string {
 	t.Helper()
 	if len(scopes) == 0 {

@@ -8,30 +8,30 @@ import (
 	"sync"
 )
 
-// Replay is a transport that, once it has begun, passes each call on once and answers its like from memory from then on, so
-// that what the program itself spends on a request can be measured without the engine. Calls are alike when they have the
-// same name and body, in whatever order it names things; updates, which are admissions and have the time in them, are all
-// alike. The zero value is ready, for NewOver, and passes everything on until Begin.
+// Replay is a transport that sends each call to the engine once and then repeats the recorded response, so that benchmarks measure
+// the program without the engine. Calls with the same name and body share a response; the order of names in the body does not
+// matter. All updates share one response: they admit keys, and their bodies contain the time. The zero value is ready for NewOver
+// and records nothing until Begin.
 type Replay struct {
 	mu    sync.Mutex
-	known map[alike]recorded // nil: not begun
+	known map[alike]recorded // nil: before Begin
 }
 
-// Begin begins to record.
+// Begin starts to record.
 func (r *Replay) Begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.known = map[alike]recorded{}
 }
 
-// alike is what calls that are alike have in common.
+// alike identifies calls that share a response.
 type alike struct {
 	name   string
 	length int
 	sum    uint64
 }
 
-// sumOf adds up the parts of a JSON text: the SDK spells the entries of a map in any order.
+// sumOf returns a hash of a JSON text that does not depend on the order of its parts: the SDK writes maps in any order.
 func sumOf(text []byte) (sum uint64) {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	part := uint64(offset)
@@ -52,7 +52,7 @@ type recorded struct {
 	body   []byte
 }
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (r *Replay) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	begun := r.known != nil
@@ -93,7 +93,7 @@ func record(request *http.Request) (recorded, error) {
 	}
 	body, err := io.ReadAll(out.Body)
 	if err != nil {
-		return recorded{}, fmt.Errorf("record an answer: %w", err)
+		return recorded{}, fmt.Errorf("record a response: %w", err)
 	}
 	return recorded{out.Header, out.StatusCode, body}, out.Body.Close()
 }

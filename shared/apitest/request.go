@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Response is an answer, with its body decoded where it is JSON.
+// Response is an HTTP response. Its methods decode the body.
 type Response struct {
 	Status int
 	Header http.Header
@@ -61,7 +61,7 @@ func (r Response) Messages(t *testing.T) (code string, messages []string) {
 	return code, messages
 }
 
-// Send sends a request with a key. The target's {companyId} is filled in. header holds name and value in turn.
+// Send sends a request with a key. The target's {companyId} is filled in. header has names and values in turn.
 func (s *Service) Send(t *testing.T, key, method, target, body string, header ...string) Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, strings.ReplaceAll(target, "{companyId}", s.CompanyID), bytes.NewBufferString(body))
@@ -84,7 +84,8 @@ func (s *Service) Do(r *http.Request) Response {
 	return Response{w.Code, w.Header(), w.Body.String()}
 }
 
-// Call calls an operation by its id with flat arguments, which go where the operation's fields say, as a tool's would.
+// Call calls an operation by its id. arguments is a flat object, as for a tool; Call puts each argument into the path, query,
+// header or body.
 func (s *Service) Call(t *testing.T, key, operation string, arguments map[string]any) Response {
 	t.Helper()
 	op := s.operation(t, operation)
@@ -134,7 +135,7 @@ func (s *Service) operation(t *testing.T, name string) api.Operation {
 	return api.Operation{}
 }
 
-// place is where an argument goes; one that the operation does not have goes where a caller would try it.
+// place returns the location of an argument. An unknown argument goes into the query of a GET or DELETE, else into the body.
 func place(op api.Operation, name string) schema.Place {
 	for _, f := range op.Input {
 		if f.Name == name {
@@ -147,7 +148,7 @@ func place(op api.Operation, name string) schema.Place {
 	return schema.InBody
 }
 
-// equalJSON compares a decoded value with an expectation that may be written in Go's own types.
+// equalJSON reports whether two values have the same JSON.
 func equalJSON(got, want any) bool {
 	a, err1 := json.Marshal(got)
 	b, err2 := json.Marshal(want)

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// Scenario is one call and what must come of it.
+// Scenario is one call and its expected response.
 type Scenario struct {
 	Name        string
 	Key         string // empty: a key with every scope
 	Op          string
 	Args        map[string]any
 	Want        int            // status; zero: 200
-	WantCode    string         // of the error; may be left out
-	WantMessage string         // part of an error's messages
-	WantFields  map[string]any // fields of the answer, as JSON decodes them
+	WantCode    string         // of the error; empty: not checked
+	WantMessage string         // substring of the error's messages
+	WantFields  map[string]any // fields of the response, compared as JSON
 	Check       func(t *testing.T, r Response)
 }
 

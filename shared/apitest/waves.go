@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// quiet is how long no new call may arrive before a wave is let go. It must outlast the work between an answer and the
-// call that follows from it.
+// quiet is the time without a new call after which a wave is released. It must be longer than the program's work between a
+// response and the next call.
 const quiet = 40 * time.Millisecond
 
-// Waves is a transport that measures how many calls to the table go one after the other, whatever runs side by side:
-// what a caller waits for, in round trips. It holds every call until none is on its way and no other has come for a
-// short while, and then lets all of them go as one wave. The zero value is ready, for NewOver.
+// Waves is a transport that counts sequential round trips to the table. It delays calls until no call is in flight and no new
+// call has arrived for a short time, and then sends all of them as one wave. Parallel calls are in one wave, so the number of
+// waves is the number of round trips that a caller waits for. The zero value is ready for NewOver.
 type Waves struct {
-	Transport http.RoundTripper // nil: the usual one
+	Transport http.RoundTripper // nil: the package's Transport
 
 	mu       sync.Mutex
 	held     []chan struct{}
 	inFlight int
-	arrivals int // of calls and answers, to know whether a quiet time was quiet
+	arrivals int // number of calls and responses so far
 	waves    int
 	calls    int
 }
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (w *Waves) RoundTrip(r *http.Request) (*http.Response, error) {
 	release := make(chan struct{})
 	w.mu.Lock()
@@ -32,7 +32,7 @@ func (w *Waves) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.held = append(w.held, release)
 	w.stir()
 	w.mu.Unlock()
-	<-release // soon, also for a call that was given up: the transport below says so
+	<-release // also for a cancelled call: the transport returns its error
 	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (w *Waves) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Transport.RoundTrip(r)
 }
 
-// stir begins a quiet time; those that began before no longer count.
+// stir starts a new quiet time and cancels the one before.
 func (w *Waves) stir() {
 	w.arrivals++
 	seen := w.arrivals
@@ -66,21 +66,21 @@ func (w *Waves) release(seen int) {
 	w.held = nil
 }
 
-// Count returns how many waves there were: round trips one after the other.
+// Count returns the number of waves.
 func (w *Waves) Count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.waves
 }
 
-// Calls returns how many calls there were.
+// Calls returns the number of calls.
 func (w *Waves) Calls() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.calls
 }
 
-// Reset begins to count anew.
+// Reset sets both counts to zero.
 func (w *Waves) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,16 +11,16 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// slow answers after as long as a call's path says.
+// slow responds after the duration in the path of a call.
 type slow struct{}
 
 func (slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	d, err := time.ParseDuration(r.URL.Path[1:])
-	time.Sleep(d) // a bubble's time
+	time.Sleep(d) // fake time of synctest
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, err
 }
 
-// Ensure waves are the longest chain of calls that wait for each other: beside it, everything is free.
+// Ensure the number of waves is the length of the longest chain of sequential calls; parallel calls add none.
 func TestWavesCountsTheLongestChain(t *testing.T) {
 	call := func(w *apitest.Waves, d string) {
 		if _, err := w.RoundTrip(httptest.NewRequest(http.MethodPost, "/"+d, nil)); err != nil {
@@ -61,7 +61,7 @@ func TestWavesCountsTheLongestChain(t *testing.T) {
 	}
 }
 
-// Ensure calls that come a little apart are one wave, and calls that come later another: nothing waits for ever.
+// Ensure calls within the quiet time are one wave, and a later call is another one.
 func TestWavesWaitsForQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &apitest.Waves{Transport: slow{}}

@@ -8,36 +8,36 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Admission is what the check of a key found out. It is zero when the key is refused. When a valid key lacks the scope or has
-// used up its quota, it has the Quota alone.
+// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key lacks the scope or has used up
+// its quota, only Quota is set.
 type Admission struct {
 	Quota      QuotaState // of the request's class
-	Scopes     []Scope    // that the key holds
-	APIVersion string     // of the interface, with which the key was issued; empty: the current one
+	Scopes     []Scope    // of the key
+	APIVersion string     // version of the API for which the key was issued; empty: the current one
 }
 
-// ErrUnauthorised is the refusal of a key that is missing, malformed, unknown, revoked or expired. It has one message, so that
-// the caller cannot tell these cases apart. What wraps it is the reason, for the log.
+// ErrUnauthorised is the error for a key that is missing, malformed, unknown, revoked or expired. It has one message, so that the
+// caller cannot distinguish these cases. The error that wraps it has the reason, for the log.
 var ErrUnauthorised = fault.New(fault.Unauthorised, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
 
-// ErrPublishable is the refusal of a publishable key. It may be told apart, because the kind of a key is public.
-var ErrPublishable = fault.New(fault.Unauthorised, "a publishable key opens nothing here; send a secret key, which begins with %s", SecretPrefix)
+// ErrPublishable is the error for a publishable key. It has its own message, because the kind of a key is public.
+var ErrPublishable = fault.New(fault.Unauthorised, "publishable keys are not accepted; send a secret key, which begins with %s", SecretPrefix)
 
-// ErrSuspended is the refusal of a key that the operator has suspended, alone or with its company.
+// ErrSuspended is the error for a key that the operator has suspended, alone or with its company.
 var ErrSuspended = fault.New(fault.Forbidden, "the company or the key is suspended by the operator")
 
-// MissingScope returns the error of a valid key that lacks the scope of the operation.
+// MissingScope returns the error for a valid key that lacks the scope of the operation.
 func MissingScope(s Scope) *fault.Error {
 	return fault.New(fault.Unauthorised, "the key lacks the scope %s", s)
 }
 
-// QuotaExceeded returns the error of a request whose bucket is empty. Admission.Quota says for how long.
+// QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota has the time to wait.
 func QuotaExceeded(c Class) *fault.Error {
-	return fault.New(fault.RateLimited, "too many requests of the class %s; try again after the seconds of Retry-After", c)
+	return fault.New(fault.RateLimited, "too many %s requests; retry after the seconds in Retry-After", c)
 }
 
-// Derive returns a secret that only the bearer of the key can derive again, for one purpose. The table, which has the key's
-// hash, cannot. The error wraps ErrUnauthorised when the header holds no key.
+// Derive derives a secret from the key, for one purpose. It cannot be derived from the hash of the key, which is all that the
+// table has. The error wraps ErrUnauthorised when the header contains no key.
 func Derive(authorization []string, purpose string) ([32]byte, error) {
 	secret, err := bearer(authorization)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// base62 spells a number in so many digits, by the alphabet that math/big shares with nobody: lower case comes first
-// there, upper case here.
+// base62 returns a number with width base62 digits. In the alphabet of math/big lower case comes first, in that of a key upper
+// case.
 func base62(n *big.Int, width int) string {
 	text := []rune(n.Text(62))
 	for i, c := range text {
@@ -27,9 +27,8 @@ func base62(n *big.Int, width int) string {
 	return strings.Repeat("0", max(0, width-len(text))) + string(text)
 }
 
-// FuzzKey: a key is taken only when its last six characters are the checksum of the others, and one that is taken is
-// what its company, its id and its random bits are spelled as; whatever is refused is no key of anybody, and the refusal
-// does not repeat it (decisions.md §6).
+// FuzzKey checks that a key is accepted only when its last six characters are the checksum of the others, and that Mint returns
+// the same key for its ids and random bits. A rejected key gives an empty Token, and the error does not contain the key.
 func FuzzKey(f *testing.F) {
 	secret, err := auth.Mint("co_01k2abcdefghjkmnpqrstvwxyz", "key_01k2zyxwvtsrqpnmkjhgfedcba", bytes.NewReader([]byte("twenty random bytes!")))
 	if err != nil {
@@ -46,7 +45,7 @@ func FuzzKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, scheme, secret, body string) {
 		token, err := auth.ParseHeader([]string{scheme + secret})
 		checkKey(t, scheme+secret, token, err)
-		// The fuzzer will not find a checksum; with the right one it comes further.
+		// The fuzzer cannot find a valid checksum, so one is added.
 		whole := auth.SecretPrefix + body
 		whole += base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(whole)))), 6)
 		token, err = auth.Parse(whole)
@@ -59,11 +58,11 @@ func checkKey(t *testing.T, sent string, token auth.Token, err error) {
 	fields := strings.Fields(sent)
 	if err != nil {
 		if !errors.Is(err, auth.ErrUnauthorised) && !errors.Is(err, auth.ErrPublishable) || token != (auth.Token{}) {
-			t.Fatalf("%q is refused with %v and %v", sent, err, token)
+			t.Fatalf("%q is rejected with %v and %v", sent, err, token)
 		}
 		for _, field := range fields {
 			if len(field) > 16 && strings.Contains(err.Error(), field) {
-				t.Fatalf("the refusal repeats the key: %v", err)
+				t.Fatalf("the error contains the key: %v", err)
 			}
 		}
 		return
@@ -71,15 +70,15 @@ func checkKey(t *testing.T, sent string, token auth.Token, err error) {
 	secret := fields[len(fields)-1]
 	checked := secret[:len(secret)-6]
 	if sum := base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(checked)))), 6); !strings.HasSuffix(secret, sum) || sha256.Sum256([]byte(secret)) != token.Hash {
-		t.Fatalf("%q is taken, its checksum is %s", sent, sum)
+		t.Fatalf("%q is accepted, its checksum is %s", sent, sum)
 	}
 	again, err := auth.Mint(token.CompanyID, token.KeyID, bytes.NewReader(randomBits(checked[len(checked)-27:])))
 	if err != nil || again != secret {
-		t.Fatalf("%q is taken and spelled %q: %v", secret, again, err)
+		t.Fatalf("%q is accepted, Mint returns %q: %v", secret, again, err)
 	}
 }
 
-// randomBits reads 27 digits, the digits that are none as 0.
+// randomBits decodes 27 digits. Invalid digits count as 0.
 func randomBits(digits string) []byte {
 	n := new(big.Int)
 	for _, c := range []byte(digits) {

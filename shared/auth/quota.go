@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// A quota is a token bucket per key and class, kept as one number: the theoretical arrival time (TAT) of the generic cell
-// rate algorithm. This file is its arithmetic. Package keys applies it in one conditional write.
+// A quota is a token bucket for each key and class, stored as one number: the theoretical arrival time (TAT) of the generic cell
+// rate algorithm. This file has the arithmetic. Package keys applies it in one conditional write.
 
-// Class names a bucket. Every operation counts in exactly one.
+// Class names a bucket. Every operation counts in exactly one bucket.
 type Class string
 
 // The classes.
 const (
 	ClassRead    Class = "read"    // GET, and the publish preview
-	ClassWrite   Class = "write"   // everything else that changes a record
+	ClassWrite   Class = "write"   // every other operation that changes a record
 	ClassPublish Class = "publish" // publishing a board
 	ClassPush    Class = "push"    // pushing metric points
 )
 
-// QuotaWindow is the time in which an empty bucket fills.
+// QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
 // frozenRetry is the Retry-After of a frozen class (quota 0).
@@ -28,7 +28,7 @@ const frozenRetry = QuotaWindow
 // Quota is the size of a bucket, which is also how many requests it admits per QuotaWindow. Zero admits none.
 type Quota int64
 
-// DefaultQuota returns the quota of a class for keys to which the operator has given no other.
+// DefaultQuota returns the quota of a class for keys without a quota of their own.
 func DefaultQuota(c Class) Quota {
 	switch c {
 	case ClassRead:
@@ -46,8 +46,8 @@ func DefaultQuota(c Class) Quota {
 // Classes returns every class.
 func Classes() []Class { return []Class{ClassRead, ClassWrite, ClassPublish, ClassPush} }
 
-// Interval returns the time that one request costs, rounded up so that the quota is never exceeded. It panics for a quota
-// of zero.
+// Interval returns the time in which a bucket refills by one request, rounded up so that the quota is never exceeded. It panics
+// for a quota of zero.
 func (q Quota) Interval() time.Duration {
 	return (QuotaWindow + time.Duration(q) - 1) / time.Duration(q)
 }

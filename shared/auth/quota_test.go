@@ -9,7 +9,7 @@ import (
 
 var start = time.Unix(1_786_440_600, 0)
 
-// bucket applies the algorithm as the store does: idle or busy path, else refused.
+// admit applies the algorithm as package keys does, and reports whether the request is admitted.
 func admit(q auth.Quota, tat *int64, now time.Time) bool {
 	latest, ok := q.Latest(now)
 	if !ok || *tat > latest {
@@ -19,7 +19,7 @@ func admit(q auth.Quota, tat *int64, now time.Time) bool {
 	return true
 }
 
-// Ensure a bucket admits exactly its size at once and no more than size plus refill over any longer time.
+// Ensure a bucket admits exactly its size at once, and its size plus the refill in the following minute.
 func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 10, 60, 120, 600} {
 		var tat, admitted int64
@@ -42,14 +42,14 @@ func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	}
 }
 
-// Ensure the wait that a refusal names is enough, and that the remaining count is what a burst then gets.
+// Ensure a request is admitted after RetryAfter, and Remaining is the number of requests that are admitted now.
 func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 	for _, q := range []auth.Quota{1, 7, 600} {
 		var tat int64
 		for range q {
 			state := q.At(tat, start)
 			if state.RetryAfter != 0 || !admit(q, &tat, start) {
-				t.Fatalf("quota %d: refused early: %+v", q, state)
+				t.Fatalf("quota %d: rejected early: %+v", q, state)
 			}
 			if got := q.At(tat, start).Remaining; got != state.Remaining-1 {
 				t.Fatalf("quota %d: remaining went from %d to %d", q, state.Remaining, got)
@@ -60,7 +60,7 @@ func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 			t.Errorf("quota %d: %+v", q, state)
 		}
 		if !admit(q, &tat, start.Add(time.Duration(state.RetryAfter)*time.Second)) {
-			t.Errorf("quota %d: refused after waiting %d s", q, state.RetryAfter)
+			t.Errorf("quota %d: rejected after waiting %d s", q, state.RetryAfter)
 		}
 		if full := q.At(tat, start.Add(time.Duration(q.At(tat, start).Reset)*time.Second)); full.Remaining != int64(q) {
 			t.Errorf("quota %d: not full after Reset: %+v", q, full)
@@ -68,7 +68,7 @@ func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 	}
 }
 
-// Ensure a quota of 0 admits nothing and still names a wait.
+// Ensure a quota of 0 admits nothing and has a RetryAfter.
 func TestFrozen(t *testing.T) {
 	var tat int64
 	if admit(0, &tat, start) {

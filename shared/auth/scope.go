@@ -1,10 +1,10 @@
-// Package auth is what a key is: its form, its scopes, its quotas, and the errors of a key that is refused. It reads no table;
-// package keys does.
+// Package auth defines keys: their form, their scopes, their quotas, and the errors for rejected keys. It does not access the
+// table; package keys does.
 package auth
 
 import "slices"
 
-// Scope names what a key may do. An operation needs one, or any valid key.
+// Scope is a permission of a key. An operation needs one scope, or any valid key.
 type Scope string
 
 // The scopes. The specification lists all but metrics:write, keys:read and keys:write.
@@ -35,7 +35,7 @@ var scopes = []Scope{
 // Scopes returns every scope, in the order of the specification.
 func Scopes() []Scope { return slices.Clone(scopes) }
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Scope) Values() []string {
 	out := make([]string, len(scopes))
 	for i, s := range scopes {

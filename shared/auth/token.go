@@ -11,8 +11,8 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// A secret key is `sk_live_` + locator + secret + checksum, all base62. The locator holds the ids of the company and the key:
-// it tells which record to read, and authorises nothing. The checksum lets a typo be found without reading the table.
+// A secret key is `sk_live_` + locator + secret + checksum, all base62. The locator contains the ids of the company and the key:
+// it says which record to read, and authorises nothing. The checksum detects a typo without a read of the table.
 const (
 	SecretPrefix      = "sk_live_"
 	publishablePrefix = "pk_"
@@ -22,21 +22,21 @@ const (
 	secretChars  = 27 // 20 bytes in base62
 	checkChars   = 6  // CRC-32 in base62
 	tokenChars   = len(SecretPrefix) + locatorChars + secretChars + checkChars
-	prefixChars  = len(SecretPrefix) + 12 // of the locator only: the key's id, whose random part tells two keys apart
+	prefixChars  = len(SecretPrefix) + 12 // only a part of the locator: the key's id, whose random part identifies the key
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Token is a well-formed secret key: its checksum is right and it names a company and a key. Only the table knows whether the
-// key exists.
+// Token is a well-formed secret key: its checksum is correct and it contains the ids of a company and a key. The key may not
+// exist.
 type Token struct {
 	CompanyID string
 	KeyID     string
 	Hash      [sha256.Size]byte // of the whole key; the only form in which a key is stored
 }
 
-// ParseHeader reads the values of the Authorization header. A missing header, another scheme and a key with a typo are
-// refused without reading the table. The error wraps ErrUnauthorised, or is ErrPublishable.
+// ParseHeader parses the values of the Authorization header. It detects a missing header, another scheme and a key with a typo.
+// The error wraps ErrUnauthorised, or is ErrPublishable.
 func ParseHeader(values []string) (Token, error) {
 	secret, err := bearer(values)
 	if err != nil {
@@ -60,7 +60,7 @@ func bearer(values []string) (string, error) {
 	return strings.TrimSpace(secret), nil
 }
 
-// Parse reads a secret key. The error wraps ErrUnauthorised, or is ErrPublishable.
+// Parse parses a secret key. The error wraps ErrUnauthorised, or is ErrPublishable.
 func Parse(secret string) (Token, error) {
 	if strings.HasPrefix(secret, publishablePrefix) {
 		return Token{}, ErrPublishable
@@ -77,7 +77,7 @@ func Parse(secret string) (Token, error) {
 		return Token{}, fmt.Errorf("wrong locator: %w", ErrUnauthorised)
 	}
 	var bits [secretBytes]byte
-	if !decode(body[len(SecretPrefix)+locatorChars:], bits[:]) { // Mint makes no such key
+	if !decode(body[len(SecretPrefix)+locatorChars:], bits[:]) { // Mint never creates such a key
 		return Token{}, fmt.Errorf("wrong secret: %w", ErrUnauthorised)
 	}
 	return Token{
@@ -88,7 +88,7 @@ func Parse(secret string) (Token, error) {
 }
 
 // Mint returns a new secret key for the key keyID of the company companyID, with secret bits from random. The caller shows it
-// once and stores only its hash. It fails on ids that this service did not generate.
+// once and stores only its hash. It returns an error for ids that this service did not generate.
 func Mint(companyID, keyID string, random io.Reader) (string, error) {
 	company, ok1 := id.Bytes(id.Company, companyID)
 	key, ok2 := id.Bytes(id.Key, keyID)
@@ -103,8 +103,8 @@ func Mint(companyID, keyID string, random io.Reader) (string, error) {
 	return body + checksum(body), nil
 }
 
-// VisiblePrefix returns the start of a secret key, which may be shown and stored to tell keys apart. It is empty for any
-// other text.
+// VisiblePrefix returns the start of a secret key, which may be shown and stored to identify the key. It is empty for any other
+// text.
 func VisiblePrefix(secret string) string {
 	if len(secret) != tokenChars {
 		return ""
@@ -128,7 +128,7 @@ func encode(b []byte, width int) string {
 	return string(out)
 }
 
-// decode is the inverse of encode. It reports false for another alphabet and for a value of more than len(into) bytes.
+// decode is the inverse of encode. It returns false for another alphabet and for a value of more than len(into) bytes.
 func decode(s string, into []byte) bool {
 	n, base := new(big.Int), big.NewInt(62)
 	for i := range len(s) {

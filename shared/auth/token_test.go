@@ -36,7 +36,7 @@ func TestMintAndParse(t *testing.T) {
 	}
 }
 
-// Ensure every single-character typo is found without a table.
+// Ensure the checksum detects every single-character typo.
 func TestParseFindsTypos(t *testing.T) {
 	_, _, secret := mint(t)
 	for i := range secret {

@@ -12,44 +12,45 @@ import (
 	"strings"
 )
 
-// Request is one call as it is sent. The methods of a Client make it; by hand it reaches what they do not know yet.
+// Request is one HTTP request of the API. The methods of Client build it. With Do it can call operations that this package does
+// not have yet.
 type Request struct {
 	Method string
-	Path   string // escaped, from /v1 on; {companyId} stands for the key's company
+	Path   string // escaped, begins with /v1; {companyId} is replaced with the key's company
 	Query  url.Values
 	Body   []byte // JSON; nil: none
 
-	// Repeatable says that it does no harm to be done twice, so that it is sent again when its answer does not arrive.
+	// Repeatable reports whether the request may be executed twice, so that it is retried after a lost response.
 	Repeatable bool
-	// TakesKey says that it takes an Idempotency-Key, with which it is repeatable.
+	// TakesKey reports whether the operation accepts an Idempotency-Key, which makes the request repeatable.
 	TakesKey bool
 }
 
-// Response is an answer as it came.
+// Response is an HTTP response.
 type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// ETag returns the entity tag for IfMatch and IfNoneMatch, empty when the answer has none.
+// ETag returns the entity tag for IfMatch and IfNoneMatch, empty when the response has none.
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
-// RequestID returns the id of the request, for questions to the operator.
+// RequestID returns the id of the request, which the operator can find in the logs.
 func (r Response) RequestID() string { return r.Header.Get("Service-Request-Id") }
 
 func (r Response) decode(v any) error {
 	if err := json.Unmarshal(r.Body, v); err != nil {
-		return fmt.Errorf("client: the answer to %s does not read: %w", r.RequestID(), err)
+		return fmt.Errorf("client: decode the response to %s: %w", r.RequestID(), err)
 	}
 	return nil
 }
 
-// bodyBytesMax bounds an answer: findings of an audit have up to 5 MB.
+// bodyBytesMax is the largest response body. The findings of an audit have up to 5 MB.
 const bodyBytesMax = 64 << 20
 
-// Do sends a request, and sends it again as package and options say. An answer above 299 is an *Error, except 304, which is
-// ErrNotModified. Any other error is of the way there or of the context.
+// Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304, which is ErrNotModified. Any
+// other error is of the network or of the context.
 func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Response, error) {
 	o := callOptions{header: http.Header{}}
 	for _, option := range options {
@@ -85,12 +86,12 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 			return Response{}, err
 		}
 		if ended := c.sleep(ctx, wait); ended != nil {
-			return Response{}, fmt.Errorf("%w; gave up waiting: %w", err, ended)
+			return Response{}, fmt.Errorf("%w; stopped waiting for a retry: %w", err, ended)
 		}
 	}
 }
 
-// address fills in the company and the query.
+// address returns the URL of a request, with the company and the query.
 func (c *Client) address(ctx context.Context, r Request) (string, error) {
 	path := r.Path
 	if strings.Contains(path, companyParameter) {
@@ -108,7 +109,7 @@ func (c *Client) address(ctx context.Context, r Request) (string, error) {
 
 const companyParameter = "{companyId}"
 
-// send makes one attempt. Errors name the address, in which there is no key.
+// send makes one attempt. Errors contain the address, which never contains the key.
 func (c *Client) send(ctx context.Context, r Request, address string, header http.Header) (*Response, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, address, bytes.NewReader(r.Body))
 	if err != nil {
@@ -130,10 +131,10 @@ func (c *Client) send(ctx context.Context, r Request, address string, header htt
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, bodyBytesMax+1))
 	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return nil, fmt.Errorf("client: read the answer of %s: %w", address, err)
+		return nil, fmt.Errorf("client: read the response of %s: %w", address, err)
 	}
 	if len(body) > bodyBytesMax {
-		return nil, fmt.Errorf("client: the answer of %s has more than %d bytes", address, bodyBytesMax)
+		return nil, fmt.Errorf("client: the response of %s has more than %d bytes", address, bodyBytesMax)
 	}
 	return &Response{Status: response.StatusCode, Header: response.Header, Body: body}, nil
 }

@@ -4,9 +4,9 @@
 //	item, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{BoardID: id, Title: "Dark mode"})
 //	for item, err := range c.AllPlanItems(ctx, client.ListPlanItemsInput{BoardID: id}) { … }
 //
-// The files whose names begin with operations_ and records_ are generated from the declared operations. The rest is
-// written by hand: client.go and option.go (a Client), call.go (one call), retry.go (when a call is made again), page.go
-// (lists) and error.go. The package needs nothing but the standard library, so its folder can be copied.
+// The files whose names begin with operations_ and records_ are generated from the declared operations. The others are
+// written by hand: client.go and option.go (a Client), call.go (one call), retry.go (retries), page.go (lists) and error.go.
+// The package imports only the standard library, so its folder can be copied.
 package client
 
 import (
@@ -21,8 +21,7 @@ import (
 	"time"
 )
 
-// Client calls the service with one key. It is safe for concurrent use, and one should be used for many calls, because it
-// keeps connections open.
+// Client calls the API with one key. It is safe for concurrent use. Reuse it, because it keeps connections open.
 type Client struct {
 	base      string // without a slash at the end
 	key       string
@@ -39,29 +38,29 @@ type Client struct {
 	company string // empty: not known yet
 }
 
-// attemptTimeout is above the 29 s that the gateway takes at most.
+// attemptTimeout is above the gateway's limit of 29 s.
 const attemptTimeout = 35 * time.Second
 
-// New returns a client of the service at baseURL, such as https://api.example.com, with a secret key. It makes no call.
-// The error says what is wrong with the arguments, and never repeats the key.
+// New returns a client of the service at baseURL, such as https://api.example.com, with a secret key. It sends no request.
+// It returns an error when an argument is invalid; the error never contains the key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	switch {
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
-		return nil, fmt.Errorf("client: the base URL must be one such as https://api.example.com, not %q", withoutUser(baseURL))
+		return nil, fmt.Errorf("client: the base URL must be like https://api.example.com, not %q", withoutUser(baseURL))
 	case u.User != nil:
-		return nil, errors.New("client: the base URL must not hold a name or a password")
+		return nil, errors.New("client: the base URL must not contain a user name or a password")
 	case strings.HasPrefix(key, "pk_"):
-		return nil, errors.New("client: this is a publishable key: the API takes secret keys only")
+		return nil, errors.New("client: the API does not accept publishable keys; use a secret key")
 	case key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return nil, errors.New("client: the key is empty, or has characters that no key has")
+		return nil, errors.New("client: the key is empty or contains invalid characters")
 	}
 	c := &Client{
 		base: strings.TrimRight(baseURL, "/"), key: key, version: Version, userAgent: "growthworkspace-go/" + Version,
 		attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jittered(rand.Float64), sleep: sleep, newKey: randomKey,
 		http: &http.Client{
 			Timeout: attemptTimeout,
-			// The API never redirects; a key must not follow what does.
+			// The API never redirects. A redirect by something else must not receive the key.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -71,7 +70,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// withoutUser leaves out what stands before the host, which may be a password.
+// withoutUser removes everything before the host, which may contain a password.
 func withoutUser(address string) string {
 	if i := strings.LastIndex(address, "@"); i >= 0 {
 		return address[i+1:]
@@ -79,14 +78,14 @@ func withoutUser(address string) string {
 	return address
 }
 
-// String names the client without its key.
+// String returns a description of the client without its key.
 func (c *Client) String() string { return "client of " + c.base }
 
-// GoString is String: a key must not get into a log by %#v either.
+// GoString is String, so that %#v does not print the key either.
 func (c *Client) GoString() string { return c.String() }
 
-// CompanyID returns the id of the company that the key opens. Without WithCompany it is asked for once, by
-// GET /v1/companies, which needs the scope company:read.
+// CompanyID returns the id of the key's company. Without WithCompany the client requests it once, with GET /v1/companies, which
+// needs the scope company:read.
 func (c *Client) CompanyID(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	known := c.company
@@ -96,7 +95,7 @@ func (c *Client) CompanyID(ctx context.Context) (string, error) {
 	}
 	response, err := c.Do(ctx, Request{Method: http.MethodGet, Path: "/v1/companies", Repeatable: true})
 	if err != nil {
-		return "", fmt.Errorf("client: ask which company the key opens: %w", err)
+		return "", fmt.Errorf("client: get the key's company: %w", err)
 	}
 	var companies struct {
 		Items []struct {
@@ -107,7 +106,7 @@ func (c *Client) CompanyID(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(companies.Items) != 1 || companies.Items[0].ID == "" {
-		return "", fmt.Errorf("client: a key opens exactly one company, but %d were listed", len(companies.Items))
+		return "", fmt.Errorf("client: a key belongs to exactly one company, but the response lists %d", len(companies.Items))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

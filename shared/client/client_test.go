@@ -17,42 +17,42 @@ import (
 	"growthworkspace/shared/client"
 )
 
-const key = "sk_live_test" // no key of any service
+const key = "sk_live_test" // not a real key
 
-// service answers requests from a list, the last answer again and again, and notes what came.
+// service sends the responses of a list, then repeats the last one, and records the requests.
 type service struct {
 	*httptest.Server
 
-	mu      sync.Mutex
-	answers []answer
-	got     []*http.Request
-	bodies  []string
+	mu        sync.Mutex
+	responses []fakeResponse
+	got       []*http.Request
+	bodies    []string
 }
 
-// requests returns what came so far.
+// requests returns the requests so far.
 func (s *service) requests() []*http.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.got)
 }
 
-// sent returns the bodies of it.
+// sent returns the bodies of the requests so far.
 func (s *service) sent() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bodies)
 }
 
-type answer struct {
+type fakeResponse struct {
 	status int
 	body   string
-	header []string // name and value in turn
-	cut    bool     // the connection is cut instead
+	header []string // names and values in turn
+	cut    bool     // close the connection instead
 }
 
-func serve(t *testing.T, answers ...answer) *service {
+func serve(t *testing.T, responses ...fakeResponse) *service {
 	t.Helper()
-	s := &service{answers: answers}
+	s := &service{responses: responses}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -61,7 +61,7 @@ func serve(t *testing.T, answers ...answer) *service {
 		s.mu.Lock()
 		s.got, s.bodies = append(s.got, r), append(s.bodies, string(body))
 		n := len(s.got)
-		a := s.answers[min(n, len(s.answers))-1]
+		a := s.responses[min(n, len(s.responses))-1]
 		s.mu.Unlock()
 		if a.cut {
 			panic(http.ErrAbortHandler)
@@ -71,13 +71,13 @@ func serve(t *testing.T, answers ...answer) *service {
 			w.Header().Add(a.header[i], a.header[i+1])
 		}
 		w.WriteHeader(max(a.status, 200))
-		_, _ = io.WriteString(w, a.body) // a client that has gone is the test's matter
+		_, _ = io.WriteString(w, a.body) // the test notices a client that has left
 	}))
 	t.Cleanup(s.Close)
 	return s
 }
 
-// waits notes how long a client would have waited.
+// waits records the waits of a client.
 type waits struct{ all []time.Duration }
 
 func (w *waits) sleep(ctx context.Context, d time.Duration) error {
@@ -108,11 +108,11 @@ func envelope(code string, messages ...string) string {
 }
 
 var (
-	busy   = answer{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
-	broken = answer{status: 500, body: envelope("internal", "fault")}
-	lost   = answer{cut: true}
-	board  = answer{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
-	item   = answer{body: `{"id":"itm_1","title":"Dark mode"}`}
+	busy   = fakeResponse{status: 429, body: envelope("rate_limited", "too many"), header: []string{"Retry-After", "7"}}
+	broken = fakeResponse{status: 500, body: envelope("internal", "fault")}
+	lost   = fakeResponse{cut: true}
+	board  = fakeResponse{body: `{"id":"brd_1","companyId":"co_1","name":"Roadmap","unheardOf":{"a":1}}`}
+	item   = fakeResponse{body: `{"id":"itm_1","title":"Dark mode"}`}
 )
 
 func getBoard(ctx context.Context, c *client.Client) error {
@@ -123,7 +123,7 @@ func getBoard(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// createItem takes an Idempotency-Key; the other POST without one is the preview, which changes nothing.
+// createItem calls an operation that accepts an Idempotency-Key.
 func createItem(ctx context.Context, c *client.Client) error {
 	_, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{BoardID: "brd_1", Title: "Dark mode"})
 	return err
@@ -134,40 +134,40 @@ func deleteItem(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// Ensure a call is sent again exactly where that is safe, after the time the service asks for, and a bounded number of times.
-func TestAgain(t *testing.T) {
+// Ensure a call is retried exactly when that is safe, after Retry-After or the backoff, and a limited number of times.
+func TestRetries(t *testing.T) {
 	t.Parallel()
 	bare := func(ctx context.Context, c *client.Client) error {
 		_, err := c.Do(ctx, client.Request{Method: "POST", Path: "/v1/x"})
 		return err
 	}
 	for _, c := range []struct {
-		name    string
-		call    func(context.Context, *client.Client) error
-		answers []answer
-		waits   []time.Duration
-		code    string // of the error; "-": one that is not the service's; empty: none
+		name      string
+		call      func(context.Context, *client.Client) error
+		responses []fakeResponse
+		waits     []time.Duration
+		code      string // of the error; "-": another error; empty: no error
 	}{
-		{"429", getBoard, []answer{busy, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
-		{"500", getBoard, []answer{broken, broken, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
-		{"a lost answer", getBoard, []answer{lost, board}, []time.Duration{time.Second}, ""},
-		{"a POST with a name", createItem, []answer{lost, broken, busy, item}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
-		{"a delete", deleteItem, []answer{broken, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
-		{"a POST without a name", bare, []answer{broken}, nil, "internal"},
-		{"a lost answer to one", bare, []answer{lost}, nil, "-"},
-		{"429 to one", bare, []answer{busy, item}, []time.Duration{7 * time.Second}, ""},
-		{"still running", createItem, []answer{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, item}, []time.Duration{time.Second}, ""},
-		{"a conflict", createItem, []answer{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
-		{"bad request", getBoard, []answer{{status: 400, body: envelope("bad_request", "body.title: is required")}}, nil, "bad_request"},
-		{"never", getBoard, []answer{broken}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
-		{"too long", getBoard, []answer{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "61"}}}, nil, "rate_limited"},
-		{"a date", getBoard, []answer{{status: 429, body: envelope("rate_limited", "x"), header: []string{
+		{"429", getBoard, []fakeResponse{busy, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second}, ""},
+		{"500", getBoard, []fakeResponse{broken, broken, board}, []time.Duration{1 * time.Second, 2 * time.Second}, ""},
+		{"a lost response", getBoard, []fakeResponse{lost, board}, []time.Duration{time.Second}, ""},
+		{"a POST with a key", createItem, []fakeResponse{lost, broken, busy, item}, []time.Duration{1 * time.Second, 2 * time.Second, 7 * time.Second}, ""},
+		{"a delete", deleteItem, []fakeResponse{broken, {body: `{"id":"itm_1","deleted":true}`}}, []time.Duration{time.Second}, ""},
+		{"a POST without a key", bare, []fakeResponse{broken}, nil, "internal"},
+		{"a lost response without a key", bare, []fakeResponse{lost}, nil, "-"},
+		{"429 without a key", bare, []fakeResponse{busy, item}, []time.Duration{7 * time.Second}, ""},
+		{"still running", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, item}, []time.Duration{time.Second}, ""},
+		{"a conflict", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
+		{"bad request", getBoard, []fakeResponse{{status: 400, body: envelope("bad_request", "body.title: is required")}}, nil, "bad_request"},
+		{"500 until the last attempt", getBoard, []fakeResponse{broken}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
+		{"Retry-After above the limit", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "61"}}}, nil, "rate_limited"},
+		{"Retry-After with a date", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{
 			"Date", "Tue, 11 Aug 2026 09:30:00 GMT", "Retry-After", "Tue, 11 Aug 2026 09:30:09 GMT",
 		}}, board}, []time.Duration{9 * time.Second}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, w := serve(t, c.answers...), &waits{}
+			s, w := serve(t, c.responses...), &waits{}
 			err := c.call(t.Context(), s.client(t, w))
 			var refused *client.Error
 			code := ""
@@ -184,14 +184,14 @@ func TestAgain(t *testing.T) {
 			}
 			for i, r := range s.requests() {
 				if r.Header.Get("Idempotency-Key") != s.requests()[0].Header.Get("Idempotency-Key") || s.sent()[i] != s.sent()[0] {
-					t.Error("sent again as another request")
+					t.Error("the retry is another request")
 				}
 			}
 		})
 	}
 }
 
-// Ensure the end of the context ends the waiting, and what was refused is still told.
+// Ensure the wait ends with the context, and the error also wraps the last error response.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, busy)
@@ -207,7 +207,7 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-// Ensure the time to wait without the service's word doubles up to a bound, and is spread by half of itself.
+// Ensure the backoff doubles up to its limit, and each wait is between half of it and all of it.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for random, want := range map[float64][]time.Duration{
@@ -223,7 +223,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// Ensure each option is in the request.
+// Ensure the request has the values of all options.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	s, w := serve(t, item), &waits{}
@@ -246,7 +246,7 @@ func TestOptions(t *testing.T) {
 	if r.URL.EscapedPath() != "/v1/companies/co_1/plan/boards/a%2Fb/items" || response.RequestID() != "req_1" {
 		t.Error(r.URL, response)
 	}
-	// What is nil is not sent; an empty list is, because it clears.
+	// nil is not sent. An empty list is sent, because it clears the field.
 	if s.sent()[0] != `{"title":"x","categoryIds":[],"sortOrder":0}` {
 		t.Error(s.sent()[0])
 	}
@@ -257,17 +257,17 @@ func TestOptions(t *testing.T) {
 
 func TestNotModified(t *testing.T) {
 	t.Parallel()
-	s := serve(t, answer{status: 304, header: []string{"ETag", `"t"`}})
+	s := serve(t, fakeResponse{status: 304, header: []string{"ETag", `"t"`}})
 	_, err := s.client(t, &waits{}).GetPlanItem(t.Context(), client.GetPlanItemInput{ItemID: "itm_1"}, client.IfNoneMatch(`"t"`))
 	if !errors.Is(err, client.ErrNotModified) || s.requests()[0].Header.Get("If-None-Match") != `"t"` {
 		t.Error(err)
 	}
 }
 
-// Ensure an error says what the service said, and nothing of what is not the service's.
+// Ensure an error has the messages of the envelope, and no text of a body that is not the envelope.
 func TestError(t *testing.T) {
 	t.Parallel()
-	s := serve(t, answer{status: 400, body: envelope("bad_request", "body.title: is required", "body.slug: is long")}, answer{status: 404, body: "<html>secret page</html>"})
+	s := serve(t, fakeResponse{status: 400, body: envelope("bad_request", "body.title: is required", "body.slug: is long")}, fakeResponse{status: 404, body: "<html>secret page</html>"})
 	c := s.client(t, &waits{})
 	var e *client.Error
 	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 400 || e.Code != "bad_request" || len(e.Messages) != 2 || e.RequestID != "req_1" {
@@ -278,12 +278,12 @@ func TestError(t *testing.T) {
 	}
 }
 
-// Ensure the key goes to the base URL alone: neither where a redirect nor where a Link points, and into no text.
+// Ensure the key is sent to the base URL only, not to the target of a redirect or a Link, and is in no printed text.
 func TestKeyStays(t *testing.T) {
 	t.Parallel()
-	other := serve(t, answer{body: `{"items":[]}`})
-	s := serve(t, answer{status: 307, header: []string{"Location", other.URL}},
-		answer{body: `{"items":[{"id":"brd_1"}]}`, header: []string{"Service-Has-More", "true", "Link", "<" + other.URL + `/x?cursor=next>; rel="next"`}}, answer{body: `{"items":[]}`})
+	other := serve(t, fakeResponse{body: `{"items":[]}`})
+	s := serve(t, fakeResponse{status: 307, header: []string{"Location", other.URL}},
+		fakeResponse{body: `{"items":[{"id":"brd_1"}]}`, header: []string{"Service-Has-More", "true", "Link", "<" + other.URL + `/x?cursor=next>; rel="next"`}}, fakeResponse{body: `{"items":[]}`})
 	c := s.client(t, &waits{})
 	if err := getBoard(t.Context(), c); err == nil {
 		t.Error("a redirect was followed")
@@ -306,12 +306,12 @@ func TestKeyStays(t *testing.T) {
 	}
 }
 
-// Ensure an iterator ends with the first error, and never runs in a circle.
+// Ensure an iterator ends with the first error, also when a page links to itself.
 func TestPagesEnd(t *testing.T) {
 	t.Parallel()
-	first := answer{body: `{"items":[{"id":"brd_1"},{"id":"brd_2"}]}`, header: []string{"Link", `<http://x/?cursor=a>; rel="next"`}}
-	for name, second := range map[string]answer{
-		"circle": first, "no link": {body: `{"items":[]}`, header: []string{"Service-Has-More", "true"}},
+	first := fakeResponse{body: `{"items":[{"id":"brd_1"},{"id":"brd_2"}]}`, header: []string{"Link", `<http://x/?cursor=a>; rel="next"`}}
+	for name, second := range map[string]fakeResponse{
+		"same cursor": first, "no link": {body: `{"items":[]}`, header: []string{"Service-Has-More", "true"}},
 		"no cursor": {body: `{"items":[]}`, header: []string{"Link", `<http://x/>; rel="next"`}}, "refused": {status: 401, body: envelope("unauthorised", "x")},
 	} {
 		s := serve(t, first, second)
@@ -323,7 +323,7 @@ func TestPagesEnd(t *testing.T) {
 				failed = err
 			}
 			if n > 10 {
-				t.Fatal("no end: ", name)
+				t.Fatal("endless: ", name)
 			}
 		}
 		if failed == nil {
@@ -335,14 +335,14 @@ func TestPagesEnd(t *testing.T) {
 		break
 	}
 	if len(s.requests()) != 1 {
-		t.Error("a page was read that nobody asked for")
+		t.Error("a page was requested after the loop ended")
 	}
 }
 
-// Ensure the company is asked for once, and that more or fewer than one is an error.
+// Ensure the company is requested once, and a response without exactly one company is an error.
 func TestCompany(t *testing.T) {
 	t.Parallel()
-	s := serve(t, answer{body: `{"items":[{"id":"co_7"}]}`}, board)
+	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, board)
 	c := s.client(t, &waits{}, client.WithCompany(""))
 	for range 2 {
 		if err := getBoard(t.Context(), c); err != nil {
@@ -352,7 +352,7 @@ func TestCompany(t *testing.T) {
 	if len(s.requests()) != 3 || s.requests()[2].URL.Path != "/v1/companies/co_7/plan/boards/brd_1" {
 		t.Error(len(s.requests()))
 	}
-	s = serve(t, answer{body: `{"items":[]}`})
+	s = serve(t, fakeResponse{body: `{"items":[]}`})
 	if err := getBoard(t.Context(), s.client(t, &waits{}, client.WithCompany(""))); err == nil {
 		t.Error("no company and no error")
 	}

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// ErrNotModified is the answer of a read with IfNoneMatch whose record still is as it was seen.
+// ErrNotModified is the error of a read with IfNoneMatch when the record has not changed.
 var ErrNotModified = errors.New("client: not modified")
 
-// Error is a refusal of the service. Branch on Code; Messages are for people and may be reworded.
+// Error is an error response. Branch on Code; Messages are for people and may change.
 type Error struct {
-	Status     int           // of HTTP
-	Code       string        // such as bad_request; empty when the answer is not the service's own envelope
-	Messages   []string      // all that is wrong with the request
-	RequestID  string        // for questions to the operator
-	RetryAfter time.Duration // how long to wait; zero when the service does not say
+	Status     int           // HTTP status
+	Code       string        // such as bad_request; empty when the body is not the service's error envelope
+	Messages   []string      // all problems of the request
+	RequestID  string        // the operator can find it in the logs
+	RetryAfter time.Duration // time to wait; zero when the response has none
 
-	// Attempts is how often the call was sent. Above 1, an earlier one may have been done without its answer arriving:
-	// the not_found of a delete and the precondition_failed of an update can then be of its own making.
+	// Attempts is the number of attempts. Above 1, an earlier attempt may have succeeded although its response was lost. It can then
+	// be the cause of the not_found of a delete or the precondition_failed of an update.
 	Attempts int
 }
 
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// errorOf reads a refusal. What is not the envelope, such as the page of a proxy, is not repeated.
+// errorOf returns the error of a response. It does not repeat a body that is not the envelope, such as a proxy's page.
 func errorOf(r *Response) *Error {
 	out := &Error{Status: r.Status, RequestID: r.Header.Get("Service-Request-Id"), RetryAfter: retryAfter(r.Header)}
 	var envelope struct {
@@ -47,7 +47,7 @@ func errorOf(r *Response) *Error {
 		} `json:"errors"`
 	}
 	if err := json.Unmarshal(r.Body, &envelope); err != nil || len(envelope.Errors) == 0 {
-		out.Messages = []string{"the answer is not the service's: " + http.StatusText(r.Status)}
+		out.Messages = []string{"the response is not from the service: " + http.StatusText(r.Status)}
 		return out
 	}
 	out.Code = envelope.Errors[0].Code

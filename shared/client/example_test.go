@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/client"
 )
 
-// A review that waits is answered, unless somebody else was faster.
+// Approve a reply to every review that needs one. Skip reviews that somebody else has changed in the meantime.
 func Example() {
 	ctx := context.Background()
 	c, err := client.New("http://127.0.0.1:8080", os.Getenv("WORKSPACE_KEY"))

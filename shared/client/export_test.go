@@ -1,4 +1,4 @@
 package client
 
-// Jittered is what New waits with.
+// Jittered is the default backoff.
 var Jittered = jittered

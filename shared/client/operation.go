@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// operation is what the generated methods know of an operation besides its types.
+// operation describes an operation for the generated methods, besides its types.
 type operation struct {
 	method, path string
-	hasBody      bool // takes a JSON object
-	repeatable   bool // may be sent again by its nature
-	takesKey     bool // may be sent again because it takes an Idempotency-Key
+	hasBody      bool // accepts a JSON object
+	repeatable   bool // a retry is always safe
+	takesKey     bool // accepts an Idempotency-Key, which makes a retry safe
 }
 
-// call makes one call of an operation. in is its input, a struct whose fields are tagged path, query or json.
+// call calls an operation. in is its input, a struct whose fields are tagged path, query or json.
 func call[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) (T, error) {
 	var out T
 	request, err := op.request(in)
@@ -31,7 +31,7 @@ func call[T any](ctx context.Context, c *Client, op operation, in any, options [
 	return out, response.decode(&out)
 }
 
-// request spells an input. Fields that are nil are left out.
+// request builds the request of an input. Fields that are nil are left out.
 func (op operation) request(in any) (Request, error) {
 	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey}
 	v := reflect.ValueOf(in)
@@ -39,7 +39,7 @@ func (op operation) request(in any) (Request, error) {
 		f := v.Type().Field(i)
 		if name := f.Tag.Get("path"); name != "" {
 			id := v.Field(i).String()
-			if id == "" || id == "." || id == ".." { // which would be another path
+			if id == "" || id == "." || id == ".." { // these would be another path
 				return r, fmt.Errorf("client: %s: must be an id, not %q", name, id)
 			}
 			r.Path = strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(id))
@@ -60,7 +60,7 @@ func (op operation) request(in any) (Request, error) {
 	}
 	body, err := json.Marshal(in)
 	if err != nil {
-		return r, fmt.Errorf("client: spell the body: %w", err)
+		return r, fmt.Errorf("client: encode the body: %w", err)
 	}
 	r.Body = body
 	return r, nil

@@ -9,37 +9,38 @@ import (
 // Option is a setting of a client.
 type Option func(*Client)
 
-// WithHTTPClient makes the calls with another HTTP client: another time limit, proxy or transport. It decides about
-// redirects, too; the usual one follows none.
+// WithHTTPClient sets the HTTP client, for another timeout, proxy or transport. The default one follows no redirects; another one
+// should not either, because the request contains the key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// WithCompany says which company the key opens, so that it need not be asked for.
+// WithCompany sets the id of the key's company, which saves a request.
 func WithCompany(id string) Option { return func(c *Client) { c.company = id } }
 
-// WithVersion pins another dated version of the interface than the one whose records this package has. Empty: the version
-// with which the key was issued.
+// WithVersion sets the dated version of the API. The default is the version of this package's records. Empty: the version for
+// which the key was issued.
 func WithVersion(date string) Option { return func(c *Client) { c.version = date } }
 
-// WithUserAgent says who calls.
+// WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithAttempts bounds how often one call is sent, 4 times without it; 1 sends nothing again. Least is 1.
+// WithAttempts sets the largest number of attempts of one call. The default is 4; 1 turns retries off.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }
 
-// WithWaitMax bounds one wait, a minute without it. A refusal that asks for a longer one is returned at once.
+// WithWaitMax sets the longest wait before a retry. The default is a minute. An error with a longer Retry-After is returned at
+// once.
 func WithWaitMax(d time.Duration) Option { return func(c *Client) { c.waitMax = d } }
 
-// WithBackoff replaces the time to wait before a call is sent again, where the service names none. attempt begins with 1.
+// WithBackoff sets the wait before a retry when the response has no Retry-After. attempt begins with 1.
 func WithBackoff(wait func(attempt int) time.Duration) Option {
 	return func(c *Client) { c.backoff = wait }
 }
 
-// WithSleep replaces the waiting itself. It returns the context's error when that ends first.
+// WithSleep sets the function that waits. It must return the context's error when the context ends first.
 func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(c *Client) { c.sleep = sleep }
 }
 
-// WithIdempotencyKeys replaces what makes a new Idempotency-Key for a call that is given none.
+// WithIdempotencyKeys sets the function that returns the Idempotency-Key of a call without the option IdempotencyKey.
 func WithIdempotencyKeys(next func() string) Option { return func(c *Client) { c.newKey = next } }
 
 // CallOption is a setting of one call.
@@ -50,23 +51,23 @@ type callOptions struct {
 	into   *Response
 }
 
-// IdempotencyKey names a call, so that a later one with the same name and input is answered as the first and not done
-// again. Without it each call that takes a name has a new one, which its own repetitions share.
+// IdempotencyKey sets the Idempotency-Key of a call. A later call with the same key and input gets the same response and is not
+// executed again. Without this option each call that accepts a key gets a new one, which its retries share.
 func IdempotencyKey(name string) CallOption { return Header("Idempotency-Key", name) }
 
-// IfMatch makes an update, a delete or a publish conditional on the entity tag that was seen: *Error with the code
-// precondition_failed when there is another one by now.
+// IfMatch makes an update, a delete or a publish conditional on an entity tag. When the record has changed since, the call returns
+// an *Error with the code precondition_failed.
 func IfMatch(tag string) CallOption { return Header("If-Match", tag) }
 
 // IfNoneMatch makes a read return ErrNotModified when the record still has this entity tag.
 func IfNoneMatch(tag string) CallOption { return Header("If-None-Match", tag) }
 
-// Into keeps the answer as it came, for its entity tag and its other headers; of a list, that of the last page read.
+// Into stores the response, for its entity tag and other headers. For an iterator it is the response of the last page.
 func Into(response *Response) CallOption {
 	return func(o *callOptions) { o.into = response }
 }
 
-// Header sends a header of any name, for what the options above do not know. Those that the client itself sends stay.
+// Header sets any other header. The client's own headers cannot be replaced.
 func Header(name, value string) CallOption {
 	return func(o *callOptions) { o.header.Set(name, value) }
 }

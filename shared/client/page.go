@@ -8,11 +8,11 @@ import (
 	"regexp"
 )
 
-// Page is a part of a list.
+// Page is one page of a list.
 type Page[T any] struct {
 	Items []T `json:"items"`
 
-	// Next is the cursor of the page after this one, empty at the end of the list.
+	// Next is the cursor of the next page, empty at the end of the list.
 	Next string `json:"-"`
 }
 
@@ -38,7 +38,7 @@ func read[T any](ctx context.Context, c *Client, request Request, options []Call
 	return out, err
 }
 
-// all reads page after page. It ends after the last record, or with the first error.
+// all iterates over the records of all pages. It ends after the last record, or with the first error.
 func all[T any](ctx context.Context, c *Client, op operation, in any, options []CallOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -62,7 +62,7 @@ func all[T any](ctx context.Context, c *Client, op operation, in any, options []
 				return
 			}
 			if got.Next == request.Query.Get("cursor") {
-				yield(none, errors.New("client: a page names itself as the next one"))
+				yield(none, errors.New("client: the next page has the same cursor"))
 				return
 			}
 			request.Query.Set("cursor", got.Next)
@@ -72,8 +72,8 @@ func all[T any](ctx context.Context, c *Client, op operation, in any, options []
 
 var nextLink = regexp.MustCompile(`<([^>]*)>[^,<]*;\s*rel="?next"?`)
 
-// Next returns the cursor of the next page, empty at the end. Only the cursor is taken from the Link header: the address
-// stays the one that the client was made for, so that no header can send the key to another place.
+// Next returns the cursor of the next page, empty at the end. It uses only the cursor of the Link header, so that the key is never
+// sent to another host.
 func (r Response) Next() (string, error) {
 	for _, link := range r.Header.Values("Link") {
 		found := nextLink.FindStringSubmatch(link)
@@ -87,7 +87,7 @@ func (r Response) Next() (string, error) {
 		return u.Query().Get("cursor"), nil
 	}
 	if r.Header.Get("Service-Has-More") == "true" {
-		return "", errors.New("client: the page says that there is more, and has no Link to it")
+		return "", errors.New("client: Service-Has-More is true, but there is no Link to the next page")
 	}
 	return "", nil
 }

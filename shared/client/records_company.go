@@ -57,7 +57,7 @@ type IssuedKey struct {
 
 // Deleted is a record as the service returns it. A field that may be null is a pointer or a slice.
 type Deleted struct {
-	ID      string `json:"id"`      // the id of the record that is gone
+	ID      string `json:"id"`      // the id of the deleted record
 	Deleted bool   `json:"deleted"` // always true
 }
 

@@ -18,8 +18,8 @@ const (
 	backoffMax      = 8 * time.Second
 )
 
-// jittered doubles the wait with each attempt, and takes between half of it and all of it, so that many clients that
-// failed together do not come back together. random is from 0 to below 1.
+// jittered returns a backoff that doubles with each attempt. Each wait is a random time between half and all of that, so that
+// clients that failed together do not retry together. random returns a number in [0, 1).
 func jittered(random func() float64) func(attempt int) time.Duration {
 	return func(attempt int) time.Duration {
 		d := backoffMax
@@ -43,8 +43,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func randomKey() string { return rand.Text() }
 
-// again tells whether a call that ended so may be sent once more, and after how long. repeatable calls do no harm when an
-// earlier one was done although its answer never came; a 429, and a 409 that says when to ask again, were not done.
+// again reports whether a call may be retried, and after which wait. A repeatable call may be retried after a lost response or a
+// 5xx. Any call may be retried after a 429 or a 409 with Retry-After, because it was not executed.
 func (c *Client) again(r *Response, failed error, repeatable bool, attempt int) (wait time.Duration, ok bool) {
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -62,15 +62,15 @@ func (c *Client) again(r *Response, failed error, repeatable bool, attempt int) 
 	}
 	wait = c.backoff(attempt)
 	if r != nil {
-		if asked := retryAfter(r.Header); asked > 0 {
-			wait = asked
+		if after := retryAfter(r.Header); after > 0 {
+			wait = after
 		}
 	}
 	return wait, wait <= c.waitMax
 }
 
-// retryAfter reads the header, seconds or a date. A date is compared with the answer's own, so that this machine's clock
-// does not matter.
+// retryAfter returns the time in Retry-After, which has seconds or a date. A date is compared with the Date of the response, so
+// that the clock of this machine does not matter.
 func retryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

@@ -7,9 +7,8 @@ import (
 	"net/http"
 )
 
-// Public returns the half of an error that its caller may read: the *Error that err is or wraps. Any other error, and an
-// *Error with a 5xx code, is reported as internal, and nothing of it leaves the service. What wraps the *Error is for the
-// log only.
+// Public returns the part of an error that the caller may read: the *Error that err is or wraps. For any other error, and for an
+// *Error with a 5xx code, it returns ErrInternal.
 func Public(err error) *Error {
 	var public *Error
 	if errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError && len(public.Messages) > 0 {
@@ -42,7 +41,7 @@ func Envelope(err *Error) []byte {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 }
 
-// Parse reads the body of an error response. It fails on any other text.
+// Parse parses the body of an error response. It returns an error for any other text.
 func Parse(body []byte) (*Error, error) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil || len(e.Errors) == 0 {

@@ -1,6 +1,5 @@
-// Package fault is what a caller reads when a request fails: the codes, the error type and the envelope. An error has two
-// halves. The *Error is the half for the caller; whatever wraps it, and every other error, is for the log. Public joins
-// the two: it alone decides what leaves the service.
+// Package fault defines the errors that a caller reads: the codes, the error type and the envelope. An *Error is for the caller.
+// An error that wraps it, and every other error, is for the log only. Public decides what leaves the service.
 package fault
 
 import (
@@ -11,7 +10,7 @@ import (
 // Code is the stable part of an error. Clients branch on it.
 type Code string
 
-// The codes. The first six are those of the specification; the others were added where it is silent.
+// The codes. The first six are from the specification; the others are additions.
 const (
 	BadRequest       Code = "bad_request"
 	Unauthorised     Code = "unauthorised"
@@ -48,13 +47,13 @@ func Codes() map[Code]int {
 	return out
 }
 
-// Error is what the caller reads: one code and one or more messages, each an entry of the envelope.
-// Messages are lower case, without a full stop; those of bad_request begin with the field at fault.
+// Error is an error for the caller: one code and one or more messages, each an entry of the envelope.
+// Messages are lower case, without a full stop. Messages of bad_request begin with the path of the invalid field.
 type Error struct {
 	Code     Code
 	Messages []string
-	// Transient marks a lost race: nothing was written, and the same request may succeed a moment later. Such an error is
-	// not remembered under an Idempotency-Key.
+	// Transient marks a lost race: nothing was written, and a retry may succeed. Such an error is not stored under an
+	// Idempotency-Key.
 	Transient bool
 }
 
@@ -77,9 +76,9 @@ func Busy(format string, args ...any) *Error {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + strings.Join(e.Messages, "; ") }
 
-// ErrNotFound is the error for a record that does not exist and for one that the key cannot reach. It is one value, so
-// that the two cases cannot differ.
+// ErrNotFound is the error for a record that does not exist and for one that the key cannot access. It is one value, so that
+// callers cannot distinguish the two.
 var ErrNotFound = New(NotFound, "no such record")
 
-// ErrInternal is all that a caller reads of a failure on our side.
+// ErrInternal is the error that a caller reads when the service itself fails.
 var ErrInternal = New(Internal, "internal error; safe to retry")

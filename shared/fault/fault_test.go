@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Ensure the codes and their statuses are those of spec.md, Errors, and decisions.md §11.
+// Ensure the codes and their statuses are those of scripts/docs/reference/errors.md.
 func TestCodes(t *testing.T) {
 	want := map[fault.Code]int{
 		"bad_request": 400, "unauthorised": 401, "not_found": 404, "method_not_allowed": 405, "rate_limited": 429, "internal": 500,
@@ -21,10 +21,10 @@ func TestCodes(t *testing.T) {
 	}
 	codes["bad_request"] = 0
 	if fault.BadRequest.Status() != 400 {
-		t.Error("the table can be changed from outside")
+		t.Error("callers of Codes can change the statuses")
 	}
 	if fault.Code("typo").Status() != 500 {
-		t.Error("a code that is none needs a status that can be sent")
+		t.Error("an unknown code must have the status 500")
 	}
 }
 
@@ -33,8 +33,8 @@ func TestErrors(t *testing.T) {
 	if err.Code != fault.BadRequest || err.Messages[0] != "body.status: must be 5%" || err.Error() != "bad_request: body.status: must be 5%" {
 		t.Error(err)
 	}
-	if place := fault.Invalid("body.%s", "is bad"); place.Messages[0] != "body.%s: is bad" {
-		t.Errorf("a place was taken for a format: %s", place)
+	if literal := fault.Invalid("body.%s", "is bad"); literal.Messages[0] != "body.%s: is bad" {
+		t.Errorf("the path was used as a format: %s", literal)
 	}
 	if wrapped := fmt.Errorf("get item: %w", fault.ErrNotFound); !errors.Is(wrapped, fault.ErrNotFound) || fault.ErrNotFound.Code.Status() != 404 {
 		t.Error(wrapped)

@@ -8,14 +8,14 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// BaseURL returns what stands before the path in the URL that the client
-// called, without a final slash: scheme, host and, on the gateway's default
-// domain, the stage, which r.URL.Path lacks. So BaseURL(r) + r.URL.RequestURI()
-// is a URL the client can call, as in Link: <…>; rel="next".
+// BaseURL returns the part of the client's URL before the path, without a final
+// slash: scheme, host and, on the gateway's default domain, the stage. r.URL.Path
+// has no stage. BaseURL(r) + r.URL.RequestURI() is a URL that the client can
+// call, as in Link: <…>; rel="next".
 //
 // The scheme is the last one in X-Forwarded-Proto, which the gateway sets, or
-// https; outside Proxy it is that of the connection. X-Forwarded-Host is not
-// read: the gateway hands over whatever a client put there.
+// https. Outside Proxy it is that of the connection. X-Forwarded-Host is ignored,
+// because the gateway passes on the client's own value.
 func BaseURL(r *http.Request) string {
 	scheme, host := "http", r.Host
 	if r.TLS != nil {
@@ -39,15 +39,15 @@ func BaseURL(r *http.Request) string {
 }
 
 // stagePrefix returns "/" and the stage if the client's URL had them before the
-// path: requestContext.path has what the client called, path has it without.
+// path: requestContext.path includes the stage, path does not.
 func stagePrefix(e *events.APIGatewayProxyRequest) string {
 	called, path := e.RequestContext.Path, e.Path
 	if !strings.HasSuffix(called, path) {
-		// Should only one of the two be decoded, compare what they mean.
+		// If only one of the two is decoded, compare both decoded.
 		called, path = unescapePath(called), unescapePath(path)
 	}
 	prefix, ok := strings.CutSuffix(called, path)
-	// At the root the two may differ by the slash alone: "/prod" and "/".
+	// At the root, called may lack the final slash: "/prod" and "/".
 	if !ok && path == "/" {
 		prefix = called
 	}
@@ -62,8 +62,8 @@ func unescapePath(path string) string {
 	return text
 }
 
-// isHost reports whether host can stand in a URL inside a header: a name or an
-// address with an optional port, and none of the characters that would end it.
+// isHost reports whether host is safe in a URL inside a header: a name or an
+// address with an optional port, without characters that would end the URL.
 func isHost(host string) bool {
 	for i := range len(host) {
 		c := host[i]

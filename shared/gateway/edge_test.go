@@ -12,9 +12,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// Ensure events and handlers that are no ordinary requests and responses get what
-// net/http's server would do. The adapter aws-lambda-go-api-proxy fails each of
-// these checks, or panics.
+// Ensure unusual events and handlers are treated as net/http's server would treat
+// them. The adapter aws-lambda-go-api-proxy fails each of these checks, or panics.
 func TestProxyEdges(t *testing.T) {
 	t.Parallel()
 	silence := func(http.ResponseWriter, *http.Request) {}

@@ -20,22 +20,22 @@ const requestBytesMax = 10 << 20
 // proxyResource is the resource of every path.
 const proxyResource = "/{proxy+}"
 
-// localStage names the stage of events made here. No path carries it.
+// localStage is the stage of the events that Event builds. No path contains it.
 const localStage = "local"
 
 // errBodyTooLarge reports a body over requestBytesMax.
 var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 
-// Event builds the REST proxy event that API Gateway would send for r, called
-// on a custom domain, so that the path carries no stage.
+// Event builds the REST proxy event that API Gateway would send for r on a
+// custom domain, where the path has no stage.
 //
-// It reads r's body, at most 10 MB and one byte of it, and changes nothing else
-// in r. The error is that of the body: it could not be read or is over 10 MB.
+// It reads the body of r, at most one byte more than 10 MB, and changes nothing
+// else in r. It returns an error when the body cannot be read or is over 10 MB.
 //
 // An event is JSON, so text in it is UTF-8: other bytes in a header or in the
 // query become U+FFFD, as they do in the gateway. The path stays encoded and a
-// body that is not UTF-8 goes in base64, so those two arrive byte for byte. A
-// query parameter with a malformed escape is kept as the text it is.
+// body that is not UTF-8 becomes base64, so both arrive byte for byte. A query
+// parameter with a malformed escape is not decoded.
 func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -83,7 +83,7 @@ func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, er
 	return e, nil
 }
 
-// readBody reads the body of r, and no more of it than a deployed gateway would.
+// readBody reads the body of r, up to the limit of a deployed gateway.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil {
 		return nil, nil
@@ -101,9 +101,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// gatewayHeaders returns the headers of r with those that the gateway sets.
-// What the client sent under these names does not count: it could lie about its
-// address or make links that lead elsewhere.
+// gatewayHeaders returns the headers of r and those that the gateway sets. The
+// client's own values of the latter are replaced: a client could otherwise fake
+// its address or the host in links.
 func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string {
 	headers := make(http.Header, len(r.Header)+4)
 	for name, values := range r.Header {
@@ -122,16 +122,16 @@ func gatewayHeaders(r *http.Request, host, sourceIP string) map[string][]string 
 	headers.Set("X-Forwarded-Proto", proto)
 	headers.Set("X-Forwarded-Port", port)
 	if sourceIP != "" {
-		// The gateway appends to this one: only the last address is vouched for.
+		// The gateway appends to this one: only the last address is reliable.
 		headers.Set("X-Forwarded-For", strings.Join(append(headers.Values("X-Forwarded-For"), sourceIP), ", "))
 	}
 	return headers
 }
 
-// parseQuery decodes a raw query as a REST API does: "&" and ";" separate, "+"
-// is a space, a missing "=" is an empty value, empty pairs vanish. It returns
-// nil for no parameters. Text with a malformed escape is not decoded: dropping
-// the pair, as url.URL.Query does, would hide it from the check of parameters.
+// parseQuery decodes a raw query as a REST API does: "&" and ";" separate pairs,
+// "+" is a space, a missing "=" is an empty value, empty pairs are ignored. It
+// returns nil for no parameters. Text with a malformed escape is not decoded:
+// url.URL.Query drops such a pair, and the handler could not reject it.
 func parseQuery(raw string) map[string][]string {
 	var query map[string][]string
 	for pair := range strings.FieldsFuncSeq(raw, isSeparator) {
@@ -160,8 +160,8 @@ func malformedQuery(raw string) bool {
 	return err != nil
 }
 
-// lastValues is the map with one value per name that events carry beside the
-// full one.
+// lastValues returns the last value of each name. Events have this map besides
+// the map with all values.
 func lastValues(multi map[string][]string) map[string]string {
 	if multi == nil {
 		return nil

@@ -62,8 +62,8 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// Ensure the parameters of an event are those a REST API decodes, and that no
-// pair disappears on the way.
+// Ensure the parameters of an event are those that a REST API decodes, and that
+// the handler gets every pair.
 func TestEventQuery(t *testing.T) {
 	t.Parallel()
 	type query = map[string][]string
@@ -118,7 +118,7 @@ func TestEventBody(t *testing.T) {
 		{name: "Binary", body: strings.NewReader("\xff\x00"), want: "/wA=", base64: true},
 		{name: "ErrRead", body: iotest.ErrReader(io.ErrUnexpectedEOF), wantErr: "read body: unexpected EOF"},
 		{name: "ErrTooLarge", body: endless{}, length: -1, wantErr: "read body: body over API Gateway's 10 MB"},
-		// Refused by its length, before a byte is read.
+		// Rejected by its length, before a byte is read.
 		{name: "ErrDeclaredTooLarge", body: iotest.ErrReader(io.EOF), length: 10<<20 + 1, wantErr: "read body: body over API Gateway's 10 MB"},
 	}
 	for _, tt := range tests {
@@ -136,13 +136,13 @@ func TestEventBody(t *testing.T) {
 	}
 }
 
-// endless is a body without end.
+// endless is a body that never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// FuzzEvent checks that the handler sees the request that was sent, that the
-// event survives JSON, which Local skips, and that a body comes back unchanged.
+// FuzzEvent checks that the handler gets the request that was sent, also when the
+// event is encoded as JSON, and that a body is returned unchanged.
 func FuzzEvent(f *testing.F) {
 	f.Add("GET", "/v1/companies", "limit=10", "value", []byte(nil))
 	f.Fuzz(func(t *testing.T, method, path, query, value string, body []byte) {
@@ -168,7 +168,7 @@ func FuzzEvent(f *testing.F) {
 		if err := json.Unmarshal(text, &overJSON); err != nil {
 			t.Fatal(err)
 		}
-		if utf8.ValidString(method) { // a server refuses others
+		if utf8.ValidString(method) { // a server rejects others
 			e = overJSON
 		}
 		var got *http.Request
@@ -186,7 +186,7 @@ func FuzzEvent(f *testing.F) {
 		if parsed, err := url.ParseRequestURI(got.RequestURI); err != nil || parsed.EscapedPath() != got.URL.EscapedPath() || parsed.RawQuery != got.URL.RawQuery {
 			t.Errorf("RequestURI %q is not %v: %v", got.RequestURI, got.URL, err)
 		}
-		// net/url is the judge, of the queries that it takes whole.
+		// Compare with net/url, for queries that it parses without an error.
 		if want, err := url.ParseQuery(strings.ToValidUTF8(query, "")); err == nil && utf8.ValidString(query) {
 			for _, values := range want {
 				for i := range values {
@@ -208,12 +208,12 @@ func FuzzEvent(f *testing.F) {
 			back, err = base64.StdEncoding.DecodeString(resp.Body)
 		}
 		if err != nil || string(back) != string(body) || got.ContentLength < int64(len(body)) {
-			t.Errorf("body %q came back as %q: %v", body, back, err)
+			t.Errorf("body %q was returned as %q: %v", body, back, err)
 		}
 	})
 }
 
-// joined is the text of all names, which alone are compared undecoded.
+// joined returns all names as one text. Names that are not valid UTF-8 are not compared.
 func joined(query url.Values) string {
 	var b strings.Builder
 	for name := range query {

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// open takes every key.
+// open accepts every key.
 type open struct{}
 
 func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
@@ -42,12 +42,12 @@ type noteInput struct {
 	Text string `json:"text" max:"100000"`
 }
 
-// zeros never run out.
+// zeros is an endless reader of zeros.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// notes is an API of two operations, and a key and a company that it takes.
+// notes returns an API of two operations, and a company and a key that it accepts.
 func notes(t testing.TB) (h http.Handler, company, key string) {
 	t.Helper()
 	clock := func() time.Time { return time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC) }
@@ -74,8 +74,8 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 	return api.New(operations, api.Config{Keys: open{}, Now: clock, NewID: next, Log: slog.New(slog.DiscardHandler), BaseURL: gateway.BaseURL}), company, key
 }
 
-// FuzzResponse sends any event. The response is one that API Gateway accepts, with the version, a request id and JSON, and every
-// error has the envelope.
+// FuzzResponse sends any event. API Gateway must accept the response. It has the version, a request id and JSON, and every error
+// has the envelope.
 func FuzzResponse(f *testing.F) {
 	h, company, key := notes(f)
 	for _, e := range []string{
@@ -106,7 +106,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// checkResponse checks what is true of every response.
+// checkResponse checks the rules for every response.
 func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 	t.Helper()
 	if got.StatusCode < 200 || got.StatusCode > 599 || got.IsBase64Encoded {
@@ -152,8 +152,8 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 	}
 }
 
-// FuzzHeader checks that every value of a header arrives whole, with its commas, dates and quotes, and leaves so: a value neither
-// becomes two nor ends another.
+// FuzzHeader checks that the handler gets every header value unchanged, with commas, dates and quotes, and that a response header
+// is sent unchanged: a value is not split, and cannot start another header.
 func FuzzHeader(f *testing.F) {
 	for _, pair := range [][2]string{
 		{"application/json, text/event-stream", "a"}, {"Tue, 11 Aug 2026 09:30:00 GMT", ""}, {`"a,b", W/"c"`, `"d"`}, {"", ","}, {"a\r\nService-Version: 1999-01-01", "b"}, {" padded ", "\t"}, {"é, \xff", "\x00"}, {"a;b=c, d;e=f", "Bearer x"},

@@ -16,14 +16,14 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// get is a small event that is valid.
+// get is a small, valid event.
 var get = events.APIGatewayProxyRequest{
 	HTTPMethod:     "GET",
 	Path:           "/v1",
 	RequestContext: events.APIGatewayProxyRequestContext{RequestID: "req-1"},
 }
 
-// Ensure deadline and cancellation of the invocation reach the handler.
+// Ensure the handler gets the deadline and the cancellation of the invocation.
 func TestProxyContext(t *testing.T) {
 	t.Parallel()
 	type key struct{}
@@ -51,7 +51,7 @@ func TestProxyNilHandler(t *testing.T) {
 	gateway.Proxy(nil)
 }
 
-// Ensure concurrent invocations share nothing (run with -race).
+// Ensure concurrent invocations are independent (run with -race).
 func TestProxyConcurrent(t *testing.T) {
 	t.Parallel()
 	proxy := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +75,7 @@ func TestProxyConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// Ensure the runtime library accepts Proxy as it is and that both events have the
+// Ensure the runtime library accepts Proxy as a handler, and both events have the
 // JSON names of payload 1.0.
 func TestProxyInvoke(t *testing.T) {
 	t.Parallel()

@@ -11,19 +11,18 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Refusals that a deployed gateway makes itself, before any function runs.
+// Bodies of the errors that a deployed gateway sends before any function runs.
 const (
 	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: must have at most 262144 bytes"}]}`
 	unreadableBody = `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`
 )
 
 // Local serves h as Lambda behind API Gateway would: every request becomes an
-// event, passes through Proxy, and the response event is written. What runs
-// locally is what runs in Lambda.
+// event, passes through Proxy, and the response event is written.
 //
-// A body over 10 MB gets a 413, code payload_too_large, and is never read
-// whole. A query with a malformed escape, which a deployed gateway refuses
-// with 400, reaches h as it is, so that h's 400 stands in for the gateway's.
+// A body over 10 MB gets a 413 with the code payload_too_large, and is not read
+// to its end. A query with a malformed escape reaches h unchanged, which
+// responds with 400; a deployed gateway responds with 400 itself.
 func Local(h http.Handler) http.Handler {
 	proxy := Proxy(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,8 +45,8 @@ func Local(h http.Handler) http.Handler {
 	})
 }
 
-// writeEvent writes resp, which is Proxy's, as API Gateway does: it names JSON
-// where the function names no type.
+// writeEvent writes a response of Proxy as API Gateway does: JSON is the default
+// Content-Type.
 func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
 	body := []byte(resp.Body)
 	if resp.IsBase64Encoded {
@@ -62,6 +61,6 @@ func writeEvent(w http.ResponseWriter, resp events.APIGatewayProxyResponse) {
 	}
 	w.WriteHeader(resp.StatusCode)
 	if len(body) > 0 {
-		_, _ = w.Write(body) // a caller that left has no use for the error
+		_, _ = w.Write(body) // an error means that the caller has left
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// Ensure a request line arrives over a real connection as the client wrote it.
+// Ensure the handler gets the request line that the client sent over a real connection.
 func TestLocalRequestLine(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func TestLocalRequestLine(t *testing.T) {
 	tests := []struct{ name, target, want string }{
 		{"Encoded", "/v1/a%2Fb%23%25%00%3F%20%C3%A9?b=1&a=%20", "/v1/a%2Fb%23%25%00%3F%20%C3%A9 a=+&b=1"},
 		{"Unclean", "//v1/..//x/?a&a=", "//v1/..//x/ a=&a="},
-		// A parser that is strict must see what url.URL.Query drops.
+		// A strict parser must get what url.URL.Query drops.
 		{"MalformedQuery", "/v1?b=%zz&a=1;c", "/v1 b=%zz&a=1;c"},
 	}
 	for _, tt := range tests {
@@ -55,7 +55,7 @@ func TestLocalRequestLine(t *testing.T) {
 	}
 }
 
-// Ensure the response on the wire is that of a plain server.
+// Ensure the response of Local on the wire is that of an ordinary server.
 func TestLocalResponse(t *testing.T) {
 	t.Parallel()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +145,7 @@ func TestLocalRefusals(t *testing.T) {
 	}
 }
 
-// Ensure a body that is not read to its end still gets a response, not a reset.
+// Ensure a client that sends a too large body gets a response, not a connection reset.
 func TestLocalTooLargeOverNetwork(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(gateway.Local(http.NotFoundHandler()))
@@ -164,7 +164,7 @@ func TestLocalTooLargeOverNetwork(t *testing.T) {
 	}
 }
 
-// Ensure a client that hangs up ends the handler's context.
+// Ensure the handler's context ends when the client disconnects.
 func TestLocalDisconnect(t *testing.T) {
 	t.Parallel()
 	started, ended := make(chan struct{}), make(chan struct{})
@@ -191,6 +191,6 @@ func TestLocalDisconnect(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
-		t.Error("context lives on")
+		t.Error("the context did not end")
 	}
 }

@@ -16,20 +16,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// malformedQueryKey is the context key under which Local passes a query that
-// the gateway would refuse and that no event can hold; see Local.
+// malformedQueryKey is the context key of a malformed query, which an event
+// cannot contain; see Local.
 type malformedQueryKey struct{}
 
-// newRequest returns the request that e describes, in the form in which
-// net/http's server presents one: relative URL, RequestURI, Host outside the
-// header.
+// newRequest returns the request of e in the form of a request of net/http's
+// server: relative URL, RequestURI, Host outside the header.
 func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Request {
 	body := eventBody(e)
 	r := (&http.Request{Method: e.HTTPMethod, URL: eventURL(e), Header: eventHeader(e), Body: http.NoBody, ContentLength: int64(len(body))}).WithContext(ctx)
 	r.Proto, r.ProtoMajor, r.ProtoMinor = protocol(e.RequestContext.Protocol)
 	r.Host = eventHost(e, r.Header)
 	r.Header.Del("Host")
-	// The body is whole: a coding or length from the wire no longer describes it.
+	// The body is decoded and complete: the client's coding and length no longer apply.
 	r.Header.Del("Transfer-Encoding")
 	if r.Header.Get("Content-Length") != "" {
 		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
@@ -38,7 +37,7 @@ func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Req
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	if ip := e.RequestContext.Identity.SourceIP; ip != "" {
-		// The port is not known; with one, net.SplitHostPort works as on a server.
+		// The port is not known. With a port, net.SplitHostPort works as on a server.
 		r.RemoteAddr = net.JoinHostPort(ip, "0")
 	}
 	if raw, ok := ctx.Value(malformedQueryKey{}).(string); ok {
@@ -49,7 +48,7 @@ func newRequest(ctx context.Context, e *events.APIGatewayProxyRequest) *http.Req
 }
 
 // eventURL returns path and query of e as a server-side URL. It never fails:
-// what can't stand in a path is escaped, so that h sees it as text.
+// it escapes bytes that are not valid in a path.
 func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 	path := e.Path
 	if path != "*" && !strings.HasPrefix(path, "/") {
@@ -65,10 +64,10 @@ func eventURL(e *events.APIGatewayProxyRequest) *url.URL {
 	return u
 }
 
-// escapePath escapes the bytes of path that a URL's path cannot hold, and a "%"
-// that begins no escape. Text that is already valid comes back unchanged: REST
-// APIs send the path encoded, and encoding it twice would change it. Emulators
-// that send it decoded lose only what they have lost already.
+// escapePath escapes the bytes of path that are not valid in a URL's path, and a
+// "%" that begins no escape. It does not change a valid path: REST APIs send the
+// path encoded, and must not be encoded twice. Some emulators send it decoded;
+// then the escapes that the client sent are unknown.
 func escapePath(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -95,8 +94,8 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// eventQuery encodes the decoded parameters of e again. Order among names is
-// lost in the event; sorting them makes one event one request.
+// eventQuery encodes the decoded parameters of e. The event has no order of names;
+// they are sorted, so that equal events give equal requests.
 func eventQuery(e *events.APIGatewayProxyRequest) string {
 	if len(e.MultiValueQueryStringParameters) > 0 {
 		return url.Values(e.MultiValueQueryStringParameters).Encode()
@@ -108,14 +107,14 @@ func eventQuery(e *events.APIGatewayProxyRequest) string {
 	return single.Encode()
 }
 
-// eventHeader merges both header maps of e, the one with all values first: an
-// event written by hand often has only the other. Names are added in order, so
-// that two spellings of one name always give the same values.
+// eventHeader merges both header maps of e. The map with all values takes
+// precedence; an event written by hand often has only the other. Names are added
+// in order, so that two spellings of one name always give the same values.
 func eventHeader(e *events.APIGatewayProxyRequest) http.Header {
 	header := make(http.Header, len(e.MultiValueHeaders)+2)
 	for _, name := range slices.Sorted(maps.Keys(e.MultiValueHeaders)) {
 		key := http.CanonicalHeaderKey(name)
-		// Values are kept whole: splitting at commas would tear dates apart.
+		// Values are not split at commas, which dates contain, too.
 		header[key] = append(header[key], e.MultiValueHeaders[name]...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
@@ -126,7 +125,7 @@ func eventHeader(e *events.APIGatewayProxyRequest) http.Header {
 	return header
 }
 
-// eventHost returns the host the client called. The gateway sets both sources.
+// eventHost returns the host that the client called, from the Host header or the domain name.
 func eventHost(e *events.APIGatewayProxyRequest, header http.Header) string {
 	if host := header.Get("Host"); host != "" {
 		return host
@@ -134,8 +133,8 @@ func eventHost(e *events.APIGatewayProxyRequest, header http.Header) string {
 	return e.RequestContext.DomainName
 }
 
-// eventBody returns the bytes of e's body. Broken base64 comes back as it is,
-// for h to refuse: it is no JSON either.
+// eventBody returns the bytes of e's body. Invalid base64 is returned as it is;
+// h rejects it, because it is not JSON.
 func eventBody(e *events.APIGatewayProxyRequest) []byte {
 	if e.IsBase64Encoded {
 		if body, err := base64.StdEncoding.DecodeString(e.Body); err == nil {

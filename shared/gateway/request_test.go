@@ -16,12 +16,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Failures provoked here would bury the report of a test that fails.
+	// The logged errors of these tests would hide the report of a failing test.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	m.Run()
 }
 
-// received returns the request that a handler sees for e, its body as text.
+// received returns the request that a handler gets for e, and its body.
 func received(t *testing.T, ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, string) {
 	t.Helper()
 	var got *http.Request
@@ -36,8 +36,8 @@ func received(t *testing.T, ctx context.Context, e events.APIGatewayProxyRequest
 	return got, string(body)
 }
 
-// Ensure the handler sees the path as it was sent: decoding it would let a
-// segment reach into another key or route.
+// Ensure the handler gets the path as it was sent. If it were decoded, a segment
+// could match another route or table key.
 func TestProxyPath(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, path, want, wantDecoded string }{
@@ -64,7 +64,7 @@ func TestProxyPath(t *testing.T) {
 		{"NoLeadingSlash", "v1", "/v1", "/v1"},
 		{"Asterisk", "*", "*", "*"},
 		{"AbsoluteURL", "http://host/v1", "/http://host/v1", "/http://host/v1"},
-		// Not sent by a REST API: escaped rather than failed or cut short.
+		// A REST API does not send these. They are escaped, not rejected or truncated.
 		{"BarePercent", "/v1/100%", "/v1/100%25", "/v1/100%"},
 		{"MalformedEscape", "/v1/%zz", "/v1/%25zz", "/v1/%zz"},
 		{"BareQuestionMark", "/v1/a?b=1", "/v1/a%3Fb=1", "/v1/a?b=1"},
@@ -125,8 +125,8 @@ func TestProxyQuery(t *testing.T) {
 	}
 }
 
-// Ensure a request that HTTP does not know is refused by the handler, which has
-// the envelope, and never turned into a valid one.
+// Ensure an invalid method is passed to the handler, which rejects it with the
+// envelope, and is not changed to a valid one.
 func TestProxyMethod(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "PATCH", "PROPFIND", "get", "G T", "", "GET\r\n"} {

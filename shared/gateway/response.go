@@ -14,15 +14,15 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// responseBytesMax is the most that Lambda carries back, less a reserve for the
-// JSON around headers and body.
+// responseBytesMax is Lambda's limit of a response, less a reserve for the JSON
+// around headers and body.
 const responseBytesMax = 6<<20 - 4<<10
 
-// internalBody is all that a caller learns of a failure in here.
+// internalBody is the body of a 500 of this package.
 const internalBody = `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`
 
-// refuse writes a response of this package's own. It has the envelope and the
-// headers of the API, because a caller can't know where a response comes from.
+// refuse writes an error response of this package. It has the headers of every
+// response of the API.
 func refuse(w http.ResponseWriter, status int, body, requestID string) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -32,15 +32,15 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 		header.Set("Service-Request-Id", requestID)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // a caller that left has no use for the error
+	_, _ = w.Write([]byte(body)) // an error means that the caller has left
 }
 
-// recorder keeps a handler's response whole, by the rules of net/http's server:
-// the first status counts, 1xx are no response, headers freeze with the status,
-// HEAD, 204 and 304 have no body, and a handler that writes nothing sends a 200.
+// recorder records a handler's response by the rules of net/http's server: the
+// first status counts; 1xx is ignored; later changes of headers have no effect;
+// HEAD, 204 and 304 have no body; a handler that writes nothing sends a 200.
 type recorder struct {
 	header http.Header
-	frozen http.Header // header as of the status; nil before
+	frozen http.Header // copy of header when the status was written; nil before
 	status int
 	body   bytes.Buffer
 	head   bool
@@ -55,12 +55,12 @@ func newRecorder(method string) *recorder {
 	return &recorder{header: http.Header{}, head: method == http.MethodHead}
 }
 
-// Header returns the headers to come; later changes have no effect after the
+// Header returns the headers of the response. Changes have no effect after the
 // status is written.
 func (rec *recorder) Header() http.Header { return rec.header }
 
-// WriteHeader sets the status. It panics on one that API Gateway would not
-// accept, as net/http's server panics on one it can't send.
+// WriteHeader sets the status. It panics on a status that API Gateway does not
+// accept, as net/http's server panics on an invalid one.
 func (rec *recorder) WriteHeader(status int) {
 	if status < 100 || status == http.StatusSwitchingProtocols || status > 599 {
 		panic(fmt.Sprintf("gateway: invalid status %d", status))
@@ -80,19 +80,19 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	return rec.body.Write(p)
 }
 
-// Flush commits the status. The body leaves in one piece whatever is called.
+// Flush sets the status. The body is always sent in one piece.
 func (rec *recorder) Flush() { rec.WriteHeader(http.StatusOK) }
 
-// bodyAllowed reports whether a response of this status has a body, to any
-// method but HEAD.
+// bodyAllowed reports whether a response with this status may have a body, for
+// any method but HEAD.
 func (rec *recorder) bodyAllowed() bool {
 	return rec.status != http.StatusNoContent && rec.status != http.StatusNotModified
 }
 
-// event returns the recorded response as an event. The status is set by then.
+// event returns the recorded response as an event. The status must be set.
 func (rec *recorder) event() events.APIGatewayProxyResponse {
 	header, body := cleanHeader(rec.frozen), rec.body.Bytes()
-	_, typed := rec.frozen["Content-Type"] // present and nil: the handler wants none
+	_, typed := rec.frozen["Content-Type"] // present and nil: the handler wants no Content-Type
 	if !typed && len(body) > 0 && header.Get("Content-Encoding") == "" {
 		header.Set("Content-Type", http.DetectContentType(body))
 	}
@@ -108,16 +108,16 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 	return e
 }
 
-// setLength makes Content-Length true. The response to HEAD keeps what the
-// handler set or wrote, because that is the length of the GET; elsewhere the gateway
-// counts, and a wrong length would cut or hang the response.
+// setLength corrects Content-Length. The response to HEAD has the length that the
+// handler set or wrote, which is that of the GET. For other methods the gateway
+// sets the length, and a wrong one is removed.
 func (rec *recorder) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
 	known := err == nil && declared >= 0
 	switch {
 	case rec.status == http.StatusNoContent:
 		known = false
-	case rec.status == http.StatusNotModified: // that of the 200 it stands for
+	case rec.status == http.StatusNotModified: // the length of the 200
 	case rec.head && !known && rec.body.Len() > 0:
 		header.Set("Content-Length", strconv.Itoa(rec.body.Len()))
 		return
@@ -129,8 +129,8 @@ func (rec *recorder) setLength(header http.Header) {
 	}
 }
 
-// cleanHeader returns what of header API Gateway accepts. A null list, a bad
-// name or a line break makes it discard the whole response for a bare 502.
+// cleanHeader returns the headers that API Gateway accepts. For a null list, an
+// invalid name or a line break it would replace the whole response with a 502.
 func cleanHeader(header http.Header) http.Header {
 	clean := make(http.Header, len(header))
 	for name, values := range header {
@@ -152,7 +152,7 @@ func cleanValue(value string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(lineBreaks.Replace(value), "\uFFFD"))
 }
 
-// isToken reports whether name may be a header's name (RFC 9110, token).
+// isToken reports whether name is a valid header name (RFC 9110, token).
 func isToken(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -163,8 +163,9 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// eventBytes returns the size that body and headers take in the response event,
-// which is JSON. Small responses are not counted: nothing grows more than sixfold.
+// eventBytes returns the size of body and headers in the response event, which is
+// JSON. For a small response it returns an upper bound: JSON escapes need at most
+// six bytes for one.
 func (rec *recorder) eventBytes() int {
 	size := 0
 	for name, values := range rec.frozen {

@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// responseBytesMax is what Lambda carries, less a reserve of 4 KB.
+// responseBytesMax is Lambda's limit, less a reserve of 4 KB.
 const responseBytesMax = 6<<20 - 4<<10
 
 // internalResponse is the response of Proxy when h fails.
@@ -167,7 +167,7 @@ func TestProxyResponse(t *testing.T) {
 			name: "ErrPanic",
 			h: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Leaked", "1")
-				_, _ = io.WriteString(w, "half an ans")
+				_, _ = io.WriteString(w, "half a resp")
 				panic("boom")
 			},
 			want: internalResponse,
@@ -213,7 +213,7 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure a response just under the limit leaves whole, however it is encoded.
+// Ensure a response just under the limit is sent in full, in any encoding.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
 	for name, chunk := range map[string]string{"Text": "x", "Escaped": `"`, "Binary": "\xff"} {
@@ -230,7 +230,7 @@ func TestProxyLargeResponse(t *testing.T) {
 	}
 }
 
-// Ensure the limit is that of the text which the runtime's encoder makes.
+// Ensure the limit applies to the text that the runtime's encoder produces.
 func TestProxyEncodedLimit(t *testing.T) {
 	t.Parallel()
 	unit := "<&>\"\\/ é\u2028\u2029😀\x7f"

@@ -1,7 +1,6 @@
-// Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The OpenAPI document and the tools are
-// both made from it, so that the two cannot differ. Arguments is for tools; Parameter, Body and Record, which can refer to named
-// schemas, are for the document. It is apart from package schema, so that a function that only reads requests links no schema
-// library.
+// Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The OpenAPI document and the tools
+// both use it, so that they cannot differ. Arguments is for tools; Parameter, Body and Record are for the document. The package is
+// separate from package schema, so that a Lambda function that only reads requests does not link the JSON Schema library.
 package jsonschema
 
 import (
@@ -17,16 +16,16 @@ import (
 // Schema is a JSON Schema.
 type Schema = google.Schema
 
-// companyID is the argument that a tool may leave out, because a key has one company.
+// companyID is the optional argument for the company.
 const companyID = "companyId"
 
-// Arguments describes a tool's arguments: one closed object of what HTTP has in the path, the query, the headers and the body.
-// company adds the company's id, which may be left out.
+// Arguments returns the schema of a tool's arguments: one closed object with everything that an HTTP request has in its path,
+// query, headers and body. company adds the optional id of the company.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
 		all = append(all, property{name: companyID, schema: &Schema{
-			Type: "string", Description: "may be left out: the key's own company, no other can be reached",
+			Type: "string", Description: "optional; the key's own company is the only one that it can access",
 		}})
 	}
 	for _, f := range fields {
@@ -35,7 +34,7 @@ func Arguments(fields []schema.Field, company bool) *Schema {
 	return object(all)
 }
 
-// Body describes the body of a request with these fields; nil when none of them is in the body.
+// Body returns the schema of the body of a request with these fields, nil when none of them is in the body.
 func Body(fields []schema.Field) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
 	if len(body) == 0 {
@@ -44,10 +43,8 @@ func Body(fields []schema.Field) *Schema {
 	return object(properties(body))
 }
 
-// Parameter describes one argument.
-//
-// A day is published with the format date, although a full timestamp is taken too: what a caller should send is the
-// day, and a choice of two formats makes generated clients clumsy.
+// Parameter returns the schema of one argument. A day has the format date, although a full timestamp is accepted, too: two
+// formats would complicate generated clients.
 func Parameter(f schema.Field) *Schema {
 	s := &Schema{Type: string(f.Kind), Description: f.Doc, Default: defaultOf(f)}
 	switch f.Kind {
@@ -89,7 +86,7 @@ func properties(fields []schema.Field) []property {
 	return out
 }
 
-// object is a closed object with its properties in order.
+// object returns the schema of a closed object with its properties in order.
 func object(all []property) *Schema {
 	s := &Schema{
 		Type: "object", Properties: make(map[string]*Schema, len(all)),
@@ -105,7 +102,7 @@ func object(all []property) *Schema {
 	return s
 }
 
-// defaultOf spells a default, which a tag holds as text, in its JSON type.
+// defaultOf returns the JSON of a default.
 func defaultOf(f schema.Field) json.RawMessage {
 	switch {
 	case f.Default == "":

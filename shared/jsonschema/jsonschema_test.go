@@ -71,13 +71,13 @@ func define[Out any](method, path string) api.Operation {
 
 var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
-// Ensure the arguments of a tool are one flat, closed object in which a header has a name like the others'.
+// Ensure the arguments of a tool are one flat, closed object, and the name of a header is in camel case.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
 "type":"object",
 "properties":{
-"companyId":{"type":"string","description":"may be left out: the key's own company, no other can be reached"},
+"companyId":{"type":"string","description":"optional; the key's own company is the only one that it can access"},
 "thingId":{"type":"string","description":"the thing"},
 "limit":{"type":"integer","default":25,"minimum":1,"maximum":100},
 "cursor":{"type":"string","maxLength":1600},
@@ -99,7 +99,7 @@ func TestInput(t *testing.T) {
 "additionalProperties":false}`)
 }
 
-// Ensure a body has the properties of the body alone, and an operation without one none.
+// Ensure the schema of a body has only body properties, and is nil for an operation without a body.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	body := jsonschema.Body(operation.Input)
@@ -133,7 +133,7 @@ const record = `{
 "required":["id","note","colour","tags","flags","keys","parts","size","count","active","any"],
 "additionalProperties":false}`
 
-// Ensure an answer is a closed object with every field required, in the order of the type, nullable where it may be null.
+// Ensure a record is a closed object with every field required, in the order of the type, nullable where it may be null.
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	_ = thing{hidden: ""}
@@ -142,7 +142,7 @@ func TestOutput(t *testing.T) {
 		`{"type":"object","properties":{"items":{"type":"array","items":`+record+`}},"required":["items"],"additionalProperties":false}`)
 }
 
-// Ensure what encoding/json makes of a type is what its schema describes, at its emptiest and at its fullest.
+// Ensure the JSON of a record is valid by its schema, with all fields empty and with all fields set.
 func TestOutputDescribesTheEncoding(t *testing.T) {
 	t.Parallel()
 	full := thing{

@@ -10,9 +10,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Record describes a record or a list: a closed object whose fields are all required, in the order of the specification, with null
-// where a field may be null. inner describes the records in it, so that a document can refer to them by name; nil writes them
-// out.
+// Record returns the schema of a record or a list: a closed object whose fields are all required, in the order of the type. inner
+// returns the schema of a nested record, for example a reference to a named schema; nil includes nested records in full.
 func Record(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 	if inner == nil {
 		inner = func(t reflect.Type) *Schema { return Record(t, nil) }
@@ -29,14 +28,14 @@ func Record(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 			s.Format = format
 		}
 		if f.Type == anyJSON && s.Description == "" {
-			s.Description = "any JSON value" // a schema without a word is spelled true, which readers stumble over
+			s.Description = "any JSON value" // an empty schema is encoded as true, which some readers do not support
 		}
 		all = append(all, property{name, s, true})
 	}
 	return object(all)
 }
 
-// fields returns the fields of a record as encoding/json has them: those of embedded records in their place.
+// fields returns the fields of a record as encoding/json encodes them, including the fields of embedded records.
 func fields(t reflect.Type) (out []reflect.StructField) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -54,8 +53,8 @@ func fields(t reflect.Type) (out []reflect.StructField) {
 
 var anyJSON = reflect.TypeFor[json.RawMessage]()
 
-// value describes a field's value by its Go type. A pointer may be null, and so may an array of texts, which nobody may
-// have set, unless it is tagged null:"never"; an array of records is always there.
+// value returns the schema of a Go type. A pointer may be null. An array of strings may be null; Record changes that for fields
+// with the tag null:"never". An array of records is never null.
 func value(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 	switch {
 	case t == anyJSON:
@@ -88,7 +87,7 @@ func value(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 	case reflect.Bool:
 		s.Type = "boolean"
 	default:
-		panic(fmt.Sprintf("jsonschema: a record cannot hold a %s", t))
+		panic(fmt.Sprintf("jsonschema: a record cannot contain a %s", t))
 	}
 	return s
 }

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// open lets everybody in, at no cost.
+// open accepts every key, at no cost.
 type open struct{}
 
 func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {
@@ -25,7 +25,7 @@ func (open) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, er
 
 func newID(prefix string) string { return prefix + "_1" }
 
-// BenchmarkHTTP is what BenchmarkTool is to be compared with: the same call without the protocol, and without a table.
+// BenchmarkHTTP is the baseline for BenchmarkTool: the same call without the protocol. Both use no table.
 func BenchmarkHTTP(b *testing.B) {
 	s := start(b)
 	token, err := auth.Parse(s.key)
@@ -44,12 +44,12 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkTool is a call of a tool.
+// BenchmarkTool measures a call of a tool.
 func BenchmarkTool(b *testing.B) {
 	benchmark(b, call("get_item", `{"itemId":"itm_1"}`))
 }
 
-// BenchmarkList is a list of the tools.
+// BenchmarkList measures a list of the tools.
 func BenchmarkList(b *testing.B) {
 	benchmark(b, frame("tools/list", ""))
 }
@@ -65,7 +65,7 @@ func benchmark(b *testing.B, text string) {
 	}
 }
 
-// BenchmarkNew is what the server adds to the start of a function.
+// BenchmarkNew measures what the server adds to the start-up time of a Lambda function.
 func BenchmarkNew(b *testing.B) {
 	operations := operations()
 	for b.Loop() {

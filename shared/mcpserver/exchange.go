@@ -18,20 +18,19 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// exchange is one message on its way through the SDK, which handles it on a goroutine of its own that gets only the values of the
-// context. That goroutine has ended when the SDK's ServeHTTP returns.
+// exchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of its own, which gets only the
+// values of the context. That goroutine has ended when the SDK's ServeHTTP returns.
 type exchange struct {
-	ctx      context.Context // of the HTTP request: unlike the SDK's, it ends when the caller leaves
+	ctx      context.Context // of the HTTP request: it is cancelled when the caller leaves, unlike the SDK's
 	call     api.Call
-	response api.Response // of the pipeline; Status is 0 until it was called
-	isTool   bool         // response is that of an operation
+	response api.Response // of the pipeline; Status is 0 before the pipeline was called
+	isTool   bool         // response is the response of an operation
 	panicked error
 }
 
 type exchangeKey struct{}
 
-// exchange serves one message. The pipeline verifies the key: in Server.receive, or at the latest here, when the message never
-// came so far.
+// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the SDK did not call receive.
 func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Response {
 	x := &exchange{ctx: r.Context(), call: call}
 	var out api.Response
@@ -55,13 +54,13 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Respons
 	return out
 }
 
-// badKey reports whether the key itself was refused. A missing scope is not such a refusal: the key is valid, and the model is to
-// read what it may not do.
+// badKey reports whether the key itself was rejected. It is false for a missing scope: the key is valid, and the model reads the
+// error.
 func badKey(r api.Response) bool {
 	return !r.Authenticated && (r.Err.Code == fault.Unauthorised || r.Err.Code == fault.Forbidden)
 }
 
-// quota returns the headers about the caller. An entity tag is that of a record, not of a JSON-RPC response.
+// quota returns the rate limit headers. The entity tag of a record does not apply to a JSON-RPC response.
 func quota(h http.Header) http.Header {
 	out := http.Header{}
 	for name, values := range h {
@@ -72,7 +71,7 @@ func quota(h http.Header) http.Header {
 	return out
 }
 
-// admission is the operation of a message that calls none: a read without a scope.
+// admission is the operation for messages that call no operation: a read without a scope.
 var admission = api.Define(api.Spec{
 	ID: "get_message", Method: http.MethodPost, Path: Path, Effect: api.Read, Summary: "A message of the protocol that calls no operation",
 }, func(ctx context.Context, _ api.Caller, _ struct{}) (struct{}, error) {
@@ -82,8 +81,8 @@ var admission = api.Define(api.Spec{
 
 type problemKey struct{}
 
-// admit calls the pipeline for a message that calls no operation: it verifies the key, counts a read and then reports the problem,
-// if there is one. method is for the log; it may be empty.
+// admit calls the pipeline for a message that calls no operation. The pipeline verifies the key, counts a read and returns
+// problem as the error, if it is not nil. method is for the log; it may be empty.
 func (s *Server) admit(ctx context.Context, call api.Call, method string, problem error) api.Response {
 	op := admission
 	op.ID = strings.TrimSpace(logName + " " + method)
@@ -92,8 +91,8 @@ func (s *Server) admit(ctx context.Context, call api.Call, method string, proble
 	return s.api.Call(context.WithValue(ctx, problemKey{}, problem), call)
 }
 
-// connect returns the SDK's handler. It knows no tool: the SDK would read each schema twice, which is most of the time that the
-// server takes to start, and has no scopes. receive serves the tools.
+// connect returns the SDK's handler, without tools; receive serves those. The SDK would parse each schema twice, which would be
+// most of the server's start-up time, and it does not support scopes.
 func (s *Server) connect() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: version.Current}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -106,12 +105,12 @@ func (s *Server) connect() http.Handler {
 	server.AddReceivingMiddleware(s.receive)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
-		MaxRequestBodyBytes: -1, DisableLocalhostProtection: true, // Server.serve has checked both
+		MaxRequestBodyBytes: -1, DisableLocalhostProtection: true, // Server.serve checks both
 	})
 }
 
-// receive is the SDK's middleware: it calls the pipeline for every request. A panic would end the process, because no server
-// recovers it on the SDK's goroutine.
+// receive is the SDK's middleware: it calls the pipeline for every request. It recovers a panic, which would end the process on
+// the SDK's goroutine.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(exchangeKey{}).(*exchange)
@@ -133,10 +132,10 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// speak hands a request to the SDK and returns its response.
+// speak passes a request to the SDK and returns the response.
 func (s *Server) speak(x *exchange, r *http.Request, m message) api.Response {
 	r = r.Clone(context.WithValue(x.ctx, exchangeKey{}, x))
-	r.Body = io.NopCloser(bytes.NewReader(encoded(&m.Request))) // what was checked, so that the SDK cannot read another request
+	r.Body = io.NopCloser(bytes.NewReader(encoded(&m.Request))) // the checked request, so that the SDK cannot parse it differently
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Del("Last-Event-ID") // of a stream, which this server never opens
 	w := &recorder{header: http.Header{}}
@@ -151,7 +150,7 @@ func (s *Server) speak(x *exchange, r *http.Request, m message) api.Response {
 	return api.Response{Status: w.status, Body: body}
 }
 
-// recorder keeps the SDK's response until the key was verified.
+// recorder records the SDK's response.
 type recorder struct {
 	header http.Header
 	status int

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzFrame sends any body with a good key. The response is empty, in a 202, when no message needs one; or the envelope; or
-// JSON-RPC: one response for one request, with the id of that request and either a result or an error. It is never a 401 and never
-// an error of the server, and never names a Go type.
+// FuzzFrame sends any body with a valid key. The response is an empty 202 when no message needs one, or the envelope, or JSON-RPC:
+// one response for each request, with its id and either a result or an error. It is never a 401 or a 5xx, and never contains the
+// name of a Go type.
 func FuzzFrame(f *testing.F) {
 	for _, text := range []string{
 		ping, "[" + ping + "," + ping + "]", frame("tools/list", `{"cursor":"a"}`), frame("initialize", `{"protocolVersion":"2025-06-18","capabilities":{}}`),
@@ -35,10 +35,10 @@ func FuzzFrame(f *testing.F) {
 			r.Header.Set("Mcp-Protocol-Version", version)
 		}
 		var method struct{ Method string }
-		if json.Unmarshal(text, &method) == nil { // so that requests of the new revision come further
+		if json.Unmarshal(text, &method) == nil { // so that requests of the new revision pass the header check
 			r.Header.Set("Mcp-Method", method.Method)
 		}
-		s.keys.taken() // so that the notes do not grow
+		s.keys.taken() // so that the list of calls does not grow
 		a := s.do(r)
 		switch {
 		case a.status >= http.StatusInternalServerError || a.status == http.StatusUnauthorized:
@@ -61,7 +61,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// checkBatch checks each response, and that there are no more than messages.
+// checkBatch checks each response, and that there are no more responses than messages.
 func checkBatch(t *testing.T, sent, got []byte) {
 	t.Helper()
 	var requests, responses []json.RawMessage
@@ -92,7 +92,7 @@ func checkFrame(t *testing.T, sent, got []byte) {
 	}
 }
 
-// idOf returns the JSON of a message's id, a string always spelled in one way; empty when it has none.
+// idOf returns the JSON of a message's id, with strings in one normal form. It is empty when there is no id.
 func idOf(text []byte) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(text, &m) != nil || string(m["id"]) == "null" {
@@ -110,7 +110,7 @@ func checkResponse(t *testing.T, text []byte) {
 	t.Helper()
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(text, &m); err != nil || !utf8.Valid(text) || string(m["jsonrpc"]) != `"2.0"` || (m["result"] == nil) == (m["error"] == nil) {
-		t.Fatalf("no response: %q: %v", text, err)
+		t.Fatalf("not a response: %q: %v", text, err)
 	}
 	for name := range m {
 		if !strings.Contains(" jsonrpc id result error ", " "+name+" ") {
@@ -119,7 +119,7 @@ func checkResponse(t *testing.T, text []byte) {
 	}
 	if m["result"] != nil {
 		if m["result"][0] != '{' || m["id"] == nil {
-			t.Fatalf("the result is no object, or has no id: %s", text)
+			t.Fatalf("the result is not an object, or has no id: %s", text)
 		}
 		return
 	}
@@ -128,6 +128,6 @@ func checkResponse(t *testing.T, text []byte) {
 		Message *string
 	}
 	if err := json.Unmarshal(m["error"], &e); err != nil || e.Code == nil || *e.Code == 0 || e.Message == nil || *e.Message == "" {
-		t.Fatalf("the error is none: %s: %v", text, err)
+		t.Fatalf("not an error object: %s: %v", text, err)
 	}
 }

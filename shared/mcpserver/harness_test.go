@@ -21,11 +21,11 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// fakeKeys returns what the test says, and records its calls.
+// fakeKeys implements api.Keys with results that a test sets, and records its calls.
 type fakeKeys struct {
 	mu     sync.Mutex
 	err    error
-	quota  auth.QuotaState // beside err
+	quota  auth.QuotaState // returned with err
 	scopes []auth.Scope
 	calls  []string
 }
@@ -60,6 +60,7 @@ func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaSt
 	return plenty, k.err
 }
 
+// taken returns the calls since the last taken.
 func (k *fakeKeys) taken() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -89,7 +90,7 @@ type createInput struct {
 	Text string `json:"text" max:"1000000"`
 }
 
-// hard has everything that JSON writers spell in more than one way.
+// hard has every character that JSON encoders write in more than one way.
 const hard = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
 
 func operations() []api.Operation {
@@ -125,12 +126,12 @@ func operations() []api.Operation {
 			func(ctx context.Context, _ api.Caller, in getInput) (api.Deleted, error) {
 				return api.Deleted{ID: in.ItemID, Deleted: true}, table.New(table.Options{}).Delete(ctx, nil)
 			}),
-		api.Define(api.Spec{ID: "get_self", Method: "GET", Path: "/v1/self", Summary: "Get what needs no scope"},
+		api.Define(api.Spec{ID: "get_self", Method: "GET", Path: "/v1/self", Summary: "Get without a scope"},
 			func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "self"}, nil }),
 	}
 }
 
-// service is a server over a few operations, and a key that its fake keys take.
+// service is a server of a few operations, and a key that its fake keys accept.
 type service struct {
 	t    testing.TB
 	keys *fakeKeys
@@ -157,7 +158,7 @@ type httpResponse struct {
 	body   string
 }
 
-// request returns a request as a client sends it; a test changes it.
+// request returns a valid request, which a test can change.
 func (s *service) request(body string) *http.Request {
 	r := httptest.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://api.test/mcp", strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.key)
@@ -177,7 +178,7 @@ func (s *service) do(r *http.Request) httpResponse {
 	return httpResponse{out.StatusCode, out.Header, string(body)}
 }
 
-// post sends a frame. header holds name and value in turn.
+// post sends a frame. header has names and values in turn.
 func (s *service) post(body string, header ...string) httpResponse {
 	r := s.request(body)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -186,7 +187,7 @@ func (s *service) post(body string, header ...string) httpResponse {
 	return s.do(r)
 }
 
-// frame spells a request.
+// frame returns a JSON-RPC request.
 func frame(method, params string) string {
 	if params != "" {
 		params = `,"params":` + params
@@ -194,12 +195,12 @@ func frame(method, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `"` + params + `}`
 }
 
-// call spells a tools/call.
+// call returns a tools/call.
 func call(tool, arguments string) string {
 	return frame("tools/call", `{"name":"service_`+tool+`","arguments":`+arguments+`}`)
 }
 
-// response is a response of the protocol.
+// response is a JSON-RPC response.
 type response struct {
 	ID     json.RawMessage
 	Error  *struct{ Code int64 }
@@ -221,7 +222,7 @@ func (a httpResponse) decode(t testing.TB) response {
 	return out
 }
 
-// code is the one code of an envelope, empty when text is none.
+// code returns the code of an envelope, empty when text is not an envelope.
 func code(text string) string {
 	var v struct {
 		Errors []struct{ Code, Message string }

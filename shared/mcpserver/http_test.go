@@ -15,7 +15,7 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// Ensure an error of HTTP has the envelope, before the message is read, and the key is verified only where one is needed.
+// Ensure an HTTP error has the envelope and comes before the message is parsed, and the key is verified only where needed.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 		"two origins": {403, "forbidden", "", func(r *http.Request) {
 			r.Header["Origin"] = []string{"http://api.test", "https://evil.test"}
 		}},
-		"a name made to lead here": {403, "forbidden", "", func(r *http.Request) {
+		"a foreign name for a loopback address": {403, "forbidden", "", func(r *http.Request) {
 			*r = *r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 		}},
 		"no key":        {401, "unauthorised", "", func(r *http.Request) { r.Header.Del("Authorization") }},
@@ -105,7 +105,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Ensure a page of this host, a program without an origin, and any Accept may call.
+// Ensure requests of a page of this host, without an Origin, and with any Accept are accepted.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(r *http.Request){
@@ -137,7 +137,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// Ensure a bad key is HTTP's 401 with any message, and that the key is verified once.
+// Ensure a bad key is a 401, a suspended one a 403, for any message, and the key is verified once.
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	for text, calls := range map[string]string{
@@ -170,7 +170,7 @@ func TestBadKey(t *testing.T) {
 	}
 }
 
-// Ensure a spent quota is HTTP's 429 for a message, and a tool's error for a call, with the time to wait.
+// Ensure a used-up quota is a 429 for a message and a tool error for a call, with the time to wait.
 func TestUsedUpQuota(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -188,7 +188,7 @@ func TestUsedUpQuota(t *testing.T) {
 	}
 }
 
-// Ensure an error of the table is HTTP's 500 for a message and a tool's error for a call.
+// Ensure an error of the table is a 500 for a message and a tool error for a call.
 func TestInternal(t *testing.T) {
 	t.Parallel()
 	s := start(t)

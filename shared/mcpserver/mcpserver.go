@@ -3,18 +3,18 @@
 //
 //   - mcpserver.go: Server checks a POST and its key, and reads its body.
 //   - message.go: the messages of a body, checked before anything acts on them.
-//   - exchange.go: one message's way through the SDK and the pipeline of package api.
+//   - exchange.go: how the SDK and the pipeline of package api handle one message.
 //   - tool.go: the tool of an operation, and the result of a call.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its middleware (Server.receive) calls the
 // pipeline. There are three kinds of errors:
 //
-//   - An error of HTTP has the service's error envelope: a bad key, a spent quota, a body that is too large, a foreign origin.
-//   - An error of the protocol is a JSON-RPC error.
+//   - An HTTP error has the service's error envelope: a bad key, a used-up quota, a body that is too large, a foreign origin.
+//   - A protocol error is a JSON-RPC error.
 //   - An error of an operation is a tool result with isError, because clients show a model nothing else.
 //
-// A tools/call is one api.Call with nothing before or after it, so it costs what the same call costs over HTTP. Every other
-// message counts as one read. No response leaves before the key was verified.
+// A tools/call is exactly one api.Call, so it costs the same as the call over HTTP. Every other message counts as one read. No
+// response is sent before the key is verified.
 package mcpserver
 
 import (
@@ -37,8 +37,8 @@ import (
 // Path is the path of the server, below the base URL.
 const Path = "/mcp"
 
-// bodyBytesMax is the largest body. It is above the limit of a tool's arguments, 256 KB, so that the pipeline reports those that
-// are too large, as over HTTP.
+// bodyBytesMax is the largest body. It is above the 256 KB limit of a tool's arguments, so that the pipeline rejects larger
+// arguments, as over HTTP.
 const bodyBytesMax = 1 << 20
 
 // requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s.
@@ -47,7 +47,7 @@ const requestTimeout = 9500 * time.Millisecond
 // logName is the operation in the log line of a message that calls none.
 const logName = "mcp"
 
-// Server serves operations as tools at Path. It keeps nothing from one request to the next, and is safe for concurrent use.
+// Server serves operations as tools at Path. It is stateless and safe for concurrent use.
 type Server struct {
 	api        *api.API
 	operations []api.Operation
@@ -56,7 +56,7 @@ type Server struct {
 	newID      id.Generator
 }
 
-// New returns a server of the operations. It panics when two of them are the same.
+// New returns a server of the operations. It panics when two of them have the same id or the same path.
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = offered(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID}
@@ -73,17 +73,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serve(r.WithContext(ctx), requestID).Write(w, r, requestID)
 }
 
-// serve checks a request in the order of every operation: path, method, origin, key, version, body.
+// serve checks a request in the order of the API: path, method, origin, key, version, body.
 func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	switch {
 	case r.URL.EscapedPath() != Path:
 		return s.api.Refuse(requestID, logName, fault.New(fault.NotFound, "no such path"))
 	case r.Method != http.MethodPost:
-		out := s.api.Refuse(requestID, logName, fault.New(fault.MethodNotAllowed, "this path takes POST"))
+		out := s.api.Refuse(requestID, logName, fault.New(fault.MethodNotAllowed, "this path accepts POST"))
 		out.Header.Set("Allow", http.MethodPost)
 		return out
 	case foreign(r):
-		return s.api.Refuse(requestID, logName, fault.New(fault.Forbidden, "header.Origin: a page of another host may not call"))
+		return s.api.Refuse(requestID, logName, fault.New(fault.Forbidden, "header.Origin: requests from pages of other hosts are not allowed"))
 	}
 	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
 	_, badKey := auth.ParseHeader(call.Authorization)
@@ -98,12 +98,12 @@ func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	return s.serveBody(r, call, text)
 }
 
-// body reads the body of a request. Accept does not matter: there is one form of response.
+// body reads the body of a request. The Accept header is ignored: there is one form of response.
 func body(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, bodyBytesMax+1))
 	switch mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
 	case err != nil:
-		return nil, fault.Invalid("body", "could not be read to its end")
+		return nil, fault.Invalid("body", "could not be read completely")
 	case len(text) > bodyBytesMax:
 		return nil, fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)
 	case mediaType != "application/json":

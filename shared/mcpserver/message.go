@@ -20,7 +20,7 @@ import (
 const (
 	callTool   = "tools/call"
 	initialize = "initialize"
-	batchMax   = 20 // messages of one batch, which are served one after the other
+	batchMax   = 20 // largest number of messages in a batch; they are served one after the other
 
 	// lastBatching is the last revision with batches. firstStateless is the first without initialization; it gives results a
 	// resultType and JSON-RPC errors an HTTP status.
@@ -30,7 +30,7 @@ const (
 	versionHeader = "Mcp-Protocol-Version"
 )
 
-// paramsOf returns the type of a request's params, nil for a method that is not served. The SDK knows more methods, one of which
+// paramsOf returns the type of a request's params, nil for a method that is not served. The SDK has more methods, one of which
 // keeps the connection open.
 func paramsOf(method string) any {
 	switch method {
@@ -48,11 +48,11 @@ func paramsOf(method string) any {
 	return nil
 }
 
-// message is one JSON-RPC message: a request, a notification, which has no id, or a response, which has no method either.
+// message is one JSON-RPC message: a request, a notification (no id) or a response (no method).
 type message struct {
 	jsonrpc.Request
 
-	err *jsonrpc.Error // what is wrong with it
+	err *jsonrpc.Error // why the message is invalid; nil: it is valid
 }
 
 // wrong returns the message with an error.
@@ -82,8 +82,8 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	return s.serveBatch(r, call, batch)
 }
 
-// serveBatch serves several messages. An HTTP error of the first is that of the batch. An HTTP error of a later one becomes the
-// response to that message, because the caller must learn what was done before it.
+// serveBatch serves several messages. An HTTP error of the first is the response to the batch. An HTTP error of a later message
+// becomes the response to that message, because the caller must read the responses to the messages before it.
 func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
 	out := api.Response{Status: http.StatusAccepted}
 	var responses []json.RawMessage
@@ -111,7 +111,7 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parse reads one message. When a name is there twice, the last one counts.
+// parse parses one message. The last one of repeated names counts.
 func parse(text json.RawMessage) message {
 	var fields map[string]json.RawMessage
 	var version string
@@ -143,14 +143,14 @@ func parse(text json.RawMessage) message {
 	case params == nil:
 		return m.wrong(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
 	case m.Params != nil && json.Unmarshal(m.Params, params) != nil:
-		// The SDK would quote the params, which may hold a secret, and name its own types.
-		return m.wrong(jsonrpc.CodeInvalidParams, "params: are not those of "+m.Method)
+		// The SDK's error would quote the params, which may contain a secret, and name Go types.
+		return m.wrong(jsonrpc.CodeInvalidParams, "params: must be valid for "+m.Method)
 	}
 	return m
 }
 
-// parseID reads an id. It returns none when the id would not come back as it was sent: the SDK cuts a fraction off and loses
-// digits of a large number.
+// parseID parses an id. It returns an empty id when the response could not repeat the id exactly: the SDK truncates fractions and
+// large numbers.
 func parseID(raw json.RawMessage) jsonrpc.ID {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
@@ -169,23 +169,23 @@ func status(err *jsonrpc.Error, revision string) int {
 	case err.Code != jsonrpc.CodeMethodNotFound && err.Code != jsonrpc.CodeInvalidParams:
 		return http.StatusBadRequest
 	case revision < firstStateless:
-		return http.StatusOK // clients of these revisions read an error only then
+		return http.StatusOK // clients of these revisions read an error only with this status
 	case err.Code == jsonrpc.CodeMethodNotFound:
 		return http.StatusNotFound
 	}
 	return http.StatusBadRequest
 }
 
-// encoded returns the text of a JSON-RPC message.
+// encoded returns a JSON-RPC message as JSON.
 func encoded(m jsonrpc.Message) []byte {
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
-		panic("mcpserver: " + err.Error()) // its parts are JSON already
+		panic("mcpserver: " + err.Error()) // cannot fail: its parts are JSON already
 	}
 	return text
 }
 
-// encode returns the JSON of a value whose parts have one.
+// encode returns v as JSON. It panics when v cannot be encoded.
 func encode(v any) []byte {
 	text, err := schema.Encode(v)
 	if err != nil {

@@ -46,14 +46,14 @@ func TestBadFrames(t *testing.T) {
 		{"a method that is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, nil, 400, invalidRequest, "1"},
 		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, 400, invalidRequest, ""},
-		{"an id that no reader keeps", `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"an id that is too large", `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"a request without an id", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_create_item","arguments":{"text":""}}}`, nil, 400, invalidRequest, ""},
 		{"a notification with an id", `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, nil, 400, invalidRequest, "1"},
 		{"an unknown method", frame("nope", ""), nil, 200, noMethod, "1"},
 		{"a method that is not served", frame("resources/list", ""), nil, 200, noMethod, "1"},
 		{"a method that keeps the connection", frame("subscriptions/listen", `{}`), nil, 200, noMethod, "1"},
-		{"a method that keeps the connection, by now", frame("subscriptions/listen", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, noMethod, "1"},
+		{"a method that keeps the connection, in the new revision", frame("subscriptions/listen", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "subscriptions/listen"}, 404, noMethod, "1"},
 		{"params that are an array", frame("tools/list", `[]`), nil, 200, invalidParams, "1"},
 		{"params that are text", frame("tools/call", `"x"`), nil, 200, invalidParams, "1"},
 		{"no params", frame("tools/call", ""), nil, 400, invalidRequest, "1"},
@@ -61,19 +61,19 @@ func TestBadFrames(t *testing.T) {
 		{"a tool without its prefix", frame("tools/call", `{"name":"get_item"}`), nil, 200, invalidParams, "1"},
 		{"a tool that is a number", frame("tools/call", `{"name":5}`), nil, 200, invalidParams, "1"},
 		{"no tool", frame("tools/call", `{}`), nil, 200, invalidParams, "1"},
-		{"a cursor that is none", frame("tools/list", `{"cursor":"x"}`), nil, 200, invalidParams, "1"},
+		{"an invalid cursor", frame("tools/list", `{"cursor":"x"}`), nil, 200, invalidParams, "1"},
 		{"deep params", frame("tools/list", `{"a":`+deep+`}`), nil, 400, invalidRequest, "1"},
 		{"an old revision", ping, []string{"Mcp-Protocol-Version", "2024-01-01"}, 400, noVersion, "1"},
-		{"a revision to come", ping, []string{"Mcp-Protocol-Version", "2099-01-01"}, 400, noVersion, "1"},
-		{"no revision", ping, []string{"Mcp-Protocol-Version", "latest"}, 400, noVersion, "1"},
+		{"a future revision", ping, []string{"Mcp-Protocol-Version", "2099-01-01"}, 400, noVersion, "1"},
+		{"a revision that is not a date", ping, []string{"Mcp-Protocol-Version", "latest"}, 400, noVersion, "1"},
 		{"an empty batch", `[]`, nil, 400, invalidRequest, ""},
 		{"a large batch", `[` + strings.Repeat(ping+",", 20) + ping + `]`, nil, 400, invalidRequest, ""},
-		{"a batch after batches", `[` + ping + `]`, []string{"Mcp-Protocol-Version", "2025-06-18"}, 400, invalidRequest, ""},
-		{"a new request without its header", frame("tools/list", `{`+newMeta+`}`), nil, 400, headerMismatch, "1"},
-		{"a new request without its method's header", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
-		{"another method's header", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
-		{"a new request that does not say so", frame("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
-		{"a method of old", frame("ping", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, noMethod, "1"},
+		{"a batch in a revision without batches", `[` + ping + `]`, []string{"Mcp-Protocol-Version", "2025-06-18"}, 400, invalidRequest, ""},
+		{"a request of the new revision without its header", frame("tools/list", `{`+newMeta+`}`), nil, 400, headerMismatch, "1"},
+		{"a request of the new revision without Mcp-Method", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, headerMismatch, "1"},
+		{"another method in Mcp-Method", frame("tools/list", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 400, headerMismatch, "1"},
+		{"a new revision in the header only", frame("tools/list", `{}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, invalidParams, "1"},
+		{"a method of old revisions", frame("ping", `{`+newMeta+`}`), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "ping"}, 404, noMethod, "1"},
 	} {
 		s := start(t)
 		a := s.post(c.frame, c.header...)
@@ -88,8 +88,8 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// Ensure a call that the protocol refuses calls no operation: in a new revision, the headers must name its tool.
-func TestRefusedCallsAreNotMade(t *testing.T) {
+// Ensure a tools/call with missing or wrong headers of the new revision calls no operation.
+func TestRejectedCallsCallNoOperation(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	text := frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},`+newMeta+`}`)
@@ -162,8 +162,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Ensure the checks and the call read the same one of two equal names.
-func TestNamesTwice(t *testing.T) {
+// Ensure the checks and the call use the same one of repeated names.
+func TestRepeatedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{"name":"service_create_item","arguments":{"text":""}}}`)
@@ -171,12 +171,12 @@ func TestNamesTwice(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	a = s.post(call("create_item", `{"text":"a","text":"b"}`))
-	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is there twice") {
+	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is repeated") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 
-// Ensure params that do not decode are rejected with a message that neither quotes them nor names a Go type.
+// Ensure invalid params are rejected with a message that neither quotes them nor names a Go type.
 func TestParamsThatDoNotDecode(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 )
 
-// Ensure a result is the HTTP body, as text and as a value, with every character that JSON writers spell in more than one way.
+// Ensure a result has the HTTP body as text and as structured content, byte for byte.
 func TestResult(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -67,7 +67,7 @@ func TestResultType(t *testing.T) {
 	}
 }
 
-// Ensure an error has the envelope as text, and no structured content, which clients check against a schema.
+// Ensure an error has the envelope as text and no structured content.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for arguments, want := range map[string]string{
@@ -92,7 +92,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// panicOnce is a log handler that panics at its first line.
+// panicOnce is a log handler that panics once.
 type panicOnce struct {
 	slog.Handler
 
@@ -106,7 +106,7 @@ func (p panicOnce) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// Ensure a panic on the SDK's goroutine, outside of what the pipeline recovers, is HTTP's 500 and does not end the process.
+// Ensure a panic on the SDK's goroutine that the pipeline does not recover is a 500 and does not end the process.
 func TestPanicInTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{ping, frame("tools/list", ""), call("get_item", `{"itemId":"itm_1"}`)} {
@@ -131,7 +131,7 @@ func TestCallerGone(t *testing.T) {
 	}
 }
 
-// Ensure a body that is too large to be sent twice is sent once.
+// Ensure a result with a large body contains it only as structured content.
 func TestLargeResult(t *testing.T) {
 	t.Parallel()
 	a := start(t).post(call("get_item", `{"itemId":"itm_large"}`))
@@ -141,7 +141,7 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// Ensure a key sees the tools that it may call, in the order of the operations.
+// Ensure the list has the tools that the key may call, in the order of the operations.
 func TestToolsOfAKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -174,7 +174,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// Ensure the SDK's own client gets along with the server: connect, list, call, page, fail.
+// Ensure the SDK's client works with the server: connect, list tools, call tools, read errors.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -213,7 +213,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Ensure every revision is negotiated, with the tools and nothing else, and without a session.
+// Ensure the server negotiates every revision, with tools as the only capability and without a session.
 func TestRevisions(t *testing.T) {
 	t.Parallel()
 	versions := mcp.SupportedProtocolVersions()

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// argument is one value as it came: a text from a path, a query or a header, or a JSON value.
+// argument is one value as it was sent: a text from a path, a query or a header, or a JSON value.
 type argument struct {
 	text string
 	json any
@@ -25,7 +25,7 @@ func (a argument) asText() (string, bool) {
 	return s, ok
 }
 
-// filterText is the value as a cursor is bound to it: the same for HTTP and for a tool.
+// filterText returns the value in the form in which a cursor is bound to it. It is the same for HTTP and for a tool.
 func (a argument) filterText() string {
 	if a.raw {
 		return a.text
@@ -33,13 +33,13 @@ func (a argument) filterText() string {
 	return fmt.Sprint(a.json)
 }
 
-// numberForm is how JSON spells a number; a query spells them the same way, and a whole number without a fraction.
+// numberForm is the syntax of a JSON number, also for numbers in a query. wholeForm is the syntax of a whole number in a query.
 var (
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	wholeForm  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 )
 
-// asInteger takes what JSON Schema calls an integer: 5, and in a body 5.0 and 5e0 too. A query has one spelling.
+// asInteger accepts what JSON Schema calls an integer: 5, and in a body also 5.0 and 5e0.
 func (a argument) asInteger() (int64, bool) {
 	text := a.text
 	if a.raw && !wholeForm.MatchString(text) {
@@ -56,8 +56,8 @@ func (a argument) asInteger() (int64, bool) {
 	return n, err == nil && -safeInteger <= n && n <= safeInteger
 }
 
-// plain spells a whole number without fraction and exponent. It returns "" when the number is none, or when it has more
-// digits than an int64. It never writes out an exponent: 1e-999999999 is short, what it stands for is not.
+// plain returns a whole number without fraction and exponent. It returns "" for a number that is not whole or has more digits
+// than an int64. It never expands a large exponent, as in 1e-999999999.
 func plain(number string) string {
 	number, negative := strings.CutPrefix(number, "-")
 	digits, exponentText := number, "0"
@@ -91,16 +91,16 @@ func (a argument) asNumber() (float64, bool) {
 		text = string(number)
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil && numberForm.MatchString(text) // 1e400 is no float64; nan, 0x1p4 and +1 are no JSON
+	return n, err == nil && numberForm.MatchString(text) // 1e400 is not a float64; nan, 0x1p4 and +1 are not JSON
 }
 
-// DynamoDB's numbers are 0 and those between these two, positive or negative; it refuses to store any other.
+// DynamoDB stores 0 and numbers whose absolute value is between these two.
 const (
 	numberLeast = 1e-129
 	numberMost  = 1e125
 )
 
-// checkNumber returns what is wrong with a number, "" when it can be stored.
+// checkNumber returns the problem of a number, "" when DynamoDB can store it.
 func checkNumber(n float64) string {
 	if abs := math.Abs(n); abs != 0 && (abs < numberLeast || abs > numberMost) {
 		return "must be 0 or between 1e-129 and 1e125, positive or negative"

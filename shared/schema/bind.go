@@ -11,60 +11,60 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// Binder fills one input from the arguments of a call and collects every problem on the way. A transport hands it each
-// field's argument, as a text or as a JSON value, and names what no field is for.
+// Binder fills one input from the arguments of a call and collects all problems. A transport passes the argument of each
+// field, as a text or as a JSON value, and reports arguments without a field.
 type Binder struct {
-	Input    reflect.Value // the struct; not to be used when there are Problems or it is Missing
-	Problems []string      // each begins with the place of what is wrong
-	Missing  bool          // an id in the path that no record can have
-	Filters  []string      // what a cursor of this call is bound to: the values of path and query but for limit and cursor
+	Input    reflect.Value // the struct; invalid when there are Problems or Missing is true
+	Problems []string      // each begins with the path of a field
+	Missing  bool          // the path has an id that no record can have
+	Filters  []string      // a cursor is bound to these: the values of path and query except limit and cursor
 }
 
 // NewBinder returns a binder for an input of type t.
 func NewBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).Elem()} }
 
-// Problem notes what is wrong at a place.
-func (b *Binder) Problem(place, format string, args ...any) {
-	b.Problems = note(b.Problems, place, fmt.Sprintf(format, args...))
+// Problem records a problem of the field at path.
+func (b *Binder) Problem(path, format string, args ...any) {
+	b.Problems = note(b.Problems, path, fmt.Sprintf(format, args...))
 }
 
-// What a caller sends is quoted in part and listed up to a limit, so that no request makes an answer that is much larger
-// than itself. The limit is beyond what a full batch of 500 points can have wrong in its fields.
+// Names from the request are truncated and the list of problems is limited, so that no response is much larger than its
+// request. A full batch of 500 points with every field invalid stays below the limit.
 const (
 	problemsMax = 5000
-	placeBytes  = 200
+	pathBytes   = 200
 )
 
-func note(problems []string, place, text string) []string {
-	if len(place) > placeBytes {
-		place = strings.ToValidUTF8(place[:placeBytes], "") + "…"
+func note(problems []string, path, text string) []string {
+	if len(path) > pathBytes {
+		path = strings.ToValidUTF8(path[:pathBytes], "") + "…"
 	}
 	switch {
 	case len(problems) < problemsMax:
-		return append(problems, place+": "+text)
+		return append(problems, path+": "+text)
 	case len(problems) == problemsMax:
-		return append(problems, "request: has more problems than the "+strconv.Itoa(problemsMax)+" that are listed")
+		return append(problems, "request: has more than "+strconv.Itoa(problemsMax)+" problems; the others are not listed")
 	}
 	return problems
 }
 
-// Text gives a field its argument from a path, a query or a header.
+// Text binds a field to a text from a path, a query or a header.
 func (b *Binder) Text(f *Field, text string, present bool) {
 	b.set(f, argument{text: text, raw: true}, present)
 }
 
-// JSON gives a field its argument from a JSON object.
+// JSON binds a field to the property of a JSON object.
 func (b *Binder) JSON(f *Field, from Object) {
 	value, present := from.Get(f.Name)
 	b.set(f, argument{json: value}, present)
 }
 
-// set gives one field its value, or its default when there is none.
+// set binds one field to its argument, or to its default when there is none.
 func (b *Binder) set(f *Field, a argument, present bool) {
-	place := string(f.In) + "." + f.Name
+	path := string(f.In) + "." + f.Name
 	if !present {
 		if f.Required {
-			b.Problem(place, "is required")
+			b.Problem(path, "is required")
 			return
 		}
 		if f.Default == "" {
@@ -79,43 +79,43 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 	if f.In == InPath || f.In == InQuery && f.Name != "limit" && f.Name != "cursor" {
 		b.Filters = append(b.Filters, f.Name+"="+a.filterText())
 	}
-	b.assign(f, place, f.Of(b.Input), a)
+	b.assign(f, path, f.Of(b.Input), a)
 }
 
-func (b *Binder) assign(f *Field, place string, target reflect.Value, a argument) {
+func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument) {
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
 	}
 	if !a.raw && a.json == nil {
-		b.Problem(place, "must not be null%s", clearHint(f))
+		b.Problem(path, "must not be null%s", clearHint(f))
 		return
 	}
 	switch f.Kind {
 	case String:
 		if s, ok := a.asText(); ok {
-			b.checkText(f, place, s)
+			b.checkText(f, path, s)
 			target.SetString(s)
 			return
 		}
 		if a.raw {
-			b.Problem(place, "is not valid UTF-8")
+			b.Problem(path, "is not valid UTF-8")
 			return
 		}
 	case Integer:
 		if n, ok := a.asInteger(); ok {
-			b.checkRange(f, place, float64(n))
+			b.checkRange(f, path, float64(n))
 			target.SetInt(n)
 			return
 		}
-		b.Problem(place, "must be a whole number%s", f.rangeText())
+		b.Problem(path, "must be a whole number%s", f.rangeText())
 		return
 	case Number:
 		if n, ok := a.asNumber(); ok {
 			if wrong := checkNumber(n); wrong != "" {
-				b.Problem(place, "%s", wrong)
+				b.Problem(path, "%s", wrong)
 			}
-			b.checkRange(f, place, n)
+			b.checkRange(f, path, n)
 			target.SetFloat(n)
 			return
 		}
@@ -126,26 +126,26 @@ func (b *Binder) assign(f *Field, place string, target reflect.Value, a argument
 		}
 	case Array:
 		if list, ok := a.json.([]any); ok {
-			b.assignList(f, place, target, list)
+			b.assignList(f, path, target, list)
 			return
 		}
 	case Map:
 		if o, ok := a.json.(Object); ok {
-			b.assignMap(f, place, target, o)
+			b.assignMap(f, path, target, o)
 			return
 		}
 	}
-	b.Problem(place, "must be %s %s", article(f.Kind), f.Kind)
+	b.Problem(path, "must be %s %s", article(f.Kind), f.Kind)
 }
 
-func (b *Binder) assignList(f *Field, place string, target reflect.Value, list []any) {
+func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []any) {
 	if len(list) > f.Items || (f.Min != nil && len(list) < int(*f.Min)) {
-		b.Problem(place, "must have %s elements, has %d", f.countText(), len(list))
+		b.Problem(path, "must have %s elements, has %d", f.countText(), len(list))
 		return
 	}
 	target.Set(reflect.MakeSlice(target.Type(), len(list), len(list)))
 	for i, v := range list {
-		at := fmt.Sprintf("%s[%d]", place, i)
+		at := fmt.Sprintf("%s[%d]", path, i)
 		if f.Fields != nil {
 			b.assignObject(f.Fields, at, target.Index(i), v)
 			continue
@@ -165,16 +165,16 @@ func (b *Binder) assignList(f *Field, place string, target reflect.Value, list [
 	}
 }
 
-func (b *Binder) assignObject(fields []Field, place string, target reflect.Value, v any) {
+func (b *Binder) assignObject(fields []Field, path string, target reflect.Value, v any) {
 	o, ok := v.(Object)
 	if !ok {
-		b.Problem(place, "must be an object")
+		b.Problem(path, "must be an object")
 		return
 	}
-	b.Unknown(fields, InBody, place, o)
+	b.Unknown(fields, InBody, path, o)
 	for i := range fields {
 		f := &fields[i]
-		at := place + "." + f.Name
+		at := path + "." + f.Name
 		v, ok := o.Get(f.Name)
 		switch {
 		case ok:
@@ -187,29 +187,29 @@ func (b *Binder) assignObject(fields []Field, place string, target reflect.Value
 	}
 }
 
-func (b *Binder) assignMap(f *Field, place string, target reflect.Value, o Object) {
+func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object) {
 	if f.Items > 0 && len(o) > f.Items {
-		b.Problem(place, "must have at most %d keys, has %d", f.Items, len(o))
+		b.Problem(path, "must have at most %d keys, has %d", f.Items, len(o))
 		return
 	}
 	values := reflect.MakeMap(target.Type())
 	for _, m := range o {
 		s, ok := m.value.(string)
 		if !ok {
-			b.Problem(place+"."+m.name, "must be a string")
+			b.Problem(path+"."+m.name, "must be a string")
 			continue
 		}
 		if n := max(utf8.RuneCountInString(s), utf8.RuneCountInString(m.name)); f.Each > 0 && n > f.Each {
-			b.Problem(place+"."+m.name, "must have at most %d characters, has %d", f.Each, n)
+			b.Problem(path+"."+m.name, "must have at most %d characters, has %d", f.Each, n)
 		}
 		values.SetMapIndex(reflect.ValueOf(m.name), reflect.ValueOf(s))
 	}
 	target.Set(values)
 }
 
-// Unknown reports the properties that the operation does not have. Near misses are named, so that a wrong case is
-// found at a glance.
-func (b *Binder) Unknown(fields []Field, in Place, place string, o Object) {
+// Unknown adds a problem for every property that the operation does not have. It suggests the name that differs only in letter
+// case.
+func (b *Binder) Unknown(fields []Field, in Place, path string, o Object) {
 	for _, m := range o {
 		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
 			continue
@@ -220,35 +220,35 @@ func (b *Binder) Unknown(fields []Field, in Place, place string, o Object) {
 				hint = "; did you mean " + f.Name + "?"
 			}
 		}
-		b.Problem(place+"."+m.name, "unknown property%s", hint)
+		b.Problem(path+"."+m.name, "unknown property%s", hint)
 	}
 }
 
-func (b *Binder) checkText(f *Field, place, s string) {
+func (b *Binder) checkText(f *Field, path, s string) {
 	switch n := utf8.RuneCountInString(s); {
 	case f.Enum != nil && !slices.Contains(f.Enum, s):
-		b.Problem(place, "must be one of %s", strings.Join(f.Enum, ", "))
+		b.Problem(path, "must be one of %s", strings.Join(f.Enum, ", "))
 	case f.Min != nil && n < int(*f.Min):
-		b.Problem(place, "must not be shorter than %d, has %d", int(*f.Min), n)
+		b.Problem(path, "must have at least %d characters, has %d", int(*f.Min), n)
 	case f.Max != nil && n > int(*f.Max):
-		b.Problem(place, "must have at most %d characters, has %d", int(*f.Max), n)
+		b.Problem(path, "must have at most %d characters, has %d", int(*f.Max), n)
 	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):
-		b.Problem(place, "must match %s", patterns[f.Pattern])
+		b.Problem(path, "must match %s", patterns[f.Pattern])
 	case f.Format != "":
 		if wrong := formats[f.Format](s); wrong != "" {
-			b.Problem(place, "%s", wrong)
+			b.Problem(path, "%s", wrong)
 		}
 	}
 }
 
-func (b *Binder) checkRange(f *Field, place string, n float64) {
+func (b *Binder) checkRange(f *Field, path string, n float64) {
 	if (f.Min != nil && n < *f.Min) || (f.Max != nil && n > *f.Max) {
-		b.Problem(place, "must be%s", strings.TrimPrefix(f.rangeText(), ","))
+		b.Problem(path, "must be%s", strings.TrimPrefix(f.rangeText(), ","))
 	}
 }
 
 func (f *Field) rangeText() string {
-	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v has 1e+06
+	spell := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) } // %v would print 1e+06
 	switch {
 	case f.Min != nil && f.Max != nil:
 		return ", between " + spell(*f.Min) + " and " + spell(*f.Max)
@@ -267,7 +267,7 @@ func (f *Field) countText() string {
 	return fmt.Sprintf("at most %d", f.Items)
 }
 
-// clearHint says how a field is emptied, which is what null often was meant for.
+// clearHint returns how to clear a field, because callers often send null for that.
 func clearHint(f *Field) string {
 	switch {
 	case f.Required:

@@ -68,8 +68,7 @@ func bindShapes(text string) (shapes, []string) {
 	return b.Input.Interface().(shapes), problems
 }
 
-// Ensure a body is checked against every constraint that the tags describe, and that each fault is named by its place
-// (spec.md, Errors 2; decisions.md §1 and §11).
+// Ensure a body is checked against every constraint of the tags, and each problem begins with the path of its field.
 func TestBodyProblems(t *testing.T) {
 	point := func(rest string) string {
 		return `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1` + rest + `}]}`
@@ -80,7 +79,7 @@ func TestBodyProblems(t *testing.T) {
 		{"OK shortest", `{"name":"ab"}`, ``},
 		{"OK longest in characters, not bytes", `{"name":"ääää"}`, ``},
 		{"OK an emoji is one character", `{"name":"😀😀😀\ud83d\ude00"}`, ``},
-		{"too short", `{"name":"a"}`, `body.name: must not be shorter than 2, has 1`},
+		{"too short", `{"name":"a"}`, `body.name: must have at least 2 characters, has 1`},
 		{"too long", `{"name":"abcde"}`, `body.name: must have at most 4 characters, has 5`},
 		{"string: number", `{"name":1}`, `body.name: must be a string`},
 		{"string: object", `{"name":{}}`, `body.name: must be a string`},
@@ -145,13 +144,13 @@ func TestBodyProblems(t *testing.T) {
 		{"map value", `{"dims":{"a":1}}`, `body.dims.a: must be a string`},
 		{"map value too long", `{"dims":{"a":"wxyz"}}`, `body.dims.a: must have at most 3 characters, has 4`},
 		{"map key too long", `{"dims":{"wxyz":"a"}}`, `body.dims.wxyz: must have at most 3 characters, has 4`},
-		{"map too large, said once", `{"dims":{"a":1,"b":1,"c":1}}`, `body.dims: must have at most 2 keys, has 3`},
+		{"map too large, one problem", `{"dims":{"a":1,"b":1,"c":1}}`, `body.dims: must have at most 2 keys, has 3`},
 		{"map is list", `{"dims":[]}`, `body.dims: must be an object`},
 		{"OK point", point(``), ``},
 		{"point unknown", point(`,"Key":1`), `body.points[0].Key: unknown property; did you mean key?`},
 		{"point bound", point(`,"note":"123456"`), `body.points[0].note: must have at most 5 characters, has 6`},
 		{"point null", point(`,"note":null`), `body.points[0].note: must not be null; clear it with ""`},
-		{"point repeated", point(`,"key":"b"`), `body.points[0].key: is there twice`},
+		{"point repeated", point(`,"key":"b"`), `body.points[0].key: is repeated`},
 		{"point map", point(`,"dims":{"a":null}`), `body.points[0].dims.a: must be a string`},
 		{"point is text", `{"points":["x"]}`, `body.points[0]: must be an object`},
 		{"point is null", `{"points":[null]}`, `body.points[0]: must be an object`},
@@ -164,11 +163,11 @@ func TestBodyProblems(t *testing.T) {
 		{"URI without host", `{"site":"https:///x"}`, `body.site: must name a host, for example https://example.com`},
 		{"unknown", `{"nope":1}`, `body.nope: unknown property`},
 		{"wrong case", `{"NAME":"ab"}`, `body.NAME: unknown property; did you mean name?`},
-		{"repeated", `{"free":"a","free":"b"}`, `body.free: is there twice`},
-		{"repeated by an escape", `{"free":"a","fr\u0065e":"b"}`, `body.free: is there twice`},
-		{"repeated far down", `{"x":[0,{"y":[[{"z":1,"z":2}]]}]}`, "body.x[1].y[0][0].z: is there twice\nbody.x: unknown property"},
+		{"repeated", `{"free":"a","free":"b"}`, `body.free: is repeated`},
+		{"repeated by an escape", `{"free":"a","fr\u0065e":"b"}`, `body.free: is repeated`},
+		{"repeated far down", `{"x":[0,{"y":[[{"z":1,"z":2}]]}]}`, "body.x[1].y[0][0].z: is repeated\nbody.x: unknown property"},
 		{"OK NUL in a text", `{"free":"a\u0000b"}`, ``},
-		{"every fault in one answer", `{"name":1,"flag":1,"Flag":1}`, "body.name: must be a string\nbody.flag: must be a boolean\nbody.Flag: unknown property; did you mean flag?"},
+		{"all problems", `{"name":1,"flag":1,"Flag":1}`, "body.name: must be a string\nbody.flag: must be a boolean\nbody.Flag: unknown property; did you mean flag?"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, problems := bindShapes(tt.body)
@@ -180,7 +179,7 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure what is accepted arrives as it was sent, defaults of nested objects included.
+// Ensure accepted values are bound unchanged, with the defaults of nested objects.
 func TestBodyValues(t *testing.T) {
 	in, problems := bindShapes(`{"whole":-500e-2,"tags":[],"dims":{"a":"\u0000"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
@@ -190,7 +189,7 @@ func TestBodyValues(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	if in.Default != "usual" || in.Pair != nil || in.Free != nil {
-		t.Errorf("what was not sent: %+v", in)
+		t.Errorf("properties that were not sent: %+v", in)
 	}
 	if p := in.Points; len(p) != 2 || p[0].Grain != "red" || p[1].Grain != "green" || p[0].Key != "a.b" || p[0].Dims == nil || p[1].Dims != nil {
 		t.Errorf("points: %+v", in.Points)
@@ -210,7 +209,7 @@ type texts struct {
 	Match  *string       `header:"If-Match"`
 }
 
-// Ensure a text has one spelling of each value, and limits are refused, never clamped (decisions.md §8).
+// Ensure a text has only one form of each value, and a limit out of range is rejected, not clamped.
 func TestTextProblems(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[texts]())
 	for _, tt := range []struct{ field, text, want string }{
@@ -266,7 +265,7 @@ func TestTextProblems(t *testing.T) {
 	}
 }
 
-// Ensure an id that no record can have is missing, whatever it holds: it must not reach a key (decisions.md §11).
+// Ensure an invalid id in the path is reported as missing, so that it never becomes part of a table key.
 func TestPathIDs(t *testing.T) {
 	field := schema.Fields(reflect.TypeFor[texts]())[0]
 	for text, missing := range map[string]bool{
@@ -281,7 +280,7 @@ func TestPathIDs(t *testing.T) {
 	}
 }
 
-// Ensure required arguments, defaults and the filters that bind a cursor: all of path and query but limit and cursor.
+// Ensure required arguments, defaults and filters. Filters are the values of path and query except limit and cursor.
 func TestAbsentAndFilters(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[texts]())
 	b := schema.NewBinder(reflect.TypeFor[texts]())
@@ -303,7 +302,7 @@ func TestAbsentAndFilters(t *testing.T) {
 	}
 }
 
-// Ensure no request makes an answer much larger than itself: what is quoted is cut, and so is the list of problems.
+// Ensure the list of problems is not much larger than the request: names are truncated and the number is limited.
 func TestProblemsAreBounded(t *testing.T) {
 	var many strings.Builder
 	for i := range 20000 {
@@ -332,7 +331,7 @@ func TestProblemsAreBounded(t *testing.T) {
 			}
 		})
 	}
-	if _, problems := bindShapes(`{` + many.String() + `"z":1}`); !strings.HasPrefix(problems[len(problems)-1], "request: has more problems") {
-		t.Errorf("the cut is not told: %s", problems[len(problems)-1])
+	if _, problems := bindShapes(`{` + many.String() + `"z":1}`); !strings.HasPrefix(problems[len(problems)-1], "request: has more than 5000 problems") {
+		t.Errorf("the limit is not reported: %s", problems[len(problems)-1])
 	}
 }

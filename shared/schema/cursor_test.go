@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ensure every position that is taken fits into the cursor that is taken, and filters cannot be confused.
+// Ensure the cursor of the longest position is accepted, and different filters never share a cursor.
 func TestCursorBounds(t *testing.T) {
 	scope := CursorScope{"list_items", []string{"b=2", "a=1"}}
 	cursor := scope.Encode(strings.Repeat("\xf0\x9f\x98\x80", positionBytes/4))
@@ -17,7 +17,7 @@ func TestCursorBounds(t *testing.T) {
 	}
 	for _, other := range []CursorScope{{"list_items", []string{"a=1\x00b=2"}}, {"list_items", []string{"a=1 b=2"}}, {"list_items", []string{`a=1" "b=2`}}, {"list_items b=2", []string{"a=1"}}, {"list_items", nil}} {
 		if _, ok := other.decode(cursor); ok {
-			t.Errorf("taken by %q", other)
+			t.Errorf("accepted by %q", other)
 		}
 	}
 }

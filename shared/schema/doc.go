@@ -1,4 +1,4 @@
-// Package schema knows what an input may be, from the tags of its struct (field.go, format.go), and reads what a caller
-// sends into it, strictly and with every fault named by its place (json.go, bind.go, cursor.go). The descriptions are what the
-// OpenAPI document and the tools' schemas are made from. record.go does the same for the records of an import.
+// Package schema describes inputs by the tags of their structs (field.go, format.go) and reads requests into them (json.go,
+// bind.go, cursor.go). Reading is strict, and every problem is reported with the path of its field. The OpenAPI document and the
+// schemas of the tools are generated from the descriptions. record.go reads the records of an import.
 package schema

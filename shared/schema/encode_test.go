@@ -9,7 +9,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure a response has no line end, HTML characters as they are, and the order of keys that encoding/json gives it.
+// Ensure Encode adds no newline, does not escape HTML, and keeps the key order of encoding/json.
 func TestEncode(t *testing.T) {
 	for want, v := range map[string]any{
 		`null`: nil, `"<&>"`: "<&>", `[]`: []string{}, `{"a":2,"b":"\u2028\n"}`: map[string]any{"b": "\u2028\n", "a": 2}, `[1,2]`: json.RawMessage("[1,\n2]"),
@@ -23,6 +23,6 @@ func TestEncode(t *testing.T) {
 		t.Errorf("a channel: %v", err)
 	}
 	if _, err := schema.Encode([]float64{math.NaN()}); err == nil {
-		t.Error("NaN has no JSON text, and no error")
+		t.Error("NaN: no error")
 	}
 }

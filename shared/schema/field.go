@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Place is where an argument is in an HTTP request. A tool's arguments are one flat object (spec.md, MCP 4), so names
-// are unique over all places of an operation.
+// Place is the location of an argument in an HTTP request. The arguments of a tool are one flat object, so the names of an
+// operation's arguments are unique over all locations.
 type Place string
 
-// The places, in the words that messages use.
+// The locations, as messages name them.
 const (
 	InPath   Place = "path"
 	InQuery  Place = "query"
@@ -33,25 +33,25 @@ const (
 	Map     Kind = "object"
 )
 
-// Field is one argument and all that is known of it, read from a struct field and its tags:
+// Field describes one argument. It is read from a struct field and its tags:
 //
-//	path, query, header, json  the name, and with it the place; exactly one of them
+//	path, query, header, json  the name and the location; exactly one of them
 //	doc                        what it means, for people and agents
 //	default                    the value when a query parameter is absent
 //	min, max                   bounds of a number, or of a string's length in characters
-//	items, each                how many elements an array takes; how many characters each may have
+//	items, each                maximum number of elements of an array; maximum length of an element
 //	pattern, format            of a string: a name from patterns or formats
-//	required                   "true" for an array that must be there
+//	required                   "true" for a required array
 //
-// A field that is not a pointer, a slice or one with a default is required. A type with a Values method is a closed
-// list. Everything is checked before a function runs, and every fault is reported, each with its place.
+// A field is required unless it is a pointer, a slice, a map or a header, or has a default. A type with a Values method is a
+// closed list. Every field is validated before the function of an operation runs, and all problems are reported.
 type Field struct {
 	Name     string
 	In       Place
 	Kind     Kind
 	Required bool
 	Default  string
-	Enum     []string // closed list that a string, or each string of an array, is from
+	Enum     []string // closed list of values, also for each string of an array
 	Min, Max *float64 // of the value, or of the length of a string
 	Items    int      // maximum number of elements; 0: not an array
 	Each     int      // maximum length of an element
@@ -63,24 +63,23 @@ type Field struct {
 	index []int
 }
 
-// Enum is a closed list of values. Its zero value knows them.
+// Enum is a string type with a closed list of values. Values works on the zero value.
 type Enum interface{ Values() []string }
 
-// Cursor is the position in a list that a request goes on from. Package api replaces the opaque text that a caller
-// sends by the position that the list returned.
+// Cursor is the position at which a list continues. Package api replaces the opaque text that a caller sends with the position
+// that the list returned.
 type Cursor string
 
 // CursorChars bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
 const CursorChars = 1600
 
-// safeInteger is the largest whole number that every JSON reader keeps.
+// safeInteger is the largest whole number that every JSON reader reads exactly.
 const safeInteger = 1<<53 - 1
 
-// Of returns the place of the field's value in its struct.
+// Of returns the settable value of the field in an input.
 func (f *Field) Of(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
-// Fields reads the fields of an input struct. It panics on a struct that is no sound input: that is found when the
-// program starts.
+// Fields returns the fields of an input struct. It panics on a struct that is not a valid input.
 func Fields(t reflect.Type) []Field {
 	var out []Field
 	for i := range t.NumField() {
@@ -96,7 +95,7 @@ func Fields(t reflect.Type) []Field {
 		for place, tag := range map[Place]string{InPath: "path", InQuery: "query", InHeader: "header", InBody: "json"} {
 			if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
 				if field.Name != "" {
-					panic(fmt.Sprintf("schema: %s.%s has two places", t, f.Name))
+					panic(fmt.Sprintf("schema: %s.%s has two locations", t, f.Name))
 				}
 				field.In, field.Name = place, name
 			}
@@ -160,7 +159,7 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.Slice:
 		f.Kind = Array
 		if f.Items == 0 {
-			panic("schema: an array needs a bound: " + s.Name)
+			panic("schema: an array needs the tag items: " + s.Name)
 		}
 		f.element(t.Elem(), s.Name)
 	default:
@@ -170,12 +169,12 @@ func (f *Field) describe(s reflect.StructField) {
 		panic("schema: no such pattern or format: " + s.Name)
 	}
 	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && (f.Format == "" || f.Format == "uri") {
-		panic("schema: a text needs a bound: " + s.Name)
+		panic("schema: a string needs the tag max: " + s.Name)
 	}
 	f.check(s)
 }
 
-// element describes what an array has: strings, or objects whose properties are in a body.
+// element describes the elements of an array: strings, or objects whose fields have json tags.
 func (f *Field) element(t reflect.Type, name string) {
 	switch t.Kind() {
 	case reflect.String:
@@ -192,7 +191,7 @@ func (f *Field) element(t reflect.Type, name string) {
 	}
 }
 
-// check refuses what could never be bound, or would be bound wrongly.
+// check panics on a field that could never be bound, or would be bound wrongly.
 func (f *Field) check(s reflect.StructField) {
 	switch {
 	case f.In == InPath && f.Kind != String:
@@ -208,7 +207,7 @@ func (f *Field) check(s reflect.StructField) {
 		b := Binder{}
 		b.assign(f, s.Name, reflect.New(s.Type).Elem(), argument{text: f.Default, raw: true})
 		if len(b.Problems) > 0 {
-			panic("schema: the default is refused: " + b.Problems[0])
+			panic("schema: invalid default: " + b.Problems[0])
 		}
 	}
 }

@@ -17,14 +17,14 @@ type embedded struct {
 	Limit int64 `query:"limit" default:"5" min:"1" max:"9"`
 }
 
-// Ensure a declaration that could fail at a request fails at the start.
+// Ensure Fields panics on an invalid declaration.
 func TestFieldsPanics(t *testing.T) {
 	for name, input := range map[string]any{
 		"has no name": struct{ A string }{},
 		"not exported": struct {
 			a string `query:"a"`
 		}{},
-		"two places": struct {
+		"two locations": struct {
 			A string `path:"a" json:"a" max:"1"`
 		}{},
 		"two fields a": struct {
@@ -50,10 +50,10 @@ func TestFieldsPanics(t *testing.T) {
 		"cannot hold a *string": struct {
 			A []*string `json:"a" items:"1"`
 		}{},
-		"an array needs a bound": struct {
+		"an array needs the tag items": struct {
 			A []string `json:"a"`
 		}{},
-		"a text needs a bound": struct {
+		"a string needs the tag max": struct {
 			A string `json:"a"`
 		}{},
 		"a map of strings": struct {
@@ -83,10 +83,10 @@ func TestFieldsPanics(t *testing.T) {
 		"closed list is of": struct {
 			A level `query:"a"`
 		}{},
-		"default is refused: A: m": struct {
+		"invalid default: A: m": struct {
 			A int64 `query:"a" default:"5" max:"4"`
 		}{},
-		"default is refused": struct {
+		"invalid default": struct {
 			A colour `query:"a" default:"blue"`
 		}{},
 		"cursor is the query": struct {
@@ -113,7 +113,7 @@ func TestFieldsPanics(t *testing.T) {
 	}
 }
 
-// Ensure the description, which documents and tools are made from, says what the binder does.
+// Ensure a field has the location, kind and constraints of its tags.
 func TestFields(t *testing.T) {
 	fields := map[string]schema.Field{}
 	for _, f := range schema.Fields(reflect.TypeFor[struct {

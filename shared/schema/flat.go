@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Argument is the name of the field among the arguments of a tool, which are one flat object: that of a header becomes
-// ifMatch where it was If-Match, any other stays.
+// Argument returns the name of the field in the arguments of a tool, which are one flat object. The header If-Match becomes
+// ifMatch; other names stay as they are.
 func (f Field) Argument() string {
 	if f.In != InHeader {
 		return f.Name
@@ -16,8 +16,8 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// Flat gives every field its argument from one flat object, as tools send it, and names what no field is for. Names in
-// also are somebody else's.
+// Flat binds all fields to one flat object, as tools send it, and adds a problem for every argument without a field. Names in
+// also are allowed and ignored.
 func (b *Binder) Flat(fields []Field, from Object, also ...string) {
 	for i := range fields {
 		f := &fields[i]

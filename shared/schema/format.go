@@ -7,14 +7,14 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// formats are the texts that the format tag names: what is wrong with a value, or "" when nothing is.
+// formats maps a name of the format tag to a function that returns the problem of a value, "" when it is valid.
 var formats = map[string]func(string) string{
 	"uri":       checkURI,
 	"date-time": checkTimestamp,
 	"day":       checkDay,
 }
 
-// patterns are the regular expressions that the pattern tag names. They are ECMA-262 too, as JSON Schema wants.
+// patterns maps a name of the pattern tag to a regular expression. Each is valid in ECMA-262, too, as JSON Schema requires.
 var patterns = map[string]*regexp.Regexp{
 	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
 	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
@@ -22,10 +22,10 @@ var patterns = map[string]*regexp.Regexp{
 	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
 }
 
-// Pattern returns the expression that the pattern tag calls name, for checks that no input describes; nil for no such name.
+// Pattern returns the regular expression with a name of the pattern tag, nil when there is none.
 func Pattern(name string) *regexp.Regexp { return patterns[name] }
 
-// uriChars are those of RFC 3986; url.Parse takes more.
+// uriChars matches the characters of RFC 3986; url.Parse accepts more.
 var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
 func checkURI(s string) string {
@@ -53,7 +53,7 @@ func checkDay(s string) string {
 	return ""
 }
 
-// Expression returns the regular expression that a text must match, "" when any will do.
+// Expression returns the regular expression that a text must match, "" when there is none.
 func (f *Field) Expression() string {
 	if f.Pattern == "" {
 		return ""

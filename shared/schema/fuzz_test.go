@@ -22,9 +22,8 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// FuzzBind: binding takes a body exactly when it is a JSON object without repeated names that the published schema
-// takes, but for what excused names; it binds the values that encoding/json reads; every problem begins with a place
-// (decisions.md §1 and §11).
+// FuzzBind checks that binding accepts a body exactly when it is a JSON object without repeated names that is valid by the
+// published schema, except for the cases of excused. It binds the same values as encoding/json. Every problem begins with a path.
 func FuzzBind(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"name":"ab","whole":5.0,"tags":["a"]}`, `{"points":[{"key":"a","ts":"2026-08-11T00:00:00Z","value":1,"dims":{"a":"b"}}]}`, `{"whole":1e-999999999}`,
@@ -39,11 +38,11 @@ func FuzzBind(f *testing.F) {
 		got, problems := bindShapes(body)
 		for _, p := range problems {
 			if !begins(p, "body") || !utf8.ValidString(p) {
-				t.Fatalf("%q: no place: %q", body, p)
+				t.Fatalf("%q: no path: %q", body, p)
 			}
 		}
 		if astronomic.MatchString(body) {
-			return // the referee would write the number out
+			return // the referee would expand the number
 		}
 		value, wrong := strictly(body)
 		if wrong == nil {
@@ -66,7 +65,7 @@ func FuzzBind(f *testing.F) {
 	})
 }
 
-// begins tells whether a problem begins with a place that is, or is within, one of the roots.
+// begins reports whether a problem begins with a path whose first part is one of the roots.
 func begins(problem string, roots ...string) bool {
 	return slices.ContainsFunc(append(roots, "request"), func(root string) bool {
 		rest, ok := strings.CutPrefix(problem, root)
@@ -74,14 +73,14 @@ func begins(problem string, roots ...string) bool {
 	})
 }
 
-// astronomic is a number whose digits nobody wants to write out.
+// astronomic matches a number with a huge exponent.
 var astronomic = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
-// strictly reads a JSON value with encoding/json, and refuses what that lets through: invalid UTF-8, halves of surrogate
-// pairs and names that are there twice.
+// strictly parses a JSON value with encoding/json, and rejects what encoding/json accepts: invalid UTF-8, halves of surrogate
+// pairs and repeated names.
 func strictly(body string) (any, error) {
 	if !utf8.ValidString(body) || !json.Valid([]byte(body)) {
-		return nil, errors.New("no JSON")
+		return nil, errors.New("not JSON")
 	}
 	d := json.NewDecoder(strings.NewReader(body))
 	if err := repeated(d); err != nil {
@@ -99,7 +98,7 @@ var (
 	halves      = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)
 )
 
-// repeated reads one value and looks for an object that has a name twice.
+// repeated reads one value and returns an error when an object in it has a repeated name.
 func repeated(d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
@@ -130,12 +129,12 @@ func repeated(d *json.Decoder) error {
 	return nil
 }
 
-// notOfRFC3986 finds what no URI has; the judge's url.Parse takes more.
+// notOfRFC3986 matches characters that are invalid in a URI; the referee's url.Parse accepts them.
 var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 
-// excused tells whether a problem is one that a JSON Schema cannot describe: a URI that RFC 3986 does not know or that
-// has nothing behind its scheme, an http address without a host, a time outside the years 1 to 9999 in UTC, and a number
-// that is no float64 or outside of what DynamoDB stores.
+// excused reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC 3986 or has nothing after its
+// scheme, an http address without a host, a time outside the years 1 to 9999 in UTC, and a number that is not a float64 or that
+// DynamoDB cannot store.
 func excused(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
 	text := at(value, strings.Split(strings.TrimPrefix(place, "body."), "."))
@@ -154,7 +153,7 @@ func excused(value any, problem string) bool {
 	return err != nil || f != 0 && (math.Abs(f) < 1e-129 || math.Abs(f) > 1e125)
 }
 
-// at returns what is at a place, such as points[1], value.
+// at returns the value at a path, such as points[1], value.
 func at(value any, steps []string) any {
 	for _, step := range steps {
 		name, index, isList := strings.Cut(step, "[")
@@ -171,14 +170,14 @@ func at(value any, steps []string) any {
 	return value
 }
 
-// decoded is a value that the schema takes as encoding/json reads it, with the defaults that the tags name.
+// decoded returns a valid value as encoding/json decodes it, with the defaults of the tags.
 func decoded(t *testing.T, value any) (out shapes) {
 	t.Helper()
 	object := value.(map[string]any)
 	for name, v := range object {
 		number, ok := v.(json.Number)
 		if exact, isRational := new(big.Rat).SetString(string(number)); ok && isRational && exact.IsInt() {
-			object[name] = json.Number(exact.Num().String()) // encoding/json reads no 5.0 into an int64
+			object[name] = json.Number(exact.Num().String()) // encoding/json does not decode 5.0 into an int64
 		}
 	}
 	text, err := json.Marshal(object)
@@ -199,7 +198,7 @@ func decoded(t *testing.T, value any) (out shapes) {
 	return out
 }
 
-// pageInput is that of a list with a path parameter and two filters.
+// pageInput is the input of a list with a path parameter and two filters.
 type pageInput struct {
 	BoardID string        `path:"boardId"`
 	Status  *string       `query:"status"`
@@ -210,7 +209,7 @@ type pageInput struct {
 
 var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 
-// page binds a call of a list as HTTP does, and as a tool does, which must be the same to a cursor.
+// page binds a call of a list as HTTP does and as a tool does, and checks that both give the same result.
 func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
 	values := map[string]string{"boardId": board, "status": status, "cursor": cursor}
@@ -234,14 +233,13 @@ func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor,
 	return overHTTP.Input.Interface().(pageInput).Cursor, scope, overHTTP.Problems
 }
 
-// FuzzCursor: a list goes on from every position that it named, over HTTP and as a tool alike; under another operation,
-// board or filter, and for any text that no list spelled, there is one problem, and it names the cursor
-// (decisions.md §8).
+// FuzzCursor checks that a list continues at the position of its cursor, over HTTP and as a tool. With another operation, board or
+// filter, and for any text that is not a cursor, there is one problem, which is about the cursor.
 func FuzzCursor(f *testing.F) {
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_2", "draft", "here", "here")
 	f.Add("list_items", "brd_1", "", "list_items", "brd_1", "status=", "a\x00b", "")
 	f.Add("list_items", "brd_1", `" "grain=day`, "list_items", "brd_1", `"`, "co_x#plan#brd_1", "AAAA")
-	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // each alone is another list
+	f.Add("list_items", "brd_1", "live", "list_items", "brd_2", "live", "here", "x") // each difference alone is another list
 	f.Add("list_items", "brd_1", "live", "list_items", "brd_1", "draft", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_posts", "brd_1", "live", "here", "x")
 	f.Add("list_items", "brd_1", "live", "list_items brd_1", "brd_1", "live", strings.Repeat("😀", 225), strings.Repeat("A", 2000))
@@ -249,21 +247,21 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, operation, board, status, otherOperation, otherBoard, otherStatus, position, text string) {
 		for _, s := range []string{operation, status, otherOperation, otherStatus, position, text} {
 			if !utf8.ValidString(s) {
-				return // refused where it comes in
+				return // rejected before binding
 			}
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
-			return // not found, whatever the cursor
+			return // not found with any cursor
 		}
 		_, scope, problems := page(t, operation, board, status, "")
 		if len(problems) > 0 {
 			t.Fatalf("without a cursor: %v", problems)
 		}
 		cursor := scope.Encode(position)
-		takes := position != "" && len(position) <= 900
-		if got, _, problems := page(t, operation, board, status, cursor); takes && (len(problems) > 0 || string(got) != position) {
-			t.Errorf("the position %q came back as %q: %v", position, got, problems)
-		} else if !takes {
+		accepted := position != "" && len(position) <= 900
+		if got, _, problems := page(t, operation, board, status, cursor); accepted && (len(problems) > 0 || string(got) != position) {
+			t.Errorf("the position %q was decoded to %q: %v", position, got, problems)
+		} else if !accepted {
 			refusedCursor(t, cursor, problems)
 		}
 		if other := []string{otherOperation, otherBoard, otherStatus}; !slices.Equal(other, []string{operation, board, status}) {
@@ -276,7 +274,7 @@ func FuzzCursor(f *testing.F) {
 		if got, _, problems := page(t, operation, board, status, text); len(problems) > 0 {
 			refusedCursor(t, text, problems)
 		} else if scope.Encode(string(got)) != text {
-			t.Errorf("%q was taken for %q, which is spelled otherwise", text, got)
+			t.Errorf("%q was decoded to %q, which has another cursor", text, got)
 		}
 	})
 }
@@ -284,7 +282,7 @@ func FuzzCursor(f *testing.F) {
 func refusedCursor(t *testing.T, cursor string, problems []string) {
 	t.Helper()
 	if len(problems) == 0 {
-		t.Errorf("%q was taken", cursor)
+		t.Errorf("%q was accepted", cursor)
 	}
 	for _, p := range problems {
 		if !strings.HasPrefix(p, "query.cursor: ") {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// encoding/json takes what this API must refuse: repeated keys (the last wins), keys in another case, invalid UTF-8 and
-// lone surrogates (replaced), and null for absent. So a body is read into a tree first, by this file, and the fields
-// are filled from the tree, by their exact names.
+// encoding/json accepts what this API must reject: repeated keys (the last one wins), keys in another letter case, invalid UTF-8
+// and lone surrogates (both replaced), and null for an absent value. So this file reads a body into a tree, and the fields are
+// filled from the tree by their exact names.
 
 // Object is a JSON object in the order in which it was sent. Values are nil, bool, string, json.Number, []any or Object.
 type Object []member
@@ -30,22 +30,23 @@ func (o Object) Get(name string) (value any, ok bool) {
 	return nil, false
 }
 
-// ParseObject reads a JSON object; place is what messages call it. What is wrong with the text as a whole is one problem; repeated keys are all named.
-func ParseObject(text []byte, place string) (Object, []string) {
+// ParseObject reads a JSON object. Problems begin with root. The object is nil when the text as a whole is invalid; then there is
+// one problem. Else there is one problem for each repeated key.
+func ParseObject(text []byte, root string) (Object, []string) {
 	if !utf8.Valid(text) {
-		return nil, []string{place + ": is not valid UTF-8"}
+		return nil, []string{root + ": is not valid UTF-8"}
 	}
 	if !json.Valid(text) {
-		return nil, []string{place + ": is not valid JSON: " + syntaxError(text)}
+		return nil, []string{root + ": is not valid JSON: " + syntaxError(text)}
 	}
 	if loneSurrogate(text) {
-		return nil, []string{place + ": is not valid Unicode: it has half of a surrogate pair"}
+		return nil, []string{root + ": is not valid Unicode: it has half of a surrogate pair"}
 	}
-	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: place}
+	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: root}
 	p.decoder.UseNumber()
 	o, ok := p.value().(Object)
 	if !ok {
-		return nil, []string{place + ": must be a JSON object"}
+		return nil, []string{root + ": must be a JSON object"}
 	}
 	return o, p.problems
 }
@@ -58,16 +59,16 @@ func syntaxError(text []byte) string {
 	return "unknown"
 }
 
-// parser reads a tree. Its path is joined only where something is wrong: 10,000 levels have 10,000 long places.
+// parser reads a tree. It builds the path of a member only for a problem, because a deep object has many long paths.
 type parser struct {
 	decoder  *json.Decoder
 	root     string
-	path     []string // names, and for the elements of an array the empty text
-	indexes  []int    // of the elements that path goes through
+	path     []string // to the current value: names, and "" for the element of an array
+	indexes  []int    // of the array elements in path
 	problems []string
 }
 
-// smallObject is how many members are searched one by one; an object with more keeps a set of its names.
+// smallObject is the largest number of members that is searched without a set of names.
 const smallObject = 16
 
 // value reads one value of a text that json.Valid has accepted, so no token can fail.
@@ -94,7 +95,7 @@ func (p *parser) value() any {
 	return token
 }
 
-// object reads the members of an object; of a repeated one, which is a problem, the first.
+// object reads the members of an object. A repeated member is a problem; the first one is kept.
 func (p *parser) object() Object {
 	o, names := Object{}, map[string]bool(nil)
 	for p.decoder.More() {
@@ -115,7 +116,7 @@ func (p *parser) object() Object {
 		}
 		p.path = append(p.path, "."+name)
 		if twice {
-			p.problems = note(p.problems, p.place(), "is there twice")
+			p.problems = note(p.problems, p.location(), "is repeated")
 		}
 		value := p.value()
 		p.path = p.path[:len(p.path)-1]
@@ -127,24 +128,24 @@ func (p *parser) object() Object {
 	return o
 }
 
-// place spells where the parser is, as far as a message shows it.
-func (p *parser) place() string {
+// location returns the path of the current value, at most slightly longer than messages show it.
+func (p *parser) location() string {
 	var out strings.Builder
 	out.WriteString(p.root)
 	indexes := p.indexes
 	for _, step := range p.path {
-		if out.Len() > placeBytes {
+		if out.Len() > pathBytes {
 			break
 		}
 		if step == "" {
 			step, indexes = "["+strconv.Itoa(indexes[0])+"]", indexes[1:]
 		}
-		out.WriteString(step[:min(len(step), placeBytes+1)])
+		out.WriteString(step[:min(len(step), pathBytes+1)])
 	}
 	return out.String()
 }
 
-// loneSurrogate looks for a \u escape of half a character, which encoding/json replaces without a word.
+// loneSurrogate reports whether a \u escape is half of a surrogate pair, which encoding/json replaces silently.
 func loneSurrogate(text []byte) bool {
 	high := false // the escape before this one was a high surrogate
 	for i := 0; i < len(text); i++ {

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure a body that is no strict JSON object is refused as a whole (decisions.md §1).
+// Ensure a body that is not a strict JSON object is rejected with one problem.
 func TestParseObjectRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", ``, "body: is not valid JSON: unexpected end of JSON input"},
@@ -56,7 +56,7 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// Ensure what is Unicode is kept: pairs, escaped backslashes before u, NUL.
+// Ensure valid Unicode is unchanged: surrogate pairs, escaped backslashes before u, NUL.
 func TestParseObjectKeeps(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\u0000"}`: "\x00",
@@ -69,7 +69,7 @@ func TestParseObjectKeeps(t *testing.T) {
 	}
 }
 
-// Ensure every repeated name is found, in small objects and in large ones, and the first value stays.
+// Ensure a repeated name is a problem, in small and in large objects, and the first value is kept.
 func TestParseObjectRepeated(t *testing.T) {
 	for _, size := range []int{1, 15, 16, 17, 100} {
 		for _, again := range []int{0, size / 2, size - 1} {
@@ -80,7 +80,7 @@ func TestParseObjectRepeated(t *testing.T) {
 			}
 			fmt.Fprintf(&text, `"k%d":"again"}`, again)
 			o, problems := schema.ParseObject([]byte(text.String()), "")
-			if want := fmt.Sprintf(".k%d: is there twice", again); len(problems) != 1 || problems[0] != want || len(o) != size {
+			if want := fmt.Sprintf(".k%d: is repeated", again); len(problems) != 1 || problems[0] != want || len(o) != size {
 				t.Errorf("%d of %d: %v, %d members", again, size, problems, len(o))
 			}
 			if v, _ := o.Get(fmt.Sprint("k", again)); v == "again" {
@@ -90,8 +90,8 @@ func TestParseObjectRepeated(t *testing.T) {
 	}
 }
 
-// Ensure hostile bodies of the largest size cost neither memory nor time: the first took 1 GB, the second a search of
-// all names per name, the third a copy of a long place per problem.
+// Ensure hostile bodies of the largest size need little memory. Deep bodies could need a long path at each level, wide bodies a
+// search of all names for each name, and repeated names a copy of a long path for each problem.
 func TestParseObjectIsLinear(t *testing.T) {
 	var names strings.Builder
 	for i := range 26000 {
@@ -112,8 +112,8 @@ func TestParseObjectIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzParseObject compares with encoding/json: for valid UTF-8 without lone surrogates the two agree about what is a
-// JSON object, and about its values when no name is repeated.
+// FuzzParseObject compares ParseObject with encoding/json: for valid UTF-8 without lone surrogates they accept the same JSON
+// objects, and decode the same values when no name is repeated.
 func FuzzParseObject(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":[1,{"b":null}],"c":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[]`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"\\u":"\\ud800"}`, `{"":{"":[[]]}} x`,
@@ -134,11 +134,11 @@ func FuzzParseObject(f *testing.F) {
 		if len(problems) == 0 && (!valid || !utf8.ValidString(text)) {
 			t.Fatalf("accepted %q", text)
 		}
-		if valid && len(problems) > 0 && o != nil && !strings.HasSuffix(problems[0], "is there twice") {
-			t.Fatalf("refused %q: %v", text, problems)
+		if valid && len(problems) > 0 && o != nil && !strings.HasSuffix(problems[0], "is repeated") {
+			t.Fatalf("rejected %q: %v", text, problems)
 		}
 		if valid && o == nil && utf8.ValidString(text) && !strings.HasPrefix(problems[0], ": is not valid Unicode") {
-			t.Fatalf("refused %q: %v", text, problems)
+			t.Fatalf("rejected %q: %v", text, problems)
 		}
 		if valid && len(problems) == 0 && !same(o, decoded) {
 			t.Fatalf("%q: %v, encoding/json has %v", text, o, decoded)

@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// patternTexts are the patterns once more, typed by hand: the judge must not learn them from the accused.
+// patternTexts are the patterns again, typed by hand, so that the test does not depend on the code that it checks.
 var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`}
 
 // document converts fields to a JSON Schema, as the OpenAPI document and the tools must.
@@ -86,7 +86,7 @@ func judge(t testing.TB, fields []schema.Field) *jsonschema.Schema {
 	return c.MustCompile("input.json")
 }
 
-// texts that are near the edge of some rule, and JSON values of the wrong type.
+// nearTexts are close to the limit of some rule.
 var nearTexts = []string{
 	``, `a`, `ab`, `abcd`, `abcde`, `ääää`, `äääää`, `😀😀😀😀`, `😀😀😀😀😀`, `a-b`, `-a`, `a--b`, `A`, `a.b`, `a..b`, `a_1.2`, `1a`, `EUR`, `EU`, `eur`, `EURO`, `red`, `green`, `Red`,
 	`red\n`, `a\n`, `EUR\n`, `\u0000`, `\u0000\u0000`, `\ud83d\ude00`, `0123456789`, `0123456789a`,
@@ -96,6 +96,7 @@ var nearTexts = []string{
 	`https://example.com`, `https://example.com/a%20b?c=d#e`, `http://[::1]:80/`, `http://[::1`, `mailto:a@example.com`, `urn:a:b`, `ftp://h/`, `//example.com`, `/a`, `example.com`, `https://exa mple.com`, `https://example.com:port`, `1http://a`, `http://%zz`, `:`,
 }
 
+// wrongValues have the wrong type for most fields.
 var wrongValues = []string{`null`, `true`, `false`, `1`, `-1`, `0`, `-0`, `0.5`, `"x"`, `[]`, `{}`, `[[]]`, `[null]`, `{"a":1}`, `1e2`}
 
 var nearNumbers = []string{
@@ -103,7 +104,7 @@ var nearNumbers = []string{
 	`-9007199254740992`, `9.007199254740991e15`, `1e19`, `1e125`, `-1e-129`, `1e300`, `1e-300`, `1e-9999`, `1.00000000000000000000000001`, `0.00000001e8`, `99999999999999999999`,
 }
 
-// generator makes bodies that are mostly right and wrong in one or two ways.
+// generator creates bodies that are mostly valid, with one or two problems.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(from []string) string { return from[g.IntN(len(from))] }
@@ -165,13 +166,12 @@ func (g generator) value(f schema.Field) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// stricter tells where this service refuses what a JSON Schema accepts, each for a reason that a schema cannot say:
-// a number that DynamoDB does not store (of those generated, 1e300 and 1e-300), an http URI without a host,
-// characters that RFC 3986 has not but the judge's url.Parse takes, and a time that is outside of the years 1 to 9999
-// in UTC. Repeated names, lone surrogates and invalid UTF-8 are not JSON values at all.
+// stricter matches bodies that a JSON Schema accepts and this service rejects: a number that DynamoDB cannot store (1e300 and
+// 1e-300), an http URI without a host, characters that RFC 3986 forbids but the referee's url.Parse accepts, and a time outside
+// the years 1 to 9999 in UTC. Repeated names, lone surrogates and invalid UTF-8 are not JSON.
 var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300`)
 
-// Ensure our validator accepts exactly what the published schema accepts.
+// Ensure Binder accepts exactly the bodies that the published schema accepts.
 func TestAgreesWithJSONSchema(t *testing.T) {
 	type leaf struct {
 		Title    string   `json:"title" min:"1" max:"4"`
@@ -201,16 +201,16 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 				accepted++
 			}
 			if (verdict == nil) != (len(problems) == 0) && !stricter.MatchString(body) {
-				t.Errorf("%s\nours: %v\nthe judge: %v", body, problems, verdict)
+				t.Errorf("%s\nours: %v\nreferee: %v", body, problems, verdict)
 			}
 		}
 		if accepted < total/10 || accepted > total*9/10 {
-			t.Errorf("%s: %d of %d accepted: the bodies prove little", input, accepted, total)
+			t.Errorf("%s: %d of %d accepted: too few or too many for a useful test", input, accepted, total)
 		}
 	}
 }
 
-// Ensure each edge agrees by itself, so that no other fault of a body hides it.
+// Ensure the validators agree on every edge case alone, so that no other problem of a body hides it.
 func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 	referee := judge(t, shapeFields)
 	checked := 0
@@ -229,13 +229,13 @@ func TestEdgesAgreeWithJSONSchema(t *testing.T) {
 				_, problems := bindBody(reflect.TypeFor[shapes](), shapeFields, body)
 				checked++
 				if (verdict == nil) != (len(problems) == 0) && !stricter.MatchString(body) {
-					t.Errorf("%s\nours: %v\nthe judge: %v", body, problems, verdict)
+					t.Errorf("%s\nours: %v\nreferee: %v", body, problems, verdict)
 				}
 			}
 		}
 	}
 	if checked < 5000 {
-		t.Errorf("only %d", checked)
+		t.Errorf("only %d bodies", checked)
 	}
 }
 

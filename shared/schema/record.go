@@ -10,10 +10,10 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// DecodeRecord fills a record from a JSON object, as strictly as a request's body: unknown and repeated properties,
-// other types, values outside a closed list and texts that are no timestamp where the field has format:"date-time" are
-// named, all of them. A record may be partial: what is absent or null is null, and only fields that cannot be null must
-// be there. Timestamps are normalised. It is for imports, whose records are more than any request may send.
+// DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are unknown and repeated properties,
+// wrong types, values outside a closed list, and invalid timestamps where the field has format:"date-time". A record may be
+// partial: only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose records have more
+// fields than requests do.
 func DecodeRecord(text []byte, record any) (problems []string) {
 	o, problems := ParseObject(text, "record")
 	if o == nil {
@@ -42,11 +42,11 @@ func DecodeRecord(text []byte, record any) (problems []string) {
 	return problems
 }
 
-func decodeField(problems []string, f reflect.StructField, place string, target reflect.Value, value any, raw json.RawMessage, present bool) []string {
+func decodeField(problems []string, f reflect.StructField, path string, target reflect.Value, value any, raw json.RawMessage, present bool) []string {
 	kind := f.Type.Kind()
 	if !present || value == nil {
 		if kind != reflect.Pointer && kind != reflect.Slice {
-			return note(problems, place, "is required")
+			return note(problems, path, "is required")
 		}
 		return problems
 	}
@@ -58,20 +58,20 @@ func decodeField(problems []string, f reflect.StructField, place string, target 
 		target.Set(reflect.MakeSlice(f.Type, len(list), len(list)))
 		for i, v := range list {
 			if wrong := decodeScalar(f, target.Index(i), v); wrong != "" {
-				problems = note(problems, fmt.Sprintf("%s[%d]", place, i), wrong)
+				problems = note(problems, fmt.Sprintf("%s[%d]", path, i), wrong)
 			}
 		}
 		return problems
 	}
 	if kind == reflect.Slice {
-		return note(problems, place, "must be an array")
+		return note(problems, path, "must be an array")
 	}
 	if kind == reflect.Pointer {
 		target.Set(reflect.New(f.Type.Elem()))
 		target = target.Elem()
 	}
 	if wrong := decodeScalar(f, target, value); wrong != "" {
-		problems = note(problems, place, wrong)
+		problems = note(problems, path, wrong)
 	}
 	return problems
 }

@@ -22,7 +22,7 @@ type record struct {
 	Unsaid string          `json:"-"`
 }
 
-// Ensure a record may be partial, its timestamps are normalised and its free JSON stays as it was (design.md §7).
+// Ensure a record may be partial, its timestamps are normalised and its free JSON is unchanged.
 func TestDecodeRecord(t *testing.T) {
 	var r record
 	text := `{"rank":-0.5e1,"id":"x_1","name":null,"colour":"red","tags":[],"times":["2026-08-11T09:30:00+02:00"],"media": {"b" : 1.00, "a":[ 1e400,"\u003c<"] } ,"at":"2026-08-11t09:30:00.1234z","active":false}`
@@ -41,7 +41,7 @@ func TestDecodeRecord(t *testing.T) {
 	}
 }
 
-// Ensure every problem of a record is listed, each with its place.
+// Ensure every problem of a record is listed, with the path of its field.
 func TestDecodeRecordProblems(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", `{}`, "record.id: is required\nrecord.rank: is required"},
@@ -50,7 +50,7 @@ func TestDecodeRecordProblems(t *testing.T) {
 			"record.id: must be a string\nrecord.name: must be a string\nrecord.colour: must be one of red, green\nrecord.score: must be a number\nrecord.rank: must be a number\nrecord.active: must be true or false\nrecord.tags[0]: must be a string\nrecord.tags[2]: must be a string\nrecord.times[0]: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.at: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.Name: unknown property\nrecord.-: unknown property\nrecord.hidden: unknown property\nrecord.Unsaid: unknown property"},
 		{"numbers that DynamoDB does not store", `{"id":"a","rank":1e-130,"score":-1e126}`, "record.score: must be 0 or between 1e-129 and 1e125, positive or negative\nrecord.rank: must be 0 or between 1e-129 and 1e125, positive or negative"},
 		{"list is text", `{"id":"a","rank":1,"tags":"a"}`, "record.tags: must be an array"},
-		{"repeated", `{"id":"a","rank":1,"id":"b","media":{"a":1,"a":2}}`, "record.id: is there twice\nrecord.media.a: is there twice"},
+		{"repeated", `{"id":"a","rank":1,"id":"b","media":{"a":1,"a":2}}`, "record.id: is repeated\nrecord.media.a: is repeated"},
 		{"list", `[]`, "record: must be a JSON object"},
 		{"lone surrogate", `{"id":"\ud800"}`, "record: is not valid Unicode: it has half of a surrogate pair"},
 		{"not UTF-8", "{\"id\":\"\xff\"}", "record: is not valid UTF-8"},

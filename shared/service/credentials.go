@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// environment returns the credentials that Lambda puts into a function's environment. They live as long as the
-// function's process, so they are never refreshed; package config of the SDK would do the same more slowly.
+// environment returns the credentials in the environment of a Lambda function. They are valid as long as the process runs, so
+// they are never refreshed. Package config of the SDK does the same more slowly.
 func environment(context.Context) (aws.Credentials, error) {
 	c := aws.Credentials{
 		AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),

@@ -2,7 +2,7 @@ package service
 
 import "testing"
 
-// Ensure a function signs with what Lambda puts into its environment, and says so where that is missing.
+// Ensure the credentials come from the environment, and missing ones are an error.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -16,7 +16,7 @@ func TestEnvironment(t *testing.T) {
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 		t.Setenv(name, "")
 		if _, err := environment(t.Context()); err == nil {
-			t.Errorf("signs without %s", name)
+			t.Errorf("no error without %s", name)
 		}
 	}
 }

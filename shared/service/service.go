@@ -1,5 +1,5 @@
-// Package service wires operations to a table: the same few lines for a Lambda function, the local server and the tests,
-// so that they cannot differ.
+// Package service connects operations to a table. Lambda functions, the local server and the tests share it, so that they cannot
+// differ.
 package service
 
 import (
@@ -30,14 +30,15 @@ func New(t *table.Client, operations []api.Operation, log *slog.Logger) *api.API
 	return api.New(operations, c)
 }
 
-// Config returns what operations over a table are served with, over HTTP or as tools.
+// Config returns the configuration for serving operations over a table, over HTTP or as tools.
 func Config(t *table.Client, log *slog.Logger) api.Config {
 	return api.Config{
 		Keys: keys.NewStore(t, t.Clock()), Now: t.Clock(), NewID: t.NewID, Log: log, Memory: idempotency.NewStore(t), Metrics: metrics,
 	}
 }
 
-// metrics is what the log lines of this process carry: what METRICS and METRICS_NAMESPACE say, which the stack sets, and nothing elsewhere.
+// metrics selects the metrics in the log lines of this process. The stack sets METRICS and METRICS_NAMESPACE; without them there
+// are no metrics.
 var metrics = func() api.Metrics {
 	m, err := api.ParseMetrics(os.Getenv("METRICS"), os.Getenv("METRICS_NAMESPACE"))
 	if err != nil {
@@ -46,18 +47,17 @@ var metrics = func() api.Metrics {
 	return m
 }()
 
-// warmConnections are what most reads need: the key's verification and the data, which is in one or two places, are asked
-// for side by side.
+// warmConnections is the number of connections that most reads need: one for the key and one or two for the data, in parallel.
 const warmConnections = 3
 
-// Start serves the operations in a Lambda function; it never returns. Its settings are the environment variables that
-// the stack sets: TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for a table that is not DynamoDB's own.
+// Start serves the operations in a Lambda function; it never returns. It reads the environment variables that the stack sets:
+// TABLE_NAME, and AWS_ENDPOINT_URL_DYNAMODB for another endpoint than DynamoDB's own.
 func Start(operations Operations) {
 	Serve(func(t *table.Client, log *slog.Logger) http.Handler { return New(t, operations(t), log) })
 }
 
-// Serve is Start for a handler that is not that of operations over HTTP. Connections to the table are opened before the
-// first request, while the CPU is not throttled.
+// Serve is Start with another handler than that of New. It opens connections to the table before the first request, while Lambda
+// does not limit the CPU.
 func Serve(handler func(t *table.Client, log *slog.Logger) http.Handler) {
 	now := time.Now
 	t := table.New(table.Options{

@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 		{"nothing", `{}`, "record.id: is required\nrecord.slug: is required"},
 		{"no object", `[]`, "record: must be a JSON object"},
 		{"company of another type", `{"id":"itm_1","companyId":5,"slug":"a"}`, "record.companyId: must be a string"},
-		{"company twice", `{"id":"itm_1","companyId":"a","companyId":"b","slug":"a"}`, "record.companyId: is there twice"},
+		{"company twice", `{"id":"itm_1","companyId":"a","companyId":"b","slug":"a"}`, "record.companyId: is repeated"},
 		{"company in another case", `{"id":"itm_1","companyID":"a","slug":"a"}`, "record.companyID: unknown property"},
 		{"prefix", `{"id":"brd_1","slug":"a"}`, "record.id: must be itm_ and 1 to 40 characters of 0-9 and a-z"},
 		{"id too long", `{"id":"itm_` + strings.Repeat("z", 41) + `","slug":"a"}`, "record.id: must be itm_"},

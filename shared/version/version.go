@@ -1,5 +1,5 @@
-// Package version is the dated version of the interface. There is one so far. A second one will need a translation of what
-// callers send and read; nothing else in the service depends on dates.
+// Package version has the dated versions of the API. There is one so far. A second one will need a translation of requests and
+// responses; nothing else in the service depends on the version.
 package version
 
 import (
@@ -18,8 +18,8 @@ var served = []string{Current}
 // Served returns the versions that a caller may pin, the newest first.
 func Served() []string { return slices.Clone(served) }
 
-// Requested reads the values of the Service-Version header. pinned reports whether the caller names a version. The error is
-// bad_request, with the supported dates, for any text but one of them.
+// Requested parses the values of the Service-Version header. pinned reports whether the caller sent one. The error is bad_request
+// for anything but a supported version, and lists the supported ones.
 func Requested(values []string) (pinned bool, err error) {
 	if len(values) == 0 {
 		return false, nil
@@ -30,11 +30,11 @@ func Requested(values []string) (pinned bool, err error) {
 	return true, fault.Invalid("header.Service-Version", "must be a supported version: %s", strings.Join(served, ", "))
 }
 
-// OfKey checks the version with which a key was issued, for a caller that pins none. Empty means the current one. The error
-// is bad_request when that version is no longer served.
+// OfKey checks the version for which a key was issued, for a request without the header. Empty means the current version. The
+// error is bad_request when that version is no longer served.
 func OfKey(date string) error {
 	if date == "" || slices.Contains(served, date) {
 		return nil
 	}
-	return fault.Invalid("header.Service-Version", "is required, because the key's version %s is not served any more; must be one of %s", date, strings.Join(served, ", "))
+	return fault.Invalid("header.Service-Version", "is required, because the key's version %s is no longer served; must be one of %s", date, strings.Join(served, ", "))
 }

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// Ensure a header names a version that is served, or is refused with those that are.
+// Ensure a header with a served version is accepted, and any other is rejected with the list of served versions.
 func TestRequested(t *testing.T) {
 	for _, good := range [][]string{{version.Current}, {" " + version.Current + " "}} {
 		if pinned, err := version.Requested(good); !pinned || err != nil {
@@ -24,14 +24,14 @@ func TestRequested(t *testing.T) {
 	}
 }
 
-// Ensure a key whose version is no longer served is told which are.
+// Ensure the error for a key whose version is no longer served lists the versions that are.
 func TestOfKey(t *testing.T) {
 	for _, good := range []string{"", version.Current} {
 		if err := version.OfKey(good); err != nil {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	if err := version.OfKey("2024-01-01"); err == nil || !strings.Contains(err.Error(), "2024-01-01 is not served any more; must be one of "+version.Current) {
+	if err := version.OfKey("2024-01-01"); err == nil || !strings.Contains(err.Error(), "2024-01-01 is no longer served; must be one of "+version.Current) {
 		t.Error(err)
 	}
 }

@@ -119,6 +119,6 @@ var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.Conflict:           {"the state of the record does not allow it; the message says why", "the post is published; only unsent posts can be edited or deleted"},
 	fault.PreconditionFailed: {"If-Match names a state that has changed since", "header.If-Match: the record has changed since; read it again"},
 	fault.PayloadTooLarge:    {"the body is too large", "body: must have at most 262144 bytes"},
-	fault.RateLimited:        {"too many requests; the Retry-After response header says how long to wait", "too many requests of the class read; try again after the seconds of Retry-After"},
+	fault.RateLimited:        {"too many requests; the Retry-After response header says how long to wait", "too many read requests; retry after the seconds in Retry-After"},
 	fault.Internal:           {"server fault; safe to retry", "internal error; safe to retry"},
 }

@@ -1,11 +1,11 @@
 // Command prove proves what the service promises:
 //
-//	go run ./scripts/prove contract BASE_URL   the rules of the API, held against any service that implements it
-//	go run ./scripts/prove faults              what holds when processes die, responses are lost and tables refuse
-//	go run ./scripts/prove roundtrip           a large company comes out of lists and exports as it went in
-//	go run ./scripts/prove speed               sizes, CPU, starts, reads, imports and prices, beside other programs
+//	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
+//	go run ./scripts/prove faults              kills processes, loses responses and throttles the table
+//	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
+//	go run ./scripts/prove speed               measures sizes, CPU, starts, reads, imports and prices
 //
-// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for a wrong call or when it cannot tell.
+// The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for wrong usage or an error.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 	"growthworkspace/scripts/prove/roundtrip"
 )
 
-// errRefuted is the result of a proof whose claim does not hold; the proof has printed why.
+// errRefuted is returned when a claim does not hold. The proof has printed why.
 var errRefuted = errors.New("a claim does not hold")
 
 func main() {
@@ -49,14 +49,14 @@ func command() *cobra.Command {
 	root := &cobra.Command{
 		Use: "prove", Short: "Prove what the service promises", SilenceUsage: true, SilenceErrors: true,
 		Long: `Prove what the service promises. The exit code is 0 when everything holds, 1 when a
-claim does not hold, and 2 for a wrong call or when it cannot tell.`,
+claim does not hold, and 2 for wrong usage or an error.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(contractCommand(), faultsCommand(), roundtripCommand(), speedCommand())
 	return root
 }
 
-// refuted is errRefuted unless the claims hold or the proof could not be made.
+// refuted returns errRefuted when the claims do not hold, and err when the proof could not be run.
 func refuted(held bool, err error) error {
 	if err == nil && !held {
 		return errRefuted
@@ -67,21 +67,20 @@ func refuted(held bool, err error) error {
 func faultsCommand() *cobra.Command {
 	var o faults.Options
 	cmd := &cobra.Command{
-		Use: "faults [GATE...]", Short: "What holds when processes die, responses are lost and the table refuses",
-		Long: `Break things and require what the service promises. Each gate is one claim, runs over an
-engine of its own with a data file, and prints one line of figures. Its own test plants a
-fault in the service that it must find.
+		Use: "faults [GATE...]", Short: "Kill processes, lose responses and throttle the table",
+		Long: `Kill processes, lose responses and throttle the table, and require that the service keeps
+its promises. Each gate proves one claim over its own engine with a data file, and prints
+one line of figures.
 
-  kill-engine, kill-server      the process is killed in the middle of publishes
+  kill-engine, kill-server      the process is killed during publishes
   crash-publish, crash-create   the process dies after its k-th call to the table, for all k
-  loss-key, loss                the table does the write, and its response is lost
-  throttle, throttle-all        the table refuses a fifth of the calls, or all
-  quota                         64 clients of 4 processes send 50 times as many requests
-                                as their key may
+  loss-key, loss                the table does a write, and the response is lost
+  throttle, throttle-all        the table throttles a fifth of the calls, or all
+  quota                         64 clients of 4 processes send 50 times the quota of a key
   linear                        16 clients change one record while responses are lost and
-                                calls refused
+                                calls throttled
 
-Without a name, all gates run, with numbers that CI can afford.`,
+Without a name, all gates run, with numbers that fit into CI.`,
 		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Gates = args
@@ -93,7 +92,7 @@ Without a name, all gates run, with numbers that CI can afford.`,
 	return cmd
 }
 
-// keyVariable holds the key of contract.
+// keyVariable is the environment variable with the key for contract.
 const keyVariable = "WORKSPACE_KEY"
 
 func contractCommand() *cobra.Command {
@@ -101,18 +100,19 @@ func contractCommand() *cobra.Command {
 	var connect string
 	var only, skip []string
 	cmd := &cobra.Command{
-		Use: "contract BASE_URL", Short: "The rules of the API, held against a service that was deployed", Args: cobra.ExactArgs(1),
-		Long: `Hold a deployed service to the rules of the API. It needs a company with a record of every
-kind, such as those of functions/testdata/company.jsonl, which "workspace import" writes,
-and a key of it with every scope in WORKSPACE_KEY. What cannot be looked at fails, too.
+		Use: "contract BASE_URL", Short: "Check a deployed service against the rules of the API", Args: cobra.ExactArgs(1),
+		Long: `Check a deployed service against the rules of the API. It needs a company with a record of
+every kind, such as functions/testdata/company.jsonl, imported with "workspace import", and
+a key of that company with every scope in WORKSPACE_KEY. A rule that cannot be checked
+fails.
 
-With --write it also creates, changes and removes records, publishes a board, and leaves
-changes behind: give it a company of its own. "workspace check" holds any service to the
-same rules, with whatever records and scopes there are, and publishes nothing.`,
+With --write it also creates, changes and deletes records, publishes a board and changes
+existing records: use a separate company. "workspace check" checks any service against the
+same rules, skips rules that cannot be checked, and publishes nothing.`,
 		Example: "  WORKSPACE_KEY=sk_live_… go run ./scripts/prove contract https://api.example.com --write",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Key = os.Getenv(keyVariable); o.Key == "" {
-				return errors.New("give the key in " + keyVariable)
+				return errors.New("set " + keyVariable + " to the key")
 			}
 			if len(only) == 0 {
 				only = contract.Names(true)
@@ -141,12 +141,12 @@ same rules, with whatever records and scopes there are, and publishes nothing.`,
 	}
 	cmd.Flags().BoolVar(&o.Write, "write", false, "also change records, and publish")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
-	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks by itself; may be repeated")
-	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` whatever the URL's host, for an emulator's host names")
+	cmd.Flags().StringArrayVar(&skip, "skip", nil, "not this `rule`, which an emulator breaks; may be repeated")
+	cmd.Flags().StringVar(&connect, "connect", "", "connect to this `host:port` instead of the URL's host, for an emulator's host names")
 	return cmd
 }
 
-// wait waits for a quota.
+// wait waits for a quota to refill.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -159,15 +159,15 @@ func wait(ctx context.Context, d time.Duration) error {
 func roundtripCommand() *cobra.Command {
 	var scale float64
 	cmd := &cobra.Command{
-		Use: "roundtrip", Short: "A large company comes out of lists and exports as it went in", Args: cobra.NoArgs,
+		Use: "roundtrip", Short: "Compare lists and exports of a large company with its import", Args: cobra.NoArgs,
 		Long: `Import a large company, export it, and read every list with every combination of its
-filters, page by page. Each record must be in each list that it belongs to exactly once,
-in order and unchanged, and the export must be what was imported.`,
+filters, page by page. Each record must appear exactly once in each list that it belongs
+to, in order and unchanged, and the export must equal the import.`,
 		Example: "  go run ./scripts/prove roundtrip\n  go run ./scripts/prove roundtrip --scale 0.05",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return refuted(roundtrip.Run(cmd.Context(), scale, cmd.OutOrStdout()))
 		},
 	}
-	cmd.Flags().Float64Var(&scale, "scale", 1, "the size of the company, as a share of 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics")
+	cmd.Flags().Float64Var(&scale, "scale", 1, "the size of the company: 1 means 10,000 reviews, 5,000 posts, 2,000 items and 3 years of metrics")
 	return cmd
 }

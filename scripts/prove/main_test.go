@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Ensure a wrong call is an error that says what is wrong, and not a claim that does not hold.
+// Ensure wrong usage is an error that names the problem, and is not reported as a claim that does not hold.
 func TestWrongCalls(t *testing.T) {
 	t.Setenv(keyVariable, "")
 	for args, want := range map[string]string{
@@ -40,16 +40,16 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// Ensure a proof whose claim does not hold, and one that could not be made, are told apart.
+// Ensure a claim that does not hold and a proof that could not be run give different errors.
 func TestRefuted(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
 	if refuted(true, nil) != nil || !errors.Is(refuted(false, nil), errRefuted) || !errors.Is(refuted(false, broken), broken) || errors.Is(refuted(false, broken), errRefuted) {
-		t.Error("a result is taken for another")
+		t.Error("wrong error")
 	}
 }
 
-// Ensure help tells every mode and gate.
+// Ensure the help lists every mode and gate.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{"faults": faults.Names(), "speed": {"count", "cold"}, "": {"contract", "faults", "roundtrip", "speed"}} {

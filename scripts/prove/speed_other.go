@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// speedCommand says that the benchmark, which reads /proc and uses control groups, is for Linux.
+// speedCommand returns a command that fails: the benchmark needs /proc and the control groups of Linux.
 func speedCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "speed [MODE...]", Short: "Sizes, CPU, starts, reads, imports and prices (for Linux)",
-		RunE: func(*cobra.Command, []string) error { return errors.New("speed is for Linux") },
+		Use: "speed [MODE...]", Short: "Measure sizes, CPU, starts, reads, imports and prices (Linux only)",
+		RunE: func(*cobra.Command, []string) error { return errors.New("speed runs on Linux only") },
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// withKey sends every read with another Authorization header, also where the company has no record, because the key is
-// checked before the record is looked for.
+// withKey returns a rule that sends every read with another Authorization header and requires a 401. Records need not
+// exist, because the key is checked first.
 func withKey(authorization, what string) func(*kit) {
 	return func(k *kit) {
 		for _, p := range k.primed {
@@ -29,7 +29,7 @@ func withKey(authorization, what string) func(*kit) {
 	}
 }
 
-// invented fills a path with ids that no record has.
+// invented fills the parameters of a path with ids that no record has.
 func (k *kit) invented(path string) string {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -40,7 +40,7 @@ func (k *kit) invented(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// unknown is an id like those of a collection, which no record has.
+// unknown returns an id with the prefix of a collection that no record has.
 func (k *kit) unknown(collection string) string {
 	id, ok := k.known(collection, "id")
 	prefix, _, found := strings.Cut(id, "_")
@@ -50,7 +50,7 @@ func (k *kit) unknown(collection string) string {
 	return prefix + "_" + strings.Repeat("0", 26)
 }
 
-// otherID is a company's id that is not the key's.
+// otherID returns the id of another company.
 func (k *kit) otherID() string {
 	prefix, _, found := strings.Cut(k.company, "_")
 	if !found {
@@ -70,20 +70,20 @@ func otherCompany(k *kit) {
 	})
 }
 
-// unknownRecord also compares the two responses: the one for a record of another company must not say that it exists.
+// unknownRecord requires the same 404 for an unknown record and for a record of another company.
 func unknownRecord(k *kit) {
 	k.each(func(p primed) {
 		if k.invented(p.Path) == strings.ReplaceAll(p.Path, "{companyId}", k.company) || p.Path == "/v1/companies" {
-			return // no id in it but the company's
+			return // the path has no other id
 		}
 		if p.IsList() {
-			return // of an unknown parent: an empty list is right, too
+			return // a list of an unknown parent may be empty
 		}
 		here := k.get(k.invented(p.Path))
 		k.is(here, fault.NotFound, "")
 		there := k.get(strings.Replace(p.path, k.company, k.otherID(), 1))
 		if here.status == there.status && string(here.body) != string(there.body) {
-			k.fail("%s: an unknown record reads %s, one of another company %s", here.what, here.body, there.body)
+			k.fail("%s: an unknown record returns %s, one of another company %s", here.what, here.body, there.body)
 		}
 	})
 }
@@ -94,7 +94,7 @@ func unknownPath(k *kit) {
 	}
 }
 
-// wrongVerb uses PUT, which no operation has, on records that do not exist.
+// wrongVerb sends PUT, a method of no operation, for records that do not exist.
 func wrongVerb(k *kit) {
 	verbs, order := map[string][]string{}, []string{}
 	for _, op := range functions.Operations(nil) {
@@ -115,7 +115,7 @@ func wrongVerb(k *kit) {
 		}
 		for _, verb := range verbs[path] {
 			if got.status == http.StatusMethodNotAllowed && !slices.Contains(allowed, verb) {
-				k.fail("PUT %s: Allow is %q, without %s", path, got.header.Get("Allow"), verb)
+				k.fail("PUT %s: Allow is %q and lacks %s", path, got.header.Get("Allow"), verb)
 			}
 		}
 	}

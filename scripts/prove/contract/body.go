@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// refused sends bodies that must be refused, each with what a message must name.
+// refused sends invalid bodies. Each pair is a body and the field that the message must name.
 func (k *kit) refused(path, byID string, bodies [][2]string) {
 	for _, b := range bodies {
 		got := k.do(http.MethodPost, path, b[0])
@@ -75,13 +75,13 @@ func largeBody(k *kit) {
 	k.is(got, fault.PayloadTooLarge, "")
 }
 
-// companyBody sends updates that must be refused. Where one is accepted, the company gets its own value back.
+// companyBody sends invalid updates. If the service accepts one, it restores the company's value.
 func companyBody(k *kit) {
 	before, ok := k.record(k.get(k.companyPath("")))
 	if !ok {
 		return
 	}
-	k.looked = 0
+	k.checked = 0
 	for field, value := range map[string]string{
 		"name": `""`, "stage": `"unicorn"`, "targetMarket": `"b2x"`, "websiteUrl": `"not a uri"`, "repositoryUrl": `"//"`, "slug": `"another"`, "summary": `5`,
 	} {
@@ -94,13 +94,13 @@ func companyBody(k *kit) {
 		if old, had := before[field].(string); got.status == http.StatusOK && had {
 			text, err := json.Marshal(map[string]string{field: old})
 			if restored := k.do(http.MethodPatch, k.companyPath(""), string(text)); err != nil || restored.status != http.StatusOK {
-				k.fail("the company's %s, which was %q, could not be restored", field, old)
+				k.fail("the company's %s was changed and could not be restored to %q", field, old)
 			}
 		}
 	}
 }
 
-// writeAccess sends every write to records that do not exist: without a key, and to another company.
+// writeAccess sends every write, for records that do not exist: without a key, and with another company in the path.
 func writeAccess(k *kit) {
 	for _, op := range functions.Operations(nil) {
 		if op.Method == http.MethodGet || optional(op) {

@@ -1,8 +1,8 @@
-// Package contract is the rules of the API, held against any service that implements it. `workspace check` runs them
-// for users, and `prove contract` proves with them that a deployment works as a whole.
+// Package contract checks a service against the rules of the API. `workspace check` runs it on any implementation, and
+// `prove contract` on a deployment with a complete company.
 //
-// Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests, and what every response must
-// have), prime.go (what a run learns first), then the rules by what they look at.
+// Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests and their checks), prime.go (the
+// first requests of a run), observe.go (the rules of every response), then the files of the other rules.
 package contract
 
 import (
@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// Options say what is held to the contract, and how far a run may go.
+// Options select the service, the rules, and what a run may change.
 type Options struct {
 	BaseURL string // without a slash at its end
 	Key     string
-	Rules   []Rule                                           // of Choose
-	Write   bool                                             // also create, change and remove records; the company is as before afterwards
-	Publish bool                                             // also publish a board and change records for good
-	Strict  bool                                             // the company has a record of every kind, so a rule that finds nothing to look at fails
-	HTTP    *http.Client                                     // nil: a client of its own
-	Wait    func(ctx context.Context, d time.Duration) error // for a quota
+	Rules   []Rule                                           // as Choose returns them
+	Write   bool                                             // also create, change and delete records of its own
+	Publish bool                                             // also publish a board and change existing records
+	Strict  bool                                             // the company has a record of every kind: a rule that checks nothing fails
+	HTTP    *http.Client                                     // nil: a new client
+	Wait    func(ctx context.Context, d time.Duration) error // waits for a quota to refill
 }
 
 // Outcome is the result of a rule.
@@ -39,14 +39,15 @@ const (
 	Skipped Outcome = "skip"
 )
 
-// Result is a rule of the report.
+// Result is the result of one rule in the report.
 type Result struct {
-	Rule     string   `json:"rule"`
-	Section  string   `json:"section"` // of the specification, or of the decisions where it is silent
-	Title    string   `json:"title"`
-	Result   Outcome  `json:"result"`
-	Detail   string   `json:"detail"`   // what was looked at, or why nothing was
-	Problems []string `json:"problems"` // what breaks the rule
+	Rule      string   `json:"rule"`
+	Section   string   `json:"section"`   // of scripts/docs/reference that states the rule, such as errors#codes
+	Specified bool     `json:"specified"` // the specification states the rule; false: this implementation added it
+	Title     string   `json:"title"`
+	Result    Outcome  `json:"result"`
+	Detail    string   `json:"detail"`   // how many checks were made, or why none
+	Problems  []string `json:"problems"` // what breaks the rule
 }
 
 // Report is the result of a run.
@@ -59,8 +60,8 @@ type Report struct {
 	Rules   []Result `json:"rules"`
 }
 
-// Names returns the names of the rules: those for any company, or with deployed also those that publish, change records
-// for good, or need a company that has a record of every kind.
+// Names returns the names of the rules for any company. With deployed it adds the rules that publish, change existing
+// records, or need a company with a record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {
 		if r.level <= writes || deployed {
@@ -70,9 +71,8 @@ func Names(deployed bool) (names []string) {
 	return names
 }
 
-// Choose returns the rules among names, which are all that there are, that only names; all of them when it is empty. With
-// specification it leaves out those that are not from the specification. It fails for an unknown name, and when nothing
-// is left.
+// Choose returns the rules of names that are also in only; an empty only selects all. With specification it leaves out the
+// rules that the specification does not state. The error names an unknown rule, or says that no rule is left.
 func Choose(names, only []string, specification bool) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {
@@ -80,7 +80,7 @@ func Choose(names, only []string, specification bool) (chosen []Rule, err error)
 		}
 	}
 	for _, r := range rules {
-		if slices.Contains(names, r.name) && (len(only) == 0 || slices.Contains(only, r.name)) && (!specification || strings.HasPrefix(r.section, "spec.md")) {
+		if slices.Contains(names, r.name) && (len(only) == 0 || slices.Contains(only, r.name)) && (!specification || r.specified) {
 			chosen = append(chosen, r)
 		}
 	}
@@ -93,7 +93,8 @@ func Choose(names, only []string, specification bool) (chosen []Rule, err error)
 // callTimeout is above the 29 s that a gateway waits for a function.
 const callTimeout = 35 * time.Second
 
-// Run holds a service to the rules. An error means that there is no such service, or that the key does not open a company.
+// Run checks a service against the rules. It returns an error when there is no such service, or when the key opens no
+// company.
 func Run(ctx context.Context, o Options) (Report, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
@@ -106,7 +107,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	report := Report{BaseURL: o.BaseURL, Company: k.company}
 	for _, r := range o.Rules {
-		result := k.hold(r)
+		result := k.check(r)
 		report.Rules = append(report.Rules, result)
 		switch result.Result {
 		case Passed:
@@ -123,37 +124,37 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report, nil
 }
 
-// hold runs a rule.
-func (k *kit) hold(r Rule) Result {
+// check runs a rule and returns its result.
+func (k *kit) check(r Rule) Result {
 	k.finding = finding{}
-	out := Result{Rule: r.name, Section: r.section, Title: r.title, Problems: []string{}}
+	out := Result{Rule: r.name, Section: r.section, Specified: r.specified, Title: r.title, Problems: []string{}}
 	may := r.level == reads || r.level == writes && k.Write || r.level == publishes && k.Publish || r.level == complete && k.Strict
 	switch {
 	case may:
 		r.run(k)
 	case r.level == complete:
-		k.skip("it is for a company that has a record of every kind")
+		k.skip("it needs a company with a record of every kind")
 	default:
 		k.skip("it changes records: give --write")
 	}
 	if k.reason == "" {
-		k.reason = "nothing was there to be looked at"
+		k.reason = "there was nothing to check"
 	}
-	if may && k.Strict && k.looked == 0 && !k.optional {
+	if may && k.Strict && k.checked == 0 && !k.optional {
 		k.fail("%s", k.reason)
 	}
 	switch {
 	case len(k.problems) > 0:
 		out.Result, out.Problems = Failed, k.problems
-	case k.looked == 0:
+	case k.checked == 0:
 		out.Result, out.Detail = Skipped, k.reason
 	default:
-		out.Result, out.Detail = Passed, fmt.Sprintf("%d looked at", k.looked)
+		out.Result, out.Detail = Passed, fmt.Sprintf("%d checked", k.checked)
 	}
 	return out
 }
 
-// String is the report for people.
+// String returns the report as text for people.
 func (r Report) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s, company %s\n\n", r.BaseURL, r.Company)
@@ -167,12 +168,12 @@ func (r Report) String() string {
 			fmt.Fprintf(w, "\t\t- %s\n", shown(problem))
 		}
 	}
-	_ = w.Flush() // a strings.Builder takes everything
+	_ = w.Flush() // a strings.Builder never fails
 	fmt.Fprintf(&text, "\n%d passed, %d failed, %d skipped\n", r.Passed, r.Failed, r.Skipped)
 	return text.String()
 }
 
-// shown escapes what a service sent, so that it cannot move the cursor.
+// shown escapes control characters in texts from the service, so that they cannot change the terminal.
 func shown(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

@@ -29,13 +29,13 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// The rules about every response, by name.
+// The names of the rules that every response must follow.
 const (
 	ruleEnvelope, ruleVersion, ruleJSON, ruleRetry = "envelope", "version", "json", "retry-after"
 	ruleRequestID, ruleCache, ruleChallenge        = "request-id", "no-store", "challenge"
 )
 
-// key returns a key with every scope whose quotas no test uses up.
+// key returns a key with the scopes and with quotas that no test uses up.
 func key(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scope) string {
 	t.Helper()
 	issued, secret, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "contract", Scopes: scopes, APIVersion: version.Current}, rand.Reader)
@@ -57,7 +57,7 @@ func serve(t *testing.T, s *apitest.Service) string {
 	return server.URL
 }
 
-// check runs rules, all of them for no names.
+// check runs the named rules, or all of them.
 func check(t *testing.T, o contract.Options, names ...string) contract.Report {
 	t.Helper()
 	var err error
@@ -72,8 +72,8 @@ func check(t *testing.T, o contract.Options, names ...string) contract.Report {
 	return report
 }
 
-// Ensure the service keeps every rule with the records that a deployment is proved with, again and again, and that a
-// strict run visits every area.
+// Ensure the service follows every rule in two strict runs with the company of functions/testdata/company.jsonl, and that
+// these runs visit every area.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -130,20 +130,20 @@ func TestDeployment(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests for two runs", requests)
-	// The same company is not complete for a key that may not read everything.
+	// With a key that lacks scopes, a strict run fails.
 	report := check(t, contract.Options{BaseURL: base, Key: key(t, s, s.CompanyID, auth.CompanyRead), Strict: true}, "complete", "closed-filters")
 	if report.Failed != 2 || !strings.Contains(report.String(), "lacks") {
 		t.Error(report)
 	}
 }
 
-// planted is a fault: what it does to a request on its way in, and to an answer on its way out.
+// planted is a fault that a proxy adds to the service: it changes requests or responses.
 type planted struct {
 	request  func(r *http.Request)
 	response func(r *http.Response, body string) string
 }
 
-// The wrong ways of a service, each of which breaks a rule.
+// plants returns faults by the name of the rule that they break. A name may have a slash and a description.
 func plants(companyID, key string) map[string]planted {
 	letIn := planted{request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }}
 	var previews, ids atomic.Int64
@@ -176,7 +176,7 @@ func plants(companyID, key string) map[string]planted {
 			if r.Body == nil {
 				return
 			}
-			body, _ := io.ReadAll(r.Body) // of a test
+			body, _ := io.ReadAll(r.Body) // a test server's body does not fail
 			text := strings.Replace(string(body), from, to, 1)
 			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
@@ -202,7 +202,6 @@ func plants(companyID, key string) map[string]planted {
 			return `{"message": "Internal server error"}`
 		}}
 	}
-	// After a slash: another fault that the rule must find.
 	return map[string]planted{
 		"complete": {response: func(r *http.Response, body string) string {
 			if strings.HasSuffix(r.Request.URL.Path, "/broadcast/channels") {
@@ -214,7 +213,7 @@ func plants(companyID, key string) map[string]planted {
 		"unknown-path/a gateway that lacks a route":    crash("/v1/nope", http.StatusForbidden),
 		"openapi/an empty document":                    crash("/openapi.json", http.StatusOK),
 		"paging/links without the stage":               {request: func(r *http.Request) { r.Host = "elsewhere.example" }},
-		"version/an answer of another version":         header("Service-Version", "2026-08-12", 404),
+		"version/a response of another version":        header("Service-Version", "2026-08-12", 404),
 		"publish":                                      drop("If-Match"),
 		"updates":                                      sent(`["synergy"]`, `[]`),
 		"updates/a tool that does not store its input": sent(`"Written by a tool"`, `"Something else"`),
@@ -326,7 +325,7 @@ func plants(companyID, key string) map[string]planted {
 	}
 }
 
-// more asks for a whole list where nobody said how much of it.
+// more sets limit to 200 in requests for two lists, so that their default does not apply.
 func more(r *http.Request) {
 	query := r.URL.Query()
 	if strings.HasSuffix(r.URL.Path, "/optimise/audits") || strings.HasSuffix(r.URL.Path, "/feedback") && !query.Has("limit") {
@@ -335,7 +334,7 @@ func more(r *http.Request) {
 	}
 }
 
-// proxy puts a fault before the service.
+// proxy serves the service with a fault and returns its address.
 func proxy(t *testing.T, to string, f planted) string {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -370,12 +369,12 @@ func proxy(t *testing.T, to string, f planted) string {
 	return server.URL
 }
 
-// neighbours are rules that must have got a response before these can look at one.
+// neighbours are rules that send the requests whose responses these rules need.
 var neighbours = map[string]string{
 	ruleEnvelope: "unknown-path", ruleVersion: "unknown-path", ruleJSON: "unknown-parameter", ruleChallenge: "missing-key",
 }
 
-// Ensure every rule finds a service that breaks it: a rule that cannot fail is none.
+// Ensure every rule fails for a service that breaks it.
 func TestCatches(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -404,7 +403,7 @@ func TestCatches(t *testing.T) {
 			t.Errorf("no fault is planted for %s", rule)
 		}
 	}
-	// A key that holds the scope gets no 401: the rule must not look away.
+	// A 401 for a key that has the scope breaks a rule; it is not a missing scope.
 	refusing := planted{response: func(r *http.Response, body string) string {
 		if strings.HasSuffix(r.Request.URL.Path, "/optimise/sites") {
 			r.StatusCode = http.StatusUnauthorized

@@ -34,25 +34,25 @@ func openapiDocument(k *kit) {
 		if optional(op) {
 			continue
 		}
-		k.look()
+		k.count()
 		if document.Paths[op.Path][strings.ToLower(op.Method)] == nil {
 			k.fail("%s: %s %s is not in it", got.what, op.Method, op.Path)
 		}
 	}
 }
 
-// mcpRevision is one that servers of many ages speak.
+// mcpRevision is a revision of the protocol that most servers support.
 const mcpRevision = "2025-06-18"
 
-// rpc sends a message to the tools' endpoint and returns its result. The response may be JSON or one event of a stream.
-func (k *kit) rpc(method string, params any, session map[string]string) (result map[string]any, header http.Header, err error) {
+// rpc sends a message to /mcp and returns its result. The response may be JSON or an event of a stream.
+func (k *kit) rpc(method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, nil, err
 	}
 	q := request{method: http.MethodPost, path: "/mcp", body: string(body), header: map[string]string{"Accept": "application/json, text/event-stream"}}
-	maps.Copy(q.header, session)
-	// It serves every operation, so what is required of the responses of one does not hold for it.
+	maps.Copy(q.header, headers)
+	// The responses of /mcp follow the rules of the protocol, so they are not observed.
 	got, err := k.patiently(q, func(response) {})
 	if err != nil {
 		return nil, nil, err
@@ -75,29 +75,29 @@ func (k *kit) rpc(method string, params any, session map[string]string) (result 
 	return message.Result, got.header, nil
 }
 
-// ask initialises a session with the tools' endpoint and sends one message in it.
-func (k *kit) ask(method string, params any) (map[string]any, error) {
+// session initialises a session with /mcp, sends one message in it and returns the result.
+func (k *kit) session(method string, params any) (map[string]any, error) {
 	hello, header, err := k.rpc("initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
-	session := map[string]string{"Mcp-Protocol-Version": fmt.Sprint(hello["protocolVersion"])}
+	headers := map[string]string{"Mcp-Protocol-Version": fmt.Sprint(hello["protocolVersion"])}
 	if id := header.Get("Mcp-Session-Id"); id != "" {
-		session["Mcp-Session-Id"] = id
+		headers["Mcp-Session-Id"] = id
 	}
-	result, _, err := k.rpc(method, params, session)
+	result, _, err := k.rpc(method, params, headers)
 	return result, err
 }
 
-// toolWait is in which a quota admits a few calls again.
+// toolWait is long enough for a used-up quota to admit a few calls.
 const toolWait = 2 * time.Second
 
-// tool calls a tool. One whose quota is used up says so in its result, and is called again.
+// tool calls a tool and returns its result. It retries a call that is rate limited, which the result says.
 func (k *kit) tool(name string, arguments map[string]any) (result map[string]any, err error) {
 	for range quotaTriesMax {
-		result, err = k.ask("tools/call", map[string]any{"name": name, "arguments": arguments})
+		result, err = k.session("tools/call", map[string]any{"name": name, "arguments": arguments})
 		if err != nil || result["isError"] != true || !strings.Contains(fmt.Sprint(result["content"]), string(fault.RateLimited)) || k.Wait(k.ctx, toolWait) != nil {
 			break
 		}
@@ -106,12 +106,12 @@ func (k *kit) tool(name string, arguments map[string]any) (result map[string]any
 }
 
 func mcpTools(k *kit) {
-	result, err := k.ask("tools/list", map[string]any{})
+	result, err := k.session("tools/list", map[string]any{})
 	if err != nil {
 		k.fail("%v", err)
 		return
 	}
-	tools, _ := result["tools"].([]any) // of anything else no tool is found
+	tools, _ := result["tools"].([]any) // anything else has no tools
 	names := map[string]bool{}
 	for _, tool := range tools {
 		if t, ok := tool.(map[string]any); ok {
@@ -122,7 +122,7 @@ func mcpTools(k *kit) {
 		if optional(p.Operation) || p.status != http.StatusOK {
 			return
 		}
-		k.look()
+		k.count()
 		if !names["service_"+p.ID] {
 			k.fail("tools/list has no service_%s", p.ID)
 		}

@@ -15,29 +15,29 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// kit sends requests to a service, and looks at every response for what all responses must have.
+// kit is the state of a run. It sends requests and observes every response.
 type kit struct {
 	Options
-	finding // of the rule that is running
+	finding // of the current rule
 	ctx     context.Context
 
-	company  string
-	version  string              // of the first response
-	primed   []primed            // the operations that read, with the responses to their plainest requests
+	company  string              // the id of the key's company
+	version  string              // Service-Version of the first response
+	primed   []primed            // the read operations, each with its first response
 	seen     map[string]bool     // request ids
-	observed map[string][]string // what is wrong with responses, by the rule that it breaks
-	relevant map[string]int      // how many responses each of those rules is about
+	observed map[string][]string // problems of responses, by the rule that they break
+	relevant map[string]int      // how many responses each of those rules covers
 }
 
-// finding is what a rule finds.
+// finding is the state of a rule.
 type finding struct {
 	problems []string
-	reason   string // why there is nothing to look at
-	looked   int
-	optional bool // nothing to look at is no problem, even in a strict run
+	reason   string // why nothing could be checked
+	checked  int
+	optional bool // checking nothing is no problem, even in a strict run
 }
 
-// problemsMax bounds what is reported of one rule.
+// problemsMax bounds the problems that a report lists for one rule.
 const problemsMax = 8
 
 func (f *finding) fail(format string, args ...any) {
@@ -46,38 +46,38 @@ func (f *finding) fail(format string, args ...any) {
 	}
 }
 
-// skip notes why a rule, or a part of it, has nothing to look at. It counts only where nothing else was looked at.
+// skip notes why a rule, or a part of it, could not be checked. The first reason is reported if the rule checks nothing.
 func (f *finding) skip(format string, args ...any) {
 	if f.reason == "" {
 		f.reason = fmt.Sprintf(format, args...)
 	}
 }
 
-// look counts that something was looked at.
-func (f *finding) look() { f.looked++ }
+// count counts a check.
+func (f *finding) count() { f.checked++ }
 
-// response is what a service sent; its status is 0 when there was nothing.
+// response is a response of the service. Its status is 0 when there was none.
 type response struct {
 	what   string // the request, for messages
-	head   bool   // which has no body
+	head   bool   // the request was HEAD
 	status int
 	header http.Header
 	body   []byte
 }
 
-// request is one with the key. The path is from /v1 on.
+// request is a request with the key of the run.
 type request struct {
-	method, path, body string
-	header             map[string]string // "" leaves one out
+	method, path, body string            // the path begins with /v1
+	header             map[string]string // an empty value removes the header
 }
 
-// quotaTriesMax bounds how often a request waits for its quota.
+// quotaTriesMax bounds the retries of a request that is rate limited.
 const quotaTriesMax = 5
 
-// quotaWaitMax is above the 60 s in which a quota refills.
+// quotaWaitMax is longer than the 60 s in which a quota refills.
 const quotaWaitMax = 90 * time.Second
 
-// send sends a request and observes its response. Without a response the rule fails.
+// send sends a request and observes its response. The rule fails when there is no response.
 func (k *kit) send(q request) response {
 	r, err := k.patiently(q, k.observe)
 	if err != nil {
@@ -86,7 +86,7 @@ func (k *kit) send(q request) response {
 	return r
 }
 
-// do sends a request; header has names and values in turn.
+// do sends a request; header alternates names and values.
 func (k *kit) do(method, path, body string, header ...string) response {
 	q := request{method: method, path: path, body: body, header: map[string]string{}}
 	for i := 0; i+1 < len(header); i += 2 {
@@ -97,7 +97,7 @@ func (k *kit) do(method, path, body string, header ...string) response {
 
 func (k *kit) get(path string) response { return k.do(http.MethodGet, path, "") }
 
-// patiently waits where the quota is used up. saw looks at every response.
+// patiently sends a request and retries it while it is rate limited. It calls saw with every response.
 func (k *kit) patiently(q request, saw func(response)) (response, error) {
 	for try := 1; ; try++ {
 		r, err := k.once(q)
@@ -110,12 +110,12 @@ func (k *kit) patiently(q request, saw func(response)) (response, error) {
 		}
 		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
 		if err != nil || time.Duration(wait)*time.Second > quotaWaitMax || k.Wait(k.ctx, time.Duration(wait)*time.Second) != nil {
-			return r, nil // the rule reports what it has instead
+			return r, nil // the rule reports the 429
 		}
 	}
 }
 
-// bodyBytesRead is above what an audit with all of its findings has.
+// bodyBytesRead is larger than the largest audit with its findings.
 const bodyBytesRead = 16 << 20
 
 func (k *kit) once(q request) (response, error) {
@@ -146,7 +146,7 @@ func (k *kit) once(q request) (response, error) {
 	return out, errors.Join(err, got.Body.Close())
 }
 
-// envelope reads an error.
+// envelope decodes the error envelope.
 func (r response) envelope() (code string, messages []string, err error) {
 	var body struct {
 		Errors []map[string]any `json:"errors"`
@@ -154,22 +154,22 @@ func (r response) envelope() (code string, messages []string, err error) {
 	d := json.NewDecoder(bytes.NewReader(r.body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil || len(body.Errors) == 0 {
-		return "", nil, errors.New("its body is not the error envelope")
+		return "", nil, errors.New("the body is not the error envelope")
 	}
 	for _, e := range body.Errors {
 		one, ok1 := e["code"].(string)
 		message, ok2 := e["message"].(string)
 		if !ok1 || !ok2 || one == "" || message == "" || len(e) != 2 {
-			return "", nil, errors.New("an entry of its envelope has not exactly the texts code and message")
+			return "", nil, errors.New("an error in the envelope must have the texts code and message and nothing else")
 		}
 		code, messages = one, append(messages, message)
 	}
 	return code, messages, nil
 }
 
-// is fails the rule unless the response is an error of this code whose message has this part in it.
+// is fails the rule unless the response is an error with this code and a message that contains part.
 func (k *kit) is(r response, code fault.Code, part string) {
-	k.look()
+	k.count()
 	if r.status == 0 {
 		return // send has failed the rule
 	}
@@ -190,23 +190,23 @@ func (k *kit) is(r response, code fault.Code, part string) {
 
 // ok fails the rule unless the response is a success, and decodes it.
 func (k *kit) ok(r response, into any) bool {
-	k.look()
+	k.count()
 	if r.status == 0 {
 		return false // send has failed the rule
 	}
 	if r.status != http.StatusOK {
-		_, messages, _ := r.envelope() // of what is none there are no messages
+		_, messages, _ := r.envelope() // without an envelope there are no messages
 		k.fail("%s: %d instead of 200: %s", r.what, r.status, strings.Join(messages, "; "))
 		return false
 	}
 	if err := json.Unmarshal(r.body, into); err != nil {
-		k.fail("%s: its body cannot be read: %v", r.what, err)
+		k.fail("%s: decode the body: %v", r.what, err)
 		return false
 	}
 	return true
 }
 
-// record is ok for a response that is a record.
+// record is ok for a response whose body is a record.
 func (k *kit) record(r response) (record map[string]any, ok bool) {
 	ok = k.ok(r, &record)
 	return record, ok

@@ -31,7 +31,7 @@ func limitHonoured(k *kit) {
 
 func limitDefault(k *kit) {
 	k.pagedLists(func(p primed, f schema.Field) {
-		k.look()
+		k.count()
 		most, err := strconv.Atoi(f.Default)
 		if n := len(p.records()); err == nil && n > most {
 			k.fail("%s: %d records, and the default is %d", p.what, n, most)
@@ -99,18 +99,18 @@ func unknownParameter(k *kit) {
 	})
 }
 
-// The pages that are read of a list, and their size.
+// The number of pages that paging reads of a list, and their size.
 const (
 	pagesRead = 3
 	pageSize  = 2
 )
 
-// paging compares pages of two with one page of six. A list whose next page is what is before, as that of metric points,
-// is the same but for the order of the pages.
+// paging compares three pages of two records with one page of six. It ignores the order of the pages, because the next
+// page of metric points has the older points.
 func paging(k *kit) {
 	k.pagedLists(func(p primed, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
-			k.skip("the lists have no Service-Has-More: paging is not offered")
+			k.skip("the lists have no Service-Has-More: the service has no paging")
 			return
 		}
 		var whole listOf[json.RawMessage]
@@ -140,14 +140,14 @@ func paging(k *kit) {
 				k.fail("%s: a page before the last has %d records", got.what, len(page.Items))
 			}
 		}
-		if p.ID != "list_keys" && !sameRecords(parts, whole.Items) { // a key's last use moves
-			k.fail("%s: %d records in pages are not the %d of one page", p.what, len(parts), len(whole.Items))
+		if p.ID != "list_keys" && !sameRecords(parts, whole.Items) { // each request changes a key's lastUsedAt
+			k.fail("%s: the %d records of several pages differ from the %d of one page", p.what, len(parts), len(whole.Items))
 		}
 	})
 }
 
-// next returns the path of the next page, empty on the last. The link must lead below the base URL, stage included. An
-// emulated gateway writes https links although it is called by http.
+// next returns the path of the next page, empty on the last page. It returns an error when the link does not begin with the
+// base URL, stage included. Emulated gateways write https links for http requests, which next accepts.
 func (k *kit) next(r response) (string, error) {
 	cursor, err := client.Response{Status: r.status, Header: r.header}.Next()
 	if err != nil || cursor == "" {
@@ -196,7 +196,7 @@ func forgedCursor(k *kit) {
 	var from string
 	k.pagedLists(func(p primed, _ schema.Field) {
 		if p.header.Get("Service-Has-More") == "" {
-			k.skip("the lists have no Service-Has-More: paging is not offered")
+			k.skip("the lists have no Service-Has-More: the service has no paging")
 			return
 		}
 		k.is(k.get(p.address("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
@@ -215,7 +215,7 @@ func pinnedVersion(k *kit) {
 	got := k.do(http.MethodGet, "/v1/companies", "", "Service-Version", date)
 	var body any
 	if k.ok(got, &body) && got.header.Get("Service-Version") != date {
-		k.fail("%s: Service-Version is %q after %q", got.what, got.header.Get("Service-Version"), date)
+		k.fail("%s: Service-Version is %q in the response to a request that pins %q", got.what, got.header.Get("Service-Version"), date)
 	}
 }
 
@@ -231,10 +231,10 @@ func head(k *kit) {
 		if p.status != http.StatusOK {
 			return
 		}
-		k.look()
+		k.count()
 		got := k.do(http.MethodHead, p.address(), "")
 		if got.status != p.status || len(got.body) > 0 {
-			k.fail("%s: %d, with %d bytes", got.what, got.status, len(got.body))
+			k.fail("%s: %d with a body of %d bytes", got.what, got.status, len(got.body))
 		}
 	})
 }
@@ -246,13 +246,13 @@ func entityTags(k *kit) {
 		}
 		tag := k.get(p.address()).header.Get("ETag")
 		if tag == "" {
-			k.skip("records have no ETag: it is not offered")
+			k.skip("records have no ETag: the service does not support it")
 			return
 		}
-		k.look()
+		k.count()
 		same := k.do(http.MethodGet, p.address(), "", "If-None-Match", tag)
 		if same.status != http.StatusNotModified || len(same.body) > 0 {
-			k.fail("%s with its ETag: %d, with %d bytes", same.what, same.status, len(same.body))
+			k.fail("%s with its ETag: %d with a body of %d bytes", same.what, same.status, len(same.body))
 		}
 		other := k.do(http.MethodGet, p.address(), "", "If-None-Match", `"nope"`)
 		if other.status != http.StatusOK {
@@ -264,10 +264,10 @@ func entityTags(k *kit) {
 func quotaHeaders(k *kit) {
 	k.each(func(p primed) {
 		if p.header.Get("RateLimit-Limit") == "" && p.ID == "list_companies" {
-			k.skip("responses have no RateLimit-Limit: it is not offered")
+			k.skip("responses have no RateLimit-Limit: the service does not support it")
 			return
 		}
-		k.look()
+		k.count()
 		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
 			if n, err := strconv.Atoi(p.header.Get(name)); err != nil || n < 0 {
 				k.fail("%s: %s is %q", p.what, name, p.header.Get(name))

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// The rules about every response.
+// The rules that every response must follow.
 const (
 	ruleEnvelope  = "envelope"
 	ruleVersion   = "version"
@@ -24,7 +24,7 @@ const (
 	ruleChallenge = "challenge"
 )
 
-// observe looks at a response of the API itself for what all of them have.
+// observe checks a response against the rules of every response.
 func (k *kit) observe(r response) {
 	check := func(rule string, good bool, format string, args ...any) {
 		k.relevant[rule]++
@@ -37,7 +37,7 @@ func (k *kit) observe(r response) {
 		k.version = date
 	}
 	check(ruleVersion, isDay(date) && date == k.version, "Service-Version is %q, on the first response %q", date, k.version)
-	check(ruleRequestID, id != "" && !k.seen[id], "Service-Request-Id is %q, which is empty or was there before", id)
+	check(ruleRequestID, id != "" && !k.seen[id], "Service-Request-Id is %q: empty, or the same as before", id)
 	k.seen[id] = true
 	check(ruleCache, cache == "no-store", "Cache-Control is %q", cache)
 	if len(r.body) > 0 {
@@ -58,11 +58,11 @@ func (k *kit) observe(r response) {
 	code, _, err := r.envelope()
 	check(ruleEnvelope, err == nil, "%v", err)
 	if err == nil {
-		check(ruleEnvelope, codeOf(code, r.status), "the code %q is not one of that status", code)
+		check(ruleEnvelope, codeOf(code, r.status), "the code %q belongs to another status", code)
 	}
 }
 
-// codeOf reports whether a code belongs to a status. A status that has no code of ours may have any other.
+// codeOf reports whether a code may have a status. A status without a known code may have any unknown code.
 func codeOf(code string, status int) bool {
 	own, known := fault.Codes()[fault.Code(code)]
 	if known {
@@ -76,14 +76,15 @@ func isDay(text string) bool {
 	return err == nil
 }
 
-// observedRule reports what was seen of a rule in all responses so far. A rule about a response that never came is skipped.
+// observedRule returns a rule that reports the observations of all responses so far. Without a relevant response it is
+// skipped.
 func observedRule(name string) func(*kit) {
 	return func(k *kit) {
 		for _, problem := range k.observed[name] {
 			k.fail("%s", problem)
 		}
-		k.looked = k.relevant[name]
-		k.skip("no such response came")
-		k.optional = name == ruleRetry // a strict run may stay below its quota
+		k.checked = k.relevant[name]
+		k.skip("the run had no such response")
+		k.optional = name == ruleRetry // a run may stay below its quota
 	}
 }

@@ -14,17 +14,17 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// primed is an operation that reads, and the response to its plainest request.
+// primed is a read operation and the response to its first request, which has only the required parameters.
 type primed struct {
 	api.Operation
 	response
 
-	path   string // with its ids, without a query
-	query  url.Values
-	reason string // why it cannot be called; empty: it was called
+	path   string     // with ids, without a query
+	query  url.Values // the required parameters
+	reason string     // why the operation cannot be called; empty if it was called
 }
 
-// address is where the operation is, with more parameters than it needs: name and value in turn.
+// address returns the path and query of the operation. more adds parameters and alternates names and values.
 func (p primed) address(more ...string) string {
 	query := url.Values{}
 	for name, values := range p.query {
@@ -48,23 +48,22 @@ func (p primed) field(name string) *schema.Field {
 	return nil
 }
 
-// optional reports whether an implementation may lack an operation: those for keys and for pushing metrics.
+// optional reports whether an implementation may lack an operation, such as those of keys and the push of metrics.
 func optional(op api.Operation) bool {
 	return op.Scope == "" || op.Scope == auth.KeysRead || op.Scope == auth.KeysWrite || op.Scope == auth.MetricsWrite
 }
 
-// prime reads the company, and calls every operation that reads in its plainest form. What it learns, ids of records
-// first of all, is what the rules work with.
+// prime reads the company and calls every read operation once. The rules use the ids and records of these responses.
 func (k *kit) prime() error {
 	r, err := k.once(request{method: http.MethodGet, path: "/v1/companies"})
 	if err != nil {
-		return fmt.Errorf("%s does not answer: %w", k.BaseURL, err)
+		return fmt.Errorf("no response from %s: %w", k.BaseURL, err)
 	}
 	var companies listOf[struct {
 		ID string `json:"id"`
 	}]
 	if r.status != http.StatusOK || json.Unmarshal(r.body, &companies) != nil || len(companies.Items) == 0 || companies.Items[0].ID == "" {
-		return fmt.Errorf("%s does not list the key's company (GET /v1/companies: %d): check the address, and that the key works and holds company:read", k.BaseURL, r.status)
+		return fmt.Errorf("%s does not list the key's company (GET /v1/companies: %d): check the address, and that the key is valid and has the scope company:read", k.BaseURL, r.status)
 	}
 	k.company = companies.Items[0].ID
 	k.observe(r)
@@ -88,7 +87,7 @@ func (k *kit) primeOne(op api.Operation) primed {
 			continue
 		}
 		if f.Name != "metricKey" {
-			p.reason = fmt.Sprintf("%s: no value is known for %s", op.ID, f.Name)
+			p.reason = fmt.Sprintf("%s: the check has no value for %s", op.ID, f.Name)
 			return p
 		}
 		key, found := k.known("definitions", "key")
@@ -103,12 +102,12 @@ func (k *kit) primeOne(op api.Operation) primed {
 	case p.status == http.StatusUnauthorized && !k.holds(op.Scope):
 		p.reason = fmt.Sprintf("%s: the key lacks %s", op.ID, op.Scope)
 	case p.status == http.StatusNotFound && (optional(op) || op.ID == "get_context_brand_kit"):
-		p.reason = op.ID + ": not offered, or there is none"
+		p.reason = op.ID + ": the service does not have it, or the company has no such record"
 	}
 	return p
 }
 
-// holds reports whether the service itself says that the key has a scope, so that a 401 is no matter of scopes.
+// holds reports whether the key's own record lists a scope. If it does, a 401 breaks the rule.
 func (k *kit) holds(scope auth.Scope) bool {
 	for _, p := range k.primed {
 		var key struct{ Scopes []auth.Scope }
@@ -119,7 +118,7 @@ func (k *kit) holds(scope auth.Scope) bool {
 	return false
 }
 
-// fill replaces the parameters of a path by ids of records that were listed.
+// fill replaces the parameters of a path by ids from the lists. It returns false when a list is empty.
 func (k *kit) fill(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
@@ -135,7 +134,7 @@ func (k *kit) fill(path string) (string, bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// known returns a field of the first record of the list whose path ends so.
+// known returns a field of the first record of the list whose path ends in the collection.
 func (k *kit) known(collection, field string) (string, bool) {
 	for _, p := range k.primed {
 		if !p.IsList() || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {
@@ -159,8 +158,7 @@ func (r response) records() []map[string]any {
 	return body.Items
 }
 
-// each calls a part of a rule with the operations that could be called, and notes why the others could not. An operation that was
-// refused without a reason breaks the rule.
+// each calls visit for every operation that prime could call, and skips the others with their reason.
 func (k *kit) each(visit func(primed)) {
 	for _, p := range k.primed {
 		if p.reason != "" {
@@ -171,7 +169,7 @@ func (k *kit) each(visit func(primed)) {
 	}
 }
 
-// lists is each, for lists.
+// lists is each for lists.
 func (k *kit) lists(visit func(primed)) {
 	k.each(func(p primed) {
 		if p.IsList() && p.status == http.StatusOK {
@@ -180,7 +178,7 @@ func (k *kit) lists(visit func(primed)) {
 	})
 }
 
-// pagedLists is lists, for those that take a limit.
+// pagedLists is lists for lists that accept a limit.
 func (k *kit) pagedLists(visit func(primed, schema.Field)) {
 	k.lists(func(p primed) {
 		if f := p.field("limit"); f != nil {
@@ -189,7 +187,7 @@ func (k *kit) pagedLists(visit func(primed, schema.Field)) {
 	})
 }
 
-// specified reports whether a list is one whose bounds the specification has itself.
+// specified reports whether the specification states the bounds of a list's limit.
 func specified(op api.Operation) bool {
 	return slices.Contains([]string{"list_metric_definitions", "list_metric_points", "list_optimise_audits"}, op.ID)
 }
@@ -199,5 +197,5 @@ type listOf[T any] struct {
 	Items []T `json:"items"`
 }
 
-// companyPath begins with the company's path.
+// companyPath returns a path below the company.
 func (k *kit) companyPath(rest string) string { return "/v1/companies/" + k.company + rest }

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// publish publishes a board with an item of its own, under the condition that nothing has changed since the preview.
+// publish publishes a board with a new item. If the preview has an ETag, it publishes with If-Match.
 func publish(k *kit) {
 	item, ok := k.item()
 	if !ok {
@@ -48,7 +48,7 @@ func publish(k *kit) {
 	}
 }
 
-// updates changes a record of every kind that can be updated and is not created by another rule, and reads it again.
+// updates changes one record of every kind that can be updated and that no other rule creates, and reads it again.
 func updates(k *kit) {
 	k.update("update_company", k.companyPath(""), k.companyPath(""), `{"summary":"Résumé of the contract"}`)
 	k.update("update_context_brand_kit", k.companyPath("/context/brand-kit"), k.companyPath("/context/brand-kit"), `{"avoidWords":["synergy"]}`)
@@ -65,7 +65,7 @@ func updates(k *kit) {
 			default:
 				continue
 			}
-			break // one of a kind
+			break // one record of each kind is enough
 		}
 	}
 	const summary = "Written by a tool"
@@ -81,7 +81,7 @@ func updates(k *kit) {
 	}
 }
 
-// update sends a body, whose values must be in the response, and at the path of the record if that is given.
+// update sends a body and requires its values in the response and, if readPath is given, in a later read.
 func (k *kit) update(operation, path, readPath, body string) {
 	var want map[string]any
 	if err := json.NewDecoder(bytes.NewReader([]byte(body))).Decode(&want); err != nil {
@@ -101,12 +101,11 @@ func (k *kit) update(operation, path, readPath, body string) {
 	}
 }
 
-// everyRead requires that the company has a record of every kind: an operation that finds nothing says nothing about a
-// deployment.
+// everyRead requires that the company has a record of every kind. An operation without a record proves nothing.
 func everyRead(k *kit) {
 	findings := false
 	for _, p := range k.primed {
-		k.look()
+		k.count()
 		if p.reason != "" {
 			k.fail("%s", p.reason)
 		} else if p.IsList() && len(p.records()) == 0 {

@@ -37,7 +37,7 @@ func listShape(k *kit) {
 	})
 }
 
-// valid fails the rule unless the response is what the operation's published schema says.
+// valid fails the rule unless the response matches the operation's published schema.
 func (k *kit) valid(operation string, got response) {
 	var body any
 	if !k.ok(got, &body) {
@@ -61,7 +61,7 @@ func recordFieldsRule(k *kit) {
 	k.each(func(p primed) { k.valid(p.ID, p.response) })
 }
 
-// recordByID compares what is listed with what is read. Keys are left out: each use changes one.
+// recordByID compares each record with its entry in the list. It leaves out keys, because each use changes one.
 func recordByID(k *kit) {
 	k.each(func(p primed) {
 		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
@@ -74,7 +74,7 @@ func recordByID(k *kit) {
 		segments := strings.Split(p.Path, "/")
 		listed := k.listed(segments[len(segments)-2], got["id"])
 		if listed == nil {
-			k.fail("%s: its id is %v, not the one that was asked for", p.what, got["id"])
+			k.fail("%s: the response has the id %v", p.what, got["id"])
 		}
 		for name, value := range listed {
 			if !reflect.DeepEqual(got[name], value) {
@@ -84,7 +84,7 @@ func recordByID(k *kit) {
 	})
 }
 
-// listed returns the record of a collection with an id, as a list has it now.
+// listed reads the list of a collection and returns the record with an id, nil when the list has none.
 func (k *kit) listed(collection string, id any) map[string]any {
 	for _, p := range k.primed {
 		if p.IsList() && strings.HasSuffix(p.Path, "/"+collection) && p.status == http.StatusOK {
@@ -103,7 +103,7 @@ func findingsApart(k *kit) {
 		switch p.ID {
 		case "list_optimise_audits":
 			for _, record := range p.records() {
-				k.look()
+				k.count()
 				if _, has := record["findings"]; has {
 					k.fail("the list of audits has findings")
 					return
@@ -120,7 +120,7 @@ func findingsApart(k *kit) {
 	})
 }
 
-// previewIsDry looks at the board and its items before and after.
+// previewIsDry compares the board and its items before and after a preview.
 func previewIsDry(k *kit) {
 	board, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}")
 	if !ok {

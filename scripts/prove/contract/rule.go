@@ -1,88 +1,95 @@
 package contract
 
-// level is what a rule needs of a run.
+// level is the permission or the company that a rule needs.
 type level int
 
 const (
-	reads     level = iota // it changes nothing
-	writes                 // it creates, changes and removes records of its own
-	publishes              // it publishes a board or changes records for good
-	complete               // it is for a company that has a record of every kind
+	reads     level = iota // changes nothing
+	writes                 // creates, changes and deletes records of its own
+	publishes              // publishes a board or changes existing records
+	complete               // needs a company with a record of every kind
+)
+
+// The values of Rule.specified.
+const (
+	spec = true
+	ours = false
 )
 
 // Rule is one rule of the contract.
 type Rule struct {
-	name    string
-	section string
-	title   string
-	level   level
-	run     func(k *kit)
+	name      string
+	section   string // of scripts/docs/reference: the page and the heading that state the rule
+	specified bool   // the specification itself states the rule
+	title     string
+	level     level
+	run       func(k *kit)
 }
 
-// rules are all rules. Those at the end are about every response that the others got, so they come last.
+// rules are all rules. The last group checks every response to the rules before it.
 var rules = []Rule{
-	{"complete", "spec.md, Endpoints", "every operation that reads has something to read", complete, everyRead},
-	{"one-company", "spec.md, Endpoints: Company", "a key opens exactly one company", reads, oneCompany},
-	{"list-shape", "spec.md, Endpoints 5", "a list is an object with items and nothing else", reads, listShape},
-	{"record-fields", "spec.md, Resources", "a record has every field of its table, and no other", reads, recordFieldsRule},
-	{"record-by-id", "spec.md, Endpoints", "a record reads by its id as it is listed", reads, recordByID},
-	{"findings-apart", "spec.md, Audit", "findings are in a single audit and in no list", reads, findingsApart},
-	{"preview-is-dry", "spec.md, States", "a preview of publishing changes nothing", reads, previewIsDry},
+	{"complete", "operations", spec, "every read operation returns a record", complete, everyRead},
+	{"one-company", "keys", spec, "a key opens exactly one company", reads, oneCompany},
+	{"list-shape", "requests#responses", spec, "a list is an object with items and nothing else", reads, listShape},
+	{"record-fields", "requests#responses", spec, "a record has every field of its type and no other", reads, recordFieldsRule},
+	{"record-by-id", "requests#responses", spec, "a record is the same in a list and by its id", reads, recordByID},
+	{"findings-apart", "requests#responses", spec, "findings are in a single audit, not in lists", reads, findingsApart},
+	{"preview-is-dry", "publish#preview", spec, "a preview of publishing changes nothing", reads, previewIsDry},
 
-	{"missing-key", "spec.md, Authentication 7", "without a key every operation is 401", reads, withKey("", "no key")},
-	{"unknown-key", "spec.md, Authentication 7", "an unknown key is 401", reads, withKey("Bearer sk_live_"+nobody, "an unknown key")},
-	{"publishable-key", "spec.md, Authentication 4", "a publishable key is refused", reads, withKey("Bearer pk_live_"+nobody, "a publishable key")},
-	{"other-scheme", "spec.md, Authentication 1", "another scheme than Bearer is 401", reads, withKey("Basic c2s6", "the scheme Basic")},
-	{"other-company", "spec.md, Endpoints 2", "another company is 404", reads, otherCompany},
-	{"unknown-record", "spec.md, Errors", "an unknown record is 404, and reads like one of another company", reads, unknownRecord},
-	{"unknown-path", "spec.md, Errors", "an unknown path is 404", reads, unknownPath},
-	{"wrong-verb", "spec.md, Errors", "a wrong verb is 405, and Allow lists those that work", reads, wrongVerb},
+	{"missing-key", "errors#codes", spec, "without a key every operation is 401", reads, withKey("", "no key")},
+	{"unknown-key", "errors#codes", spec, "an unknown key is 401", reads, withKey("Bearer sk_live_"+nobody, "an unknown key")},
+	{"publishable-key", "keys#form", spec, "a publishable key is 401", reads, withKey("Bearer pk_live_"+nobody, "a publishable key")},
+	{"other-scheme", "keys", spec, "a scheme other than Bearer is 401", reads, withKey("Basic c2s6", "the scheme Basic")},
+	{"other-company", "requests#paths", spec, "another company is 404", reads, otherCompany},
+	{"unknown-record", "errors#codes", spec, "an unknown record and one of another company get the same 404", reads, unknownRecord},
+	{"unknown-path", "errors#codes", spec, "an unknown path is 404", reads, unknownPath},
+	{"wrong-verb", "requests#methods", spec, "a wrong method is 405, and Allow lists the right ones", reads, wrongVerb},
 
-	{"limit-honoured", "spec.md, Limits", "a list has at most limit records", reads, limitHonoured},
-	{"limit-default", "spec.md, Limits", "without a limit a list has at most the default", reads, limitDefault},
-	{"limit-bounds", "spec.md, Limits", "a limit outside of its bounds is 400", reads, limitBounds(specified)},
-	{"limit-bounds-all", "decisions.md §8", "so is one of the other lists", reads, limitBounds(notSpecified)},
-	{"closed-filters", "spec.md, Errors", "a filter outside of its values is 400", reads, closedFilters},
-	{"required-parameter", "spec.md, Endpoints: Metrics", "metric points without metricKey are 400", reads, requiredParameter},
-	{"days", "decisions.md §1", "from and to are days, and from is not after to", reads, days},
-	{"unknown-parameter", "decisions.md §8", "an unknown or a repeated parameter is 400", reads, unknownParameter},
-	{"paging", "decisions.md §8", "pages put together are the list", reads, paging},
-	{"forged-cursor", "decisions.md §8", "a cursor of nobody is 400", reads, forgedCursor},
+	{"limit-honoured", "lists#limits", spec, "a list has at most limit records", reads, limitHonoured},
+	{"limit-default", "lists#limits", spec, "without a limit a list has at most the default", reads, limitDefault},
+	{"limit-bounds", "lists#limits", spec, "a limit that is out of range is 400", reads, limitBounds(specified)},
+	{"limit-bounds-all", "lists#limits", ours, "a limit that is out of range is 400, in the other lists too", reads, limitBounds(notSpecified)},
+	{"closed-filters", "records#closed-lists", spec, "a filter with an unknown value is 400", reads, closedFilters},
+	{"required-parameter", "metrics#read-points", spec, "metric points without metricKey are 400", reads, requiredParameter},
+	{"days", "requests#times", ours, "from and to are days, and from is not after to", reads, days},
+	{"unknown-parameter", "requests#bodies", ours, "an unknown or a repeated parameter is 400", reads, unknownParameter},
+	{"paging", "lists#paging", ours, "the pages of a list together are the whole list", reads, paging},
+	{"forged-cursor", "lists#paging", ours, "a forged cursor is 400", reads, forgedCursor},
 
-	{"pinned-version", "spec.md, Versioning 2", "the version that is served can be pinned", reads, pinnedVersion},
-	{"unknown-version", "decisions.md §10", "an unknown version is 400", reads, unknownVersion},
-	{"head", "decisions.md §1", "HEAD is GET without a body", reads, head},
-	{"entity-tags", "decisions.md §12", "If-None-Match of an unchanged record is 304", reads, entityTags},
-	{"quota-headers", "decisions.md §9", "responses say what is left of the quota", reads, quotaHeaders},
-	{"openapi", "spec.md, the introduction", "/openapi.json describes every operation", reads, openapiDocument},
-	{"mcp-tools", "spec.md, MCP 1 and 3", "every operation is a tool", reads, mcpTools},
-	{"mcp-key", "spec.md, MCP 2", "tools need the key", reads, mcpKey},
-	{"mcp-call", "spec.md, MCP 1", "a tool returns what the operation does", reads, mcpCall},
+	{"pinned-version", "versions#which-version-a-request-gets", spec, "the current version can be pinned", reads, pinnedVersion},
+	{"unknown-version", "versions#which-version-a-request-gets", ours, "an unknown version is 400", reads, unknownVersion},
+	{"head", "requests#methods", ours, "HEAD is GET without a body", reads, head},
+	{"entity-tags", "retries#etag-and-preconditions", ours, "If-None-Match of an unchanged record is 304", reads, entityTags},
+	{"quota-headers", "limits#rate-limits", ours, "responses have the RateLimit headers", reads, quotaHeaders},
+	{"openapi", "clients#the-openapi-document", spec, "/openapi.json describes every operation", reads, openapiDocument},
+	{"mcp-tools", "tools#names-and-arguments", spec, "every operation is a tool", reads, mcpTools},
+	{"mcp-key", "tools#connect", spec, "tools need the key", reads, mcpKey},
+	{"mcp-call", "tools#results", spec, "a tool returns the same as its operation", reads, mcpCall},
 
-	{"item-life", "spec.md, Endpoints: Plan", "an item is created as a draft, updated and deleted", writes, itemLife},
-	{"item-body", "spec.md, Errors 2", "a body that breaks the rules is 400 and names the field", writes, itemBody},
-	{"strict-body", "decisions.md §1", "bodies are strict JSON objects", writes, strictBody},
-	{"item-slug", "spec.md, Roadmap item", "a slug is frozen, and unique on its board", writes, itemSlug},
-	{"empty-update", "decisions.md §1", "an empty update changes nothing", writes, emptyUpdate},
-	{"if-match", "decisions.md §12", "If-Match of another state is 412", writes, ifMatch},
-	{"idempotency", "decisions.md §12", "a request is done once under one Idempotency-Key", writes, idempotencyRule},
-	{"post-life", "spec.md, States", "a post is created as a draft, scheduled and deleted", writes, postLife},
-	{"post-body", "decisions.md §3", "a post is queued with a time, and never sent by hand", writes, postBody},
-	{"company-body", "spec.md, Endpoints: Company", "an update of the company outside of its constraints is 400", writes, companyBody},
-	{"large-body", "decisions.md §9", "a body above 256 KB is 413", writes, largeBody},
-	{"write-access", "spec.md, Endpoints 2", "writes need the key, and its company", writes, writeAccess},
+	{"item-life", "states#items", spec, "an item is created as a draft, updated and deleted", writes, itemLife},
+	{"item-body", "errors#codes", spec, "an invalid body is 400, and the message names the field", writes, itemBody},
+	{"strict-body", "requests#bodies", ours, "bodies are strict JSON objects", writes, strictBody},
+	{"item-slug", "requests#texts", spec, "a slug never changes and is unique on its board", writes, itemSlug},
+	{"empty-update", "requests#bodies", ours, "an empty update changes nothing", writes, emptyUpdate},
+	{"if-match", "retries#etag-and-preconditions", ours, "If-Match with an old ETag is 412", writes, ifMatch},
+	{"idempotency", "retries#idempotency-key", ours, "requests with one Idempotency-Key run once", writes, idempotencyRule},
+	{"post-life", "states#posts", spec, "a post is created as a draft, scheduled and deleted", writes, postLife},
+	{"post-body", "states#posts", ours, "a post needs a time to be scheduled, and the API cannot mark it as sent", writes, postBody},
+	{"company-body", "errors#codes", spec, "an invalid update of the company is 400", writes, companyBody},
+	{"large-body", "limits#sizes", ours, "a body above 256 KB is 413", writes, largeBody},
+	{"write-access", "requests#paths", spec, "writes need a key of the company", writes, writeAccess},
 
-	{"publish", "spec.md, States", "a publish makes live what its preview shows", publishes, publish},
-	{"updates", "spec.md, Endpoints", "updates, by requests and by a tool, are stored", publishes, updates},
+	{"publish", "publish#publish", spec, "a publish makes live what its preview shows", publishes, publish},
+	{"updates", "operations", spec, "updates are stored, over HTTP and by a tool", publishes, updates},
 
-	{ruleEnvelope, "spec.md, Errors", "every refusal is the envelope, with the code of its status", reads, observedRule(ruleEnvelope)},
-	{ruleVersion, "spec.md, Versioning 2", "every response names the current version", reads, observedRule(ruleVersion)},
-	{ruleJSON, "spec.md, Endpoints 1", "every body is JSON and says so", reads, observedRule(ruleJSON)},
-	{ruleRetry, "spec.md, Errors", "a 429 says when to come again", reads, observedRule(ruleRetry)},
-	{ruleRequestID, "decisions.md §1", "every response has a request id of its own", reads, observedRule(ruleRequestID)},
-	{ruleCache, "decisions.md §1", "no response is kept by a cache", reads, observedRule(ruleCache)},
-	{ruleChallenge, "decisions.md §6", "a 401 names the scheme", reads, observedRule(ruleChallenge)},
+	{ruleEnvelope, "errors#the-envelope", spec, "every error has the envelope and a code that fits its status", reads, observedRule(ruleEnvelope)},
+	{ruleVersion, "requests#headers-of-every-response", spec, "every response names the current version", reads, observedRule(ruleVersion)},
+	{ruleJSON, "requests#responses", spec, "every body is JSON, with its Content-Type", reads, observedRule(ruleJSON)},
+	{ruleRetry, "limits#rate-limits", spec, "a 429 has a Retry-After", reads, observedRule(ruleRetry)},
+	{ruleRequestID, "requests#headers-of-every-response", ours, "every response has a request id of its own", reads, observedRule(ruleRequestID)},
+	{ruleCache, "requests#headers-of-every-response", ours, "every response is no-store", reads, observedRule(ruleCache)},
+	{ruleChallenge, "errors#codes", ours, "a 401 has WWW-Authenticate", reads, observedRule(ruleChallenge)},
 }
 
-// nobody is the rest of a key that nobody has. It has no checksum.
+// nobody is the rest of a key that does not exist. Its checksum is wrong.
 const nobody = "0000000000000000000000000000000000000000"

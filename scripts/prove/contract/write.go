@@ -13,42 +13,42 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// made is a record that a rule has created, to be removed again.
-type made struct {
+// created is a record that a rule created and must delete.
+type created struct {
 	path   string
 	record map[string]any
 	response
 }
 
-// create creates a record for a rule, which skips where the key may not write. The caller removes it.
-func (k *kit) create(collection, body, byID string, header ...string) (made, bool) {
+// create creates a record, which the caller must remove. It skips the rule when the key lacks the scope.
+func (k *kit) create(collection, body, byID string, header ...string) (created, bool) {
 	got := k.do(http.MethodPost, collection, body, header...)
 	if got.status == http.StatusUnauthorized {
 		k.skip("the key may not write here")
-		return made{}, false
+		return created{}, false
 	}
 	record, ok := k.record(got)
 	if !ok {
-		return made{}, false
+		return created{}, false
 	}
 	id, ok := record["id"].(string)
 	if !ok || id == "" {
 		k.fail("%s: the record has no id", got.what)
-		return made{}, false
+		return created{}, false
 	}
-	return made{k.companyPath(byID + id), record, got}, true
+	return created{k.companyPath(byID + id), record, got}, true
 }
 
-// remove removes what a rule has created, and reports what it had to leave behind.
-func (k *kit) remove(m made) { k.removeAt(m.path) }
+// remove deletes a record that a rule created. The rule fails when it cannot be deleted.
+func (k *kit) remove(c created) { k.removeAt(c.path) }
 
 func (k *kit) removeAt(path string) {
 	if got := k.do(http.MethodDelete, path, ""); got.status != http.StatusOK && got.status != http.StatusNotFound {
-		k.fail("%s: %d: the record is left behind", got.what, got.status)
+		k.fail("%s: %d: the record could not be deleted and remains", got.what, got.status)
 	}
 }
 
-// refusedCreate is a request that must be refused; a record that it creates all the same is removed.
+// refusedCreate fails the rule unless a create was refused. If it created a record, it deletes it.
 func (k *kit) refusedCreate(got response, byID string, code fault.Code, names string) {
 	k.is(got, code, names)
 	var record struct{ ID string }
@@ -57,7 +57,7 @@ func (k *kit) refusedCreate(got response, byID string, code fault.Code, names st
 	}
 }
 
-// items is the path of the items of a board.
+// items returns the path of the items of a board. It skips the rule when there is no board.
 func (k *kit) items() (string, bool) {
 	path, ok := k.fill("/v1/companies/{companyId}/plan/boards/{boardId}/items")
 	if !ok {
@@ -68,16 +68,16 @@ func (k *kit) items() (string, bool) {
 
 const itemByID, postByID = "/plan/items/", "/broadcast/posts/"
 
-// item creates an item for a rule.
-func (k *kit) item(header ...string) (made, bool) {
+// item creates an item, which the caller must remove.
+func (k *kit) item(header ...string) (created, bool) {
 	items, ok := k.items()
 	if !ok {
-		return made{}, false
+		return created{}, false
 	}
 	return k.create(items, `{"title":"Conformance check"}`, itemByID, header...)
 }
 
-// holds fails the rule unless a record has these values.
+// has fails the rule unless a record has these values.
 func (k *kit) has(what string, record, want map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !reflect.DeepEqual(record[name], want[name]) {
@@ -86,8 +86,8 @@ func (k *kit) has(what string, record, want map[string]any) {
 	}
 }
 
-// life changes and deletes a record that a rule has created, and requires what it reads in between.
-func (k *kit) life(m made, update, updateOperation string, want map[string]any) {
+// life reads a created record, updates it, and requires that a read returns the new values.
+func (k *kit) life(m created, update, updateOperation string, want map[string]any) {
 	if read, ok := k.record(k.get(m.path)); ok && !reflect.DeepEqual(read, m.record) {
 		k.fail("GET of the record differs from the response to its creation")
 	}
@@ -98,8 +98,8 @@ func (k *kit) life(m made, update, updateOperation string, want map[string]any) 
 	}
 }
 
-// death deletes the record, which is gone afterwards.
-func (k *kit) death(m made) {
+// death deletes the record and requires that it is gone.
+func (k *kit) death(m created) {
 	gone := k.do(http.MethodDelete, m.path, "")
 	if deleted, ok := k.record(gone); ok && !reflect.DeepEqual(deleted, map[string]any{"id": m.record["id"], "deleted": true}) {
 		k.fail("%s: the response is %s", gone.what, gone.body)
@@ -179,15 +179,15 @@ func ifMatch(k *kit) {
 	defer k.remove(item)
 	tag := k.get(item.path).header.Get("ETag")
 	if tag == "" {
-		k.skip("records have no ETag: it is not offered")
-		k.looked = 0
+		k.skip("records have no ETag: the service does not support it")
+		k.checked = 0
 		return
 	}
 	k.record(k.do(http.MethodPatch, item.path, `{"summary":"One."}`, "If-Match", tag))
 	k.is(k.do(http.MethodPatch, item.path, `{"summary":"Two."}`, "If-Match", tag), fault.PreconditionFailed, "")
 	k.is(k.do(http.MethodDelete, item.path, "", "If-Match", tag), fault.PreconditionFailed, "")
 	if after, ok := k.record(k.get(item.path)); ok && after["summary"] != "One." {
-		k.fail("a refused update was done: the summary is %v", after["summary"])
+		k.fail("an update that got a 412 was done: the summary is %v", after["summary"])
 	}
 }
 
@@ -206,7 +206,7 @@ func idempotencyRule(k *kit) {
 	}
 	if record["id"] != item.record["id"] {
 		k.removeAt(k.companyPath(itemByID + fmt.Sprint(record["id"])))
-		k.fail("%s: sent twice under one Idempotency-Key, it created two records", retry.what)
+		k.fail("%s: two requests with one Idempotency-Key created two records", retry.what)
 		return
 	}
 	if retry.header.Get("Idempotent-Replayed") != "true" {

@@ -8,7 +8,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// item is an item as import, export and the lists have it; the fields that no gate looks at stay null.
+// item is an item of imports and exports. Fields that no gate needs are left out.
 type item struct {
 	ID               string `json:"id"`
 	RoadmapID        string `json:"roadmapId"`
@@ -19,26 +19,26 @@ type item struct {
 	PublishedVersion *int   `json:"publishedVersion"`
 }
 
-// live is what visitors see: the title of each item by its id.
+// live is the content that visitors see: the title of each item by its id.
 type live map[string]string
 
-// board is the only board of a company. Its two possible states after an interrupted publish are known: the content that
-// was live, and the content that was to be.
+// board is the only board of a company. It knows the two possible states after an interrupted publish: the content before
+// it and the content after it.
 type board struct {
 	testbed.Company
 	bed        *testbed.Testbed
 	size       int
 	items      []item
-	generation int
-	version    int // that is live, 0 before the first publish
-	current    live
-	next       live
-	last       map[string]int // the version in which an item was last live
+	generation int            // counts the edits
+	version    int            // the live version, 0 before the first publish
+	current    live           // the live content
+	next       live           // the content after the next publish
+	last       map[string]int // the version in which each item was last live
 }
 
 const boardPath = "plan/boards/brd_1/publish"
 
-// newBoard creates a board that was never published, in a company of its own.
+// newBoard creates an unpublished board in a new company.
 func newBoard(ctx context.Context, t *trial, size int) (*board, error) {
 	c, err := t.companyWithBoard(ctx, "")
 	if err != nil {
@@ -51,13 +51,12 @@ func newBoard(ctx context.Context, t *trial, size int) (*board, error) {
 	return b, nil
 }
 
-// partly is the size from which on an edit changes every fourth item, so that writing it does not take longer than what
-// the gates are about.
+// partly is the size above which an edit changes only every fourth item, to save time.
 const partly = 200
 
-// edit writes content that differs from what is live: titles, and which items are published. On a small board it
-// publishes every item and then every second one, in turn; on a large board half of the items that it changes, each time
-// the other half. So a publish has items that come, go and change, and more records than a transaction accepts.
+// edit changes titles and statuses, so that the next publish has items that appear, disappear and change. On a small board
+// the edits publish every item and every second item in turn; on a large board they publish half of the changed items. A
+// publish of a large board has more records than a transaction accepts.
 func (b *board) edit(ctx context.Context) error {
 	b.generation++
 	var records []any
@@ -82,8 +81,8 @@ func (b *board) edit(ctx context.Context) error {
 	return b.bed.Write(ctx, b.ID, "item", records...)
 }
 
-// look reads what is live. It reports whether that is the new state, and everything that is wrong: a state that is neither
-// the old one nor the new, the old state after an acknowledged publish, or an item whose version does not fit.
+// look reads the live content and reports whether it is the new state. wrong lists violations: a state that is neither the
+// old one nor the new one, the old state after an acknowledged publish, or an item with a wrong version.
 func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wrong []string, err error) {
 	version, content, err := b.snapshot(ctx)
 	if err != nil {
@@ -94,7 +93,7 @@ func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wr
 		b.version, b.current, b.next, published = version, b.next, nil, true
 	case version == b.version && reflect.DeepEqual(content, b.current):
 		if acknowledged {
-			wrong = append(wrong, "a publish that was acknowledged is lost")
+			wrong = append(wrong, "an acknowledged publish is lost")
 		}
 	default:
 		return false, []string{fmt.Sprintf("version %d shows %d items, neither the %d of version %d nor the %d of the next",
@@ -110,7 +109,7 @@ func (b *board) look(ctx context.Context, acknowledged bool) (published bool, wr
 			got = *i.PublishedVersion
 		}
 		if got != b.last[i.ID] {
-			wrong = append(wrong, fmt.Sprintf("item %s reads version %d and was last live in %d", i.ID, got, b.last[i.ID]))
+			wrong = append(wrong, fmt.Sprintf("item %s has version %d and was last live in %d", i.ID, got, b.last[i.ID]))
 		}
 	}
 	if err == nil && len(records) != b.size {

@@ -33,7 +33,7 @@ func (t *trial) companyWithBoard(ctx context.Context, base string) (*client, err
 	return newClient(base, company), t.Write(ctx, company.ID, "board", map[string]any{"id": "brd_1", "companyId": company.ID})
 }
 
-// response is what a service sent.
+// response is a response of the service.
 type response struct {
 	status int
 	header http.Header
@@ -47,10 +47,10 @@ func (r response) decode(into any) error {
 	return nil
 }
 
-// failed reports whether the service failed, so that the outcome of the request is unknown.
+// failed reports whether the status is 5xx: the outcome of the request is then unknown.
 func (r response) failed() bool { return r.status >= http.StatusInternalServerError }
 
-// retryAfter is how long the service tells the caller to wait.
+// retryAfter returns the time in Retry-After, zero when there is none.
 func (r response) retryAfter() time.Duration {
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
 	if err != nil {
@@ -59,8 +59,8 @@ func (r response) retryAfter() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// call sends a request. The path is that below the company; header has names and values in turn. An error means that
-// there was no response.
+// call sends a request. The path is below the company; header alternates names and values. An error means that there was
+// no response.
 func (c *client) call(ctx context.Context, method, path string, body any, header ...string) (response, error) {
 	var text []byte
 	if body != nil {
@@ -84,7 +84,7 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 	for n := 0; n+1 < len(header); n += 2 {
 		r.Header.Set(header[n], header[n+1])
 	}
-	// A request must reach the service once. Go's client repeats one that an idle connection swallowed if it can read the
+	// A request must reach the service once. Go's client retries a request on a closed idle connection if it can read the
 	// body again.
 	r.GetBody = nil
 	out, err := c.http.Do(r)

@@ -13,11 +13,11 @@ import (
 // callsMax is far above the calls of a publish of the largest board.
 const callsMax = 500
 
-// never is the death of a process that lives.
+// never is the death of a process that does not die.
 var never = death{calls: 1 << 30}
 
-// everyDeath calls try with a death after each call, until there is no call left to die at, and returns how many calls
-// there are. Each death comes twice: before the next call, and with the response of that call on its way.
+// everyDeath calls try with a death after each call to the table and with a death during each call, until try survives. It
+// returns the number of calls.
 func everyDeath(try func(at death) (died bool, err error)) (calls int64, err error) {
 	for ; calls <= callsMax; calls++ {
 		before, err := try(death{calls, false})
@@ -35,19 +35,18 @@ func everyDeath(try func(at death) (died bool, err error)) (calls int64, err err
 	return calls, errors.New("the request never stops calling the table")
 }
 
-// callDying sends one request to a process of its own that dies. Its response is a failure and means nothing, unless the
-// request was done before the death.
-func (t *trial) callDying(ctx context.Context, c testbed.Company, at death, path string, body any, header ...string) (answer response, died bool, err error) {
+// callDying sends one request to a new service that dies at a point. died reports whether the request reached that point.
+// The response is a failure unless the request was done before the death.
+func (t *trial) callDying(ctx context.Context, c testbed.Company, at death, path string, body any, header ...string) (out response, died bool, err error) {
 	var calls atomic.Int64
 	s := t.service(t.plant(dying(t.transport, &calls, at)))
 	defer s.Close()
-	answer, err = newClient(s.URL, c).call(ctx, http.MethodPost, path, body, header...)
-	return answer, calls.Load() > at.calls, err
+	out, err = newClient(s.URL, c).call(ctx, http.MethodPost, path, body, header...)
+	return out, calls.Load() > at.calls, err
 }
 
-// crashPublish is the gate of publishes of boards of some sizes: after every death the old state is live or the new one,
-// and the next publish succeeds. Each death is tried for some rounds, because concurrent calls die in another order each
-// time.
+// crashPublish is the gate of publishes that die. After every death the old or the new state must be live, and the next
+// publish must succeed. Each death is tried in several rounds, because concurrent calls have another order each time.
 func crashPublish(ctx context.Context, t *trial, sizes []int, rounds int) error {
 	crashes, old, mixed := 0, 0, 0
 	for _, size := range sizes {
@@ -84,8 +83,8 @@ func crashPublish(ctx context.Context, t *trial, sizes []int, rounds int) error 
 	return nil
 }
 
-// publishDying publishes an edited board in a process that dies, looks at what is live, and publishes again if that is
-// the old state.
+// publishDying publishes an edited board in a process that dies and reads the live content. If that is the old state, it
+// publishes again.
 func (t *trial) publishDying(ctx context.Context, size int, at death) (published bool, wrong []string, died bool, err error) {
 	b, err := newBoard(ctx, t, size)
 	if err != nil {
@@ -103,25 +102,25 @@ func (t *trial) publishDying(ctx context.Context, size int, at death) (published
 	if err != nil {
 		return false, nil, false, err
 	}
-	answer, died, err := t.callDying(ctx, b.Company, at, boardPath, nil)
+	out, died, err := t.callDying(ctx, b.Company, at, boardPath, nil)
 	if err != nil {
 		return false, nil, died, err
 	}
-	published, wrong, err = b.look(ctx, answer.status == http.StatusOK)
+	published, wrong, err = b.look(ctx, out.status == http.StatusOK)
 	if err == nil && !published && len(wrong) == 0 {
 		err = t.publish(ctx, b)
 	}
 	return published, wrong, died, err
 }
 
-// publish publishes with no fault in the way, which must work whatever an earlier death left behind.
+// publish publishes without a fault. It must succeed in any state that an earlier death left.
 func (t *trial) publish(ctx context.Context, b *board) error {
-	answer, _, err := t.callDying(ctx, b.Company, never, boardPath, nil)
+	out, _, err := t.callDying(ctx, b.Company, never, boardPath, nil)
 	if err != nil {
 		return err
 	}
-	if answer.status != http.StatusOK {
-		t.violate("a publish after one that died: %d %s", answer.status, answer.body)
+	if out.status != http.StatusOK {
+		t.violate("a publish after one that died: %d %s", out.status, out.body)
 		return nil
 	}
 	_, wrong, err := b.look(ctx, true)
@@ -131,7 +130,7 @@ func (t *trial) publish(ctx context.Context, b *board) error {
 	return err
 }
 
-// creates are requests that create a record of a type of the export.
+// creates are the requests of crashCreate. kind is the type of the record in an export.
 var creates = []struct {
 	name, path, kind string
 	body             map[string]any
@@ -142,10 +141,10 @@ var creates = []struct {
 	{"content type", "context/content-types", "content-type", map[string]any{"name": "Once", "active": true}},
 }
 
-// crashCreate is the gate of creates with an Idempotency-Key: every death leaves nothing, or the record with its
-// remembered response, and a retry ends with one record.
+// crashCreate is the gate of creates with an Idempotency-Key. Every death must leave nothing, or the record with its stored
+// response, and after a retry there must be one record.
 func crashCreate(ctx context.Context, t *trial, rounds int) error {
-	crashes, made := 0, 0
+	crashes, created := 0, 0
 	for n := range creates {
 		for range rounds {
 			_, err := everyDeath(func(at death) (bool, error) {
@@ -154,7 +153,7 @@ func crashCreate(ctx context.Context, t *trial, rounds int) error {
 					crashes++
 				}
 				if died && done {
-					made++
+					created++
 				}
 				return died, err
 			})
@@ -164,12 +163,12 @@ func crashCreate(ctx context.Context, t *trial, rounds int) error {
 		}
 	}
 	count, _ := t.violations()
-	t.figure("%d deaths in creates of %d kinds, %d left nothing and %d the record", crashes, len(creates), crashes-made, made)
-	t.figure("%d mixes or doubles after a retry", count)
+	t.figure("%d deaths in creates of %d kinds, %d left nothing and %d the record", crashes, len(creates), crashes-created, created)
+	t.figure("%d mixes or duplicates after a retry", count)
 	return nil
 }
 
-// createDying creates a record in a process that dies, looks at what is stored, and retries with a process that lives.
+// createDying creates a record in a process that dies, reads the stored records, and retries in a process that does not die.
 func (t *trial) createDying(ctx context.Context, n int, at death) (done, died bool, err error) {
 	c := creates[n]
 	in, err := t.companyWithBoard(ctx, "")

@@ -1,5 +1,6 @@
-// Package faults proves what the service promises when things break. Each gate is one claim. It runs over an engine of
-// its own whose data is a file, prints one line of figures, and can fail: its test plants a fault that it must find.
+// Package faults proves that the service keeps its promises when processes die, responses are lost and DynamoDB throttles.
+// Each gate proves one claim over its own engine with a data file, and prints one line of figures. A test plants a fault in
+// the service for each gate, which the gate must find.
 //
 // Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant), then the gates.
 package faults
@@ -21,7 +22,7 @@ import (
 	"growthworkspace/shared/engine"
 )
 
-// gate is a claim about the service. Its run notes violations in the trial; an error means that it could not run.
+// gate proves a claim about the service. run records violations in the trial; an error means that the gate could not run.
 type gate struct {
 	name string
 	run  func(ctx context.Context, t *trial) error
@@ -54,7 +55,7 @@ var gates = []gate{
 	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
 }
 
-// Names returns the names of the gates, in the order in which they run.
+// Names returns the names of the gates in the order in which they run.
 func Names() []string { return namesOf(gates) }
 
 func namesOf(gates []gate) []string {
@@ -65,14 +66,14 @@ func namesOf(gates []gate) []string {
 	return names
 }
 
-// Options choose gates and their size.
+// Options select the gates and the size of a run.
 type Options struct {
 	Gates []string // empty: all
 	Long  bool     // the full numbers instead of those of CI
 	Seed  uint64   // of every random decision
 }
 
-// Run runs the gates and reports whether all of them hold. An error means that one could not be run.
+// Run runs the gates and reports whether all claims hold. An error means that a gate could not be run.
 func Run(ctx context.Context, o Options, out, log io.Writer) (held bool, err error) {
 	return run(ctx, gates, o, out, log)
 }
@@ -131,20 +132,20 @@ func try(ctx context.Context, g gate, o Options, out, log io.Writer) (held bool,
 	return count == 0, nil
 }
 
-// trial is one run of a gate: its testbed, its random decisions, and what it finds.
+// trial is one run of a gate: its testbed, its random decisions and its report.
 type trial struct {
 	*testbed.Testbed
 	report
 	long      bool
 	chance    *chance
 	transport http.RoundTripper                         // to the engine, without faults
-	plant     func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's way to the table
+	plant     func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's table client
 	server    plant                                     // the fault that a test plants in server processes
 	data      string
 	ends      []func() error
 }
 
-// newTrial opens a testbed over a data file. The engine is Dynoxide, whose data outlive a kill.
+// newTrial opens a testbed over a data file. The engine is Dynoxide, whose data survives a kill.
 func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial, error) {
 	t := &trial{
 		long: o.Long, chance: newChance(o.Seed), transport: pooled(), data: filepath.Join(dir, "data"),
@@ -155,7 +156,7 @@ func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial
 	return t, err
 }
 
-// close ends the trial's services, the last first, and then its engine.
+// close stops the trial's services, the last first, and then its engine.
 func (t *trial) close() (err error) {
 	for _, end := range slices.Backward(t.ends) {
 		err = errors.Join(err, end())
@@ -163,7 +164,7 @@ func (t *trial) close() (err error) {
 	return errors.Join(err, t.Close())
 }
 
-// pick returns the number for the bounded run or for the long one.
+// pick returns the number for the bounded or the long run.
 func (t *trial) pick(bounded, long int) int {
 	if t.long {
 		return long
@@ -171,7 +172,7 @@ func (t *trial) pick(bounded, long int) int {
 	return bounded
 }
 
-// report is what a trial found. It is safe for concurrent use.
+// report is the result of a trial. It is safe for concurrent use.
 type report struct {
 	mu      sync.Mutex
 	figures []string
@@ -189,7 +190,7 @@ func (r *report) figure(format string, values ...any) {
 	r.figures = append(r.figures, fmt.Sprintf(format, values...))
 }
 
-// require notes a violation of the claim unless ok.
+// require records a violation of the claim unless ok.
 func (r *report) require(ok bool, format string, values ...any) {
 	if ok {
 		return

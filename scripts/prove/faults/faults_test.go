@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start returns a trial whose engine ends with the test.
+// start returns a trial that is closed at the end of the test.
 func start(t *testing.T) *trial {
 	t.Helper()
 	tr, err := newTrial(t.Context(), Options{Seed: 1}, t.TempDir(), t.Output())
@@ -32,17 +32,17 @@ func start(t *testing.T) *trial {
 	return tr
 }
 
-// test is a run of a gate, with the fault that is planted in the service.
+// test is a run of a gate with a planted fault.
 type test struct {
 	name   string
 	gate   func(ctx context.Context, t *trial) error
 	plant  func(http.RoundTripper) http.RoundTripper
 	server plant
-	want   string // part of the violations; empty: the claim must hold
-	alone  bool   // not beside other tests, which would slow it down
+	want   string // part of a violation; empty: the claim must hold
+	alone  bool   // not parallel, because other tests would slow it down
 }
 
-// hasty is a service that does not retry: it reads each refusal as a final one.
+// hasty is a service that does not retry: it sees each throttled call as a permanent failure.
 func hasty(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		out, err := next.RoundTrip(r)
@@ -108,13 +108,13 @@ func flooded(d demand) func(context.Context, *trial) error {
 
 func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 8) }
 
-// Each gate must hold for the service as it is, and find the fault that is planted in it. How much less than the quota is
-// admitted, and how late a refused table is answered, only the gates themselves say, because tests share their machine.
+// Each gate must hold for the correct service and find each planted fault. The limits for admitted requests and for response
+// times are wide here, because tests share their machine; the gates themselves have narrow ones.
 var tests = []test{
 	{name: "kill-engine", gate: killed(victimEngine, 5, 0, 1, 101)},
-	{name: "kill-engine of a service that acknowledges what is only in its memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
+	{name: "kill-engine of a service that acknowledges writes in memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
 	{name: "kill-server", gate: killed(victimServer, 5, 0, 1, 101)},
-	{name: "kill-server of a service that acknowledges what is only in its memory", gate: killed(victimServer, 8, 1, 101), server: plantBehind, want: "lost"},
+	{name: "kill-server of a service that acknowledges writes in memory", gate: killed(victimServer, 8, 1, 101), server: plantBehind, want: "lost"},
 	{name: "crash-publish", gate: published(0, 3)},
 	{name: "crash-publish of a service without transactions", gate: published(3), plant: apart, want: "death after call"},
 	{name: "crash-create", gate: created},
@@ -130,14 +130,14 @@ var tests = []test{
 	{name: "throttle-all", gate: refused(time.Minute)},
 	{name: "throttle-all of a service that is late", gate: refused(100 * time.Millisecond), want: "a response after"},
 	{name: "quota", gate: flooded(demand{60, 3 * time.Second, 0.9, 6, 1}), alone: true},
-	{name: "quota that is no condition of the write", gate: flooded(demand{60, 3 * time.Second, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
+	{name: "quota of a service without conditions", gate: flooded(demand{60, 3 * time.Second, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
 	{name: "quota of a service that refuses too much", gate: flooded(demand{60, time.Second, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
 	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{60, time.Second, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
 	{name: "linear", gate: edited},
 	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
 }
 
-// Ensure each gate holds, and finds the fault that is planted in the service.
+// Ensure each gate holds for the correct service and finds each planted fault.
 func TestGates(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -171,8 +171,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// Ensure every edit of a board of any size is a change for its next publish, and that both states are known. Else the
-// gates would compare a state with itself.
+// Ensure every edit of a board changes its next publish, and that look distinguishes the old and the new state.
 func TestBoardEdits(t *testing.T) {
 	t.Parallel()
 	tr := start(t)
@@ -200,7 +199,7 @@ func TestBoardEdits(t *testing.T) {
 	}
 }
 
-// Ensure Run reports a gate that does not hold or cannot be run, and runs those that it is told to.
+// Ensure Run runs the named gates and reports a gate that does not hold or cannot be run.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	fixed := func(name string, violations int, err error) gate {

@@ -20,19 +20,19 @@ const (
 	victimServer victim = "server"
 )
 
-// killSizes are those of the boards: none, one, and around the number of writes that a transaction accepts.
+// killSizes are the sizes of the boards: empty, one item, around the most writes of a transaction, and large.
 var killSizes = []int{0, 1, 99, 100, 101, 1000}
 
-// killing says what is killed and how often.
+// killing configures the gate.
 type killing struct {
 	victim victim
-	kills  int // in the middle of publishes; a kill after the response does not count
-	sizes  []int
+	kills  int   // the number of kills during a publish; a kill after the response does not count
+	sizes  []int // of the boards
 }
 
-// kills is the gate of sudden ends. It kills the victim until that happened often enough in the middle of a publish, on
-// boards of each size in turn. What is live afterwards is one of two states, whole, and no acknowledged write is lost.
-// Each kill comes at a random moment of a publish of that size, as measured by those that are not interrupted.
+// kills is the gate of killed processes. It kills the victim at random moments of publishes, on boards of each size in
+// turn. Afterwards the old or the new state must be live, whole, and no acknowledged write may be lost. The moments lie
+// within the duration of the last uninterrupted publish of the board.
 func kills(ctx context.Context, t *trial, how killing) (err error) {
 	k := &killer{killing: how, trial: t, ledger: ledger{acknowledged: map[string]string{}}}
 	if k.process, err = t.startServer(ctx); err != nil {
@@ -57,7 +57,7 @@ func kills(ctx context.Context, t *trial, how killing) (err error) {
 			return fmt.Errorf("after %d kills: %w", k.killed, err)
 		}
 		if count, _ := t.violations(); count >= violationsMax {
-			break // more of them say nothing more
+			break // enough to report
 		}
 	}
 	if err := k.ledger.verify(ctx, t); err != nil {
@@ -67,8 +67,8 @@ func kills(ctx context.Context, t *trial, how killing) (err error) {
 	t.figure("%d left the old state and %d the new", k.old, k.killed-k.old)
 	t.figure("%d torn or lost", k.wrong)
 	t.figure("kills by tenth of the publish %v", k.tenths)
-	t.figure("%d of the publishes acknowledged all the same, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
-	t.figure("%d later publishes repeated after a 500", k.retries)
+	t.figure("%d interrupted publishes acknowledged, %d acknowledged writes beside them", k.acknowledged, len(k.ledger.acknowledged))
+	t.figure("%d later publishes retried after a 500", k.retries)
 	return nil
 }
 
@@ -80,10 +80,10 @@ type killer struct {
 	ledger  ledger
 
 	killed, old, wrong, acknowledged, retries int
-	tenths                                    [10]int // of the publish, in which the kills came
+	tenths                                    [10]int // how many kills came in each tenth of a publish
 }
 
-// arena is a board of one size and how long an uninterrupted publish of it takes.
+// arena is a board of one size and the duration of its last uninterrupted publish.
 type arena struct {
 	*board
 	size    int
@@ -98,7 +98,7 @@ func (k *killer) fresh(ctx context.Context, a *arena) (err error) {
 		return err
 	}
 	if a.spoiled = false; a.size == 0 && measured {
-		return nil // only its first publish changes an empty board, and that is the one to interrupt
+		return nil // only the first publish changes an empty board, and strike interrupts it
 	}
 	if err := a.edit(ctx); err != nil {
 		return err
@@ -110,10 +110,10 @@ func (k *killer) fresh(ctx context.Context, a *arena) (err error) {
 	return err
 }
 
-// publishTries is how often a caller on a busy machine repeats a publish that fails.
+// publishTries bounds the attempts of a publish. On a busy machine an attempt may fail with a 500.
 const publishTries = 5
 
-// publish publishes without an interruption, which must work whatever an interrupted publish left behind.
+// publish publishes without an interruption. It must succeed in any state that an interrupted publish left.
 func (k *killer) publish(ctx context.Context, a *arena) error {
 	c := newClient(k.process.base, a.Company)
 	var out response
@@ -145,7 +145,7 @@ func (k *killer) spoil(a *arena, format string, values ...any) {
 	k.violate(format, values...)
 }
 
-// strike starts a publish, kills the victim at some moment of it, and looks at what is left.
+// strike starts a publish, kills the victim at a random moment, restarts it and checks the state.
 func (k *killer) strike(ctx context.Context, a *arena) error {
 	if a.size == 0 || a.spoiled {
 		if err := k.fresh(ctx, a); err != nil {
@@ -156,30 +156,30 @@ func (k *killer) strike(ctx context.Context, a *arena) error {
 		return err
 	}
 	var done atomic.Bool
-	answered := make(chan bool, 1)
-	outage := k.chance.of(0.5) // longer than the publish; else the publish may still succeed
+	responded := make(chan bool, 1)
+	outage := k.chance.of(0.5) // until the publish ends; otherwise a retry of the publish may still succeed
 	c := newClient(k.process.base, a.Company)
 	stopWriting := k.ledger.write(ctx, k.process.base)
 	go func() {
 		out, err := c.call(ctx, http.MethodPost, boardPath, nil)
 		done.Store(true)
-		answered <- err == nil && out.status == http.StatusOK
+		responded <- err == nil && out.status == http.StatusOK
 	}()
 	at := k.chance.float()
 	<-time.After(time.Duration(at * float64(a.takes)))
-	inTheMiddle := !done.Load()
+	interrupted := !done.Load()
 	if err := k.kill(ctx); err != nil {
 		return err
 	}
 	var acknowledged bool
 	if outage {
-		acknowledged = <-answered
+		acknowledged = <-responded
 	}
 	if err := k.revive(ctx); err != nil {
 		return err
 	}
 	if !outage {
-		acknowledged = <-answered
+		acknowledged = <-responded
 	}
 	stopWriting()
 	if acknowledged {
@@ -189,7 +189,7 @@ func (k *killer) strike(ctx context.Context, a *arena) error {
 	if err != nil {
 		return err
 	}
-	if inTheMiddle {
+	if interrupted {
 		k.killed++
 		k.tenths[min(9, int(10*at))]++
 		if !published {
@@ -224,10 +224,10 @@ func (k *killer) revive(ctx context.Context) error {
 	return err
 }
 
-// ledgerWriters is how many clients write beside a publish.
+// ledgerWriters is the number of clients that write beside a publish.
 const ledgerWriters = 2
 
-// ledger writes items while processes are killed, and keeps what was acknowledged.
+// ledger writes items while processes are killed, and keeps the acknowledged writes.
 type ledger struct {
 	client       *client
 	mu           sync.Mutex
@@ -235,7 +235,7 @@ type ledger struct {
 	acknowledged map[string]string // the title of each item by its id
 }
 
-// title returns one that no other write has.
+// title returns a title that no other write has.
 func (l *ledger) title() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -243,8 +243,8 @@ func (l *ledger) title() string {
 	return fmt.Sprintf("Write %d", l.serial)
 }
 
-// write lets the clients write until stop is called, which waits for their last responses. A client whose server is gone
-// stops by itself.
+// write starts clients that write until stop is called, which waits for their last responses. A client stops by itself
+// when its server is gone.
 func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 	var ended atomic.Bool
 	var wait sync.WaitGroup
@@ -257,10 +257,10 @@ func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 				if err != nil {
 					return
 				}
-				var made struct{ ID string }
-				if out.status == http.StatusOK && out.decode(&made) == nil {
+				var item struct{ ID string }
+				if out.status == http.StatusOK && out.decode(&item) == nil {
 					l.mu.Lock()
-					l.acknowledged[made.ID] = title
+					l.acknowledged[item.ID] = title
 					l.mu.Unlock()
 				}
 			}
@@ -269,7 +269,7 @@ func (l *ledger) write(ctx context.Context, base string) (stop func()) {
 	return func() { ended.Store(true); wait.Wait() }
 }
 
-// verify looks for every acknowledged write.
+// verify requires that every acknowledged write is stored.
 func (l *ledger) verify(ctx context.Context, t *trial) error {
 	items, err := testbed.Export[item](ctx, t.Testbed, l.client.ID, "item")
 	if err != nil {

@@ -16,18 +16,17 @@ import (
 )
 
 const (
-	editors      = 16   // clients at once
-	instances    = 4    // of the service: table clients that know nothing of each other
-	lossyShare   = 0.1  // of the responses to writes
-	refusedCalls = 0.05 // of all calls
+	editors      = 16   // concurrent clients
+	instances    = 4    // of the service, each with its own table client
+	lossyShare   = 0.1  // of the responses to writes are lost
+	refusedCalls = 0.05 // of all calls are throttled
 )
 
-// checkMax bounds the search for an order. A record for which it does not end counts as a violation.
+// checkMax bounds the search for an order of one record's requests. A search that takes longer is a violation.
 const checkMax = time.Minute
 
-// linear is the gate of linearizability. Clients change the replies to some reviews, one review after the other, while
-// responses of the table are lost and calls refused. The outcomes are those of the same requests in some order, one after
-// the other.
+// linear is the gate of linearizability. Concurrent clients change the reply to one review at a time, while responses of
+// the table are lost and calls throttled. Some sequential order of the requests must explain all outcomes.
 func linear(ctx context.Context, t *trial, records, requests int) error {
 	var lost, refused atomic.Int64
 	transport := losing(t.transport, &lost, func(call string, _ int) bool { return writes(call) && t.chance.of(lossyShare) })
@@ -57,13 +56,13 @@ func linear(ctx context.Context, t *trial, records, requests int) error {
 			t.violate("record %d: no order was found in %s; send fewer requests", n, checkMax)
 		}
 	}
-	t.figure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls refused, %d outcomes unknown",
+	t.figure("%d records, %d clients, %d requests, %d responses of the table lost, %d calls throttled, %d outcomes unknown",
 		records, editors, sent, lost.Load(), refused.Load(), unknown)
 	t.figure("%d of %d linearizable", right, records)
 	return nil
 }
 
-// history creates a review, lets every client work on its reply, and returns what they saw.
+// history creates a review, lets every client change and read its reply, and returns the requests with their outcomes.
 func (t *trial) history(ctx context.Context, bases []string, requests int) (history []porcupine.Operation, err error) {
 	company, err := t.NewCompany(ctx, testbed.Unlimited)
 	if err != nil {
@@ -91,7 +90,7 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 			}
 			end := int64(time.Since(begin))
 			if !out.known {
-				end = math.MaxInt64 // it may be done at any later time
+				end = math.MaxInt64 // the change may be done at any later time
 			}
 			mu.Lock()
 			history = append(history, porcupine.Operation{ClientId: n, Input: in, Call: int64(call), Output: out, Return: end})
@@ -102,10 +101,10 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 	return history, err
 }
 
-// edit is a request about the reply: a new text, a new status or, with neither, a read.
+// edit is a request of a client: a new text, a new status or, with neither, a read.
 type edit struct{ text, status string }
 
-// drawEdit decides the m-th request of a client. No two texts are equal, so each outcome tells whose text it is.
+// drawEdit returns the m-th request of a client. All texts are different, so each outcome identifies its request.
 func (t *trial) drawEdit(client, m int) edit {
 	switch p := t.chance.float(); {
 	case p < 0.4:
@@ -118,17 +117,17 @@ func (t *trial) drawEdit(client, m int) edit {
 	return edit{}
 }
 
-// replyState is what the reply is.
+// replyState is the state of the reply.
 type replyState struct{ text, status string }
 
-// outcome is what a request returned. The outcome of a change that failed is unknown.
+// outcome is the result of a request. It is not known when the request failed.
 type outcome struct {
 	known bool
 	state replyState
 }
 
-// replyModel is the reply as one client at a time would see it. Its rule needs more than one field: an approval is of a
-// text, so a new text moves an approved reply back to draft. Two changes that do not see each other break that.
+// replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to draft. Two changes that
+// overwrite each other break this rule, because it needs two fields.
 var replyModel = porcupine.Model{
 	Init: func() any { return replyState{"", "draft"} },
 	Step: func(before, in, out any) (bool, any) {

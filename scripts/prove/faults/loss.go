@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	losers    = 8   // clients at once, each with a company of its own
-	lossShare = 0.4 // of the responses to writes in loss-key: far more than the retries of the table client make up for
-	lossesMax = 2   // responses in a row that loss loses of each write, of three attempts: patience reaches the table
-	keyTries  = 100 // of a client that repeats a request
+	losers    = 8   // concurrent clients, each with its own company
+	lossShare = 0.4 // of the responses to writes are lost in loss-key: more than the table client's retries can hide
+	lossesMax = 2   // responses of each write are lost in a row in loss; the third attempt succeeds
+	keyTries  = 100 // attempts of a client that retries a request
 )
 
-// crowd is the clients of a gate that loses responses.
+// crowd is the concurrent clients of a gate that loses responses.
 type crowd struct {
 	*trial
 	clients []*client
@@ -39,7 +39,7 @@ func newCrowd(ctx context.Context, t *trial, lose func(call string, attempt int)
 	return c, nil
 }
 
-// each calls do for 0 to n-1, in turn for every client, and all clients at once.
+// each calls do with 0 to n-1. The clients take turns and run concurrently.
 func (c *crowd) each(n int, do func(client *client, n int) error) error {
 	return table.Parallel(losers, losers, func(from int) error {
 		for i := from; i < n; i += losers {
@@ -65,8 +65,8 @@ func (c *crowd) titles(ctx context.Context, kind string, seen map[string]int) er
 	return nil
 }
 
-// lossKey is the gate of creates with an Idempotency-Key, whose client repeats every request that fails: each creates one
-// record. A keyless client drops the key on its retries, which is the planted fault of a test.
+// lossKey is the gate of creates with an Idempotency-Key. The clients retry every failed request; each create must store
+// one record. A keyless client retries without the key, which is the planted fault of a test.
 func lossKey(ctx context.Context, t *trial, requests int, keyless bool) error {
 	c, err := newCrowd(ctx, t, func(call string, _ int) bool { return writes(call) && t.chance.of(lossShare) })
 	if err != nil {
@@ -94,7 +94,7 @@ func lossKey(ctx context.Context, t *trial, requests int, keyless bool) error {
 			switch {
 			case out.status == http.StatusOK:
 				return nil
-			case out.status == http.StatusConflict && out.retryAfter() > 0: // the request before is still running
+			case out.status == http.StatusConflict && out.retryAfter() > 0: // the earlier request is still running
 				<-time.After(out.retryAfter())
 			case !out.failed():
 				t.violate("create %d, try %d: %d %s", n, try+1, out.status, out.body)
@@ -116,22 +116,22 @@ func lossKey(ctx context.Context, t *trial, requests int, keyless bool) error {
 			return err
 		}
 	}
-	doubles, missing := 0, 0
+	duplicates, missing := 0, 0
 	for n := range requests {
 		title := fmt.Sprintf("Create %d", n)
 		t.require(seen[title] > 0, "%s was acknowledged and is not stored", title)
 		t.require(seen[title] < 2, "%s is stored %d times", title, seen[title])
-		if doubles += max(0, seen[title]-1); seen[title] == 0 {
+		if duplicates += max(0, seen[title]-1); seen[title] == 0 {
 			missing++
 		}
 	}
-	t.figure("%d creates with an Idempotency-Key, %d responses of the table lost, %d requests repeated after a failure, %d replayed",
+	t.figure("%d creates with an Idempotency-Key, %d responses of the table lost, %d requests retried after a failure, %d replayed",
 		requests, c.lost.Load(), repeated.Load(), replayed.Load())
-	t.figure("%d duplicates, %d missing", doubles, missing)
+	t.figure("%d duplicates, %d missing", duplicates, missing)
 	return nil
 }
 
-// lives are what the clients of loss create, change and delete.
+// lives are the records that the clients of loss create, change and delete.
 var lives = []struct {
 	create, record string
 	body           map[string]any
@@ -142,8 +142,8 @@ var lives = []struct {
 
 const stepsOfLife = 5
 
-// loss is the gate of requests without an Idempotency-Key: of each write the first responses are lost. Every client
-// creates a record, changes it twice and deletes it; each step must succeed and be done once.
+// loss is the gate of requests without an Idempotency-Key. The first responses of each write to the table are lost. Every
+// client creates a record, changes it twice and deletes it; each request must succeed and be done once.
 func loss(ctx context.Context, t *trial, requests int) error {
 	c, err := newCrowd(ctx, t, func(call string, attempt int) bool { return writes(call) && attempt <= lossesMax })
 	if err != nil {
@@ -156,19 +156,19 @@ func loss(ctx context.Context, t *trial, requests int) error {
 	if err := l.versions(ctx); err != nil {
 		return err
 	}
-	doubles := 0
+	duplicates := 0
 	for _, kind := range []string{"item", "post"} {
 		left := map[string]int{}
 		if err := c.titles(ctx, kind, left); err != nil {
 			return err
 		}
 		for _, n := range left {
-			doubles += n
+			duplicates += n
 		}
-		t.require(len(left) == 0, "records of the type %s are left, where all were deleted: %v", kind, left)
+		t.require(len(left) == 0, "records of the type %s remain, although all were deleted: %v", kind, left)
 	}
 	t.figure("%d requests without a key, %d responses of the table lost, %d in a row for each write", l.requests.Load(), c.lost.Load(), lossesMax)
-	t.figure("%d failed, %d doubles", l.failed.Load(), doubles)
+	t.figure("%d failed, %d duplicates", l.failed.Load(), duplicates)
 	return nil
 }
 
@@ -181,27 +181,27 @@ func (l *lossy) life(ctx context.Context, c *client, n int) error {
 	kind, title := lives[n/losers%len(lives)], fmt.Sprintf("Life %d", n)
 	body := map[string]any{"title": title}
 	maps.Copy(body, kind.body)
-	var made struct{ ID string }
-	if ok, err := l.step(ctx, c, http.MethodPost, kind.create, body, &made); err != nil || !ok {
+	var record struct{ ID string }
+	if ok, err := l.step(ctx, c, http.MethodPost, kind.create, body, &record); err != nil || !ok {
 		return err
 	}
 	for change := range 2 {
 		var changed struct{ Title string }
 		want := fmt.Sprintf("%s, change %d", title, change)
-		ok, err := l.step(ctx, c, http.MethodPatch, kind.record+made.ID, map[string]any{"title": want}, &changed)
+		ok, err := l.step(ctx, c, http.MethodPatch, kind.record+record.ID, map[string]any{"title": want}, &changed)
 		if err != nil || !ok {
 			return err
 		}
 		l.require(changed.Title == want, "life %d: a change to %q returns %q", n, want, changed.Title)
 	}
 	var deleted struct{ Deleted bool }
-	if ok, err := l.step(ctx, c, http.MethodDelete, kind.record+made.ID, nil, &deleted); err != nil || !ok {
+	if ok, err := l.step(ctx, c, http.MethodDelete, kind.record+record.ID, nil, &deleted); err != nil || !ok {
 		return err
 	}
 	l.require(deleted.Deleted, "life %d: a delete returns deleted false", n)
 	l.requests.Add(1)
-	out, err := c.call(ctx, http.MethodGet, kind.record+made.ID, nil)
-	l.require(err != nil || out.status == http.StatusNotFound, "life %d: the deleted record reads %d", n, out.status)
+	out, err := c.call(ctx, http.MethodGet, kind.record+record.ID, nil)
+	l.require(err != nil || out.status == http.StatusNotFound, "life %d: a read of the deleted record returns %d", n, out.status)
 	return err
 }
 
@@ -220,7 +220,7 @@ func (l *lossy) step(ctx context.Context, c *client, method, path string, body, 
 	return true, out.decode(into)
 }
 
-// versions publishes a board again and again: each version must be one more than the last.
+// versions publishes a board ten times. Each version must be one more than the version before.
 func (l *lossy) versions(ctx context.Context) error {
 	const count = 10
 	c := l.clients[0]

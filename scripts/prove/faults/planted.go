@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The transports and handlers below make a correct service wrong. The tests use them to show that each gate can fail.
+// The transports and handlers below break a correct service. The tests use them to show that each gate can fail.
 
-// unconditional removes the conditions from all writes: a service without compare-and-set.
+// unconditional removes the conditions from all writes, as in a service without compare-and-set.
 func unconditional(next http.RoundTripper) http.RoundTripper {
 	return changing(next, writes, func(body map[string]any) {
 		loosen(body)
@@ -23,21 +23,21 @@ func unconditional(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// loosen makes a condition always true. It stays where it is, because DynamoDB refuses placeholders that nothing uses.
+// loosen makes a condition always true. It keeps the condition's text, because DynamoDB rejects unused placeholders.
 func loosen(write map[string]any) {
 	if condition, ok := write["ConditionExpression"].(string); ok {
 		write["ConditionExpression"] = "(" + condition + ") OR attribute_exists(pk) OR attribute_not_exists(pk)"
 	}
 }
 
-// forgetful removes from transactions the token by which DynamoDB recognises a retry.
+// forgetful removes ClientRequestToken from transactions, so DynamoDB does not recognise a retry.
 func forgetful(next http.RoundTripper) http.RoundTripper {
 	return changing(next, isTransaction, func(body map[string]any) { delete(body, "ClientRequestToken") })
 }
 
 func isTransaction(call string) bool { return call == "TransactWriteItems" }
 
-// changing edits the bodies of the calls that choose names.
+// changing edits the bodies of the calls that choose selects.
 func changing(next http.RoundTripper, choose func(call string) bool, edit func(body map[string]any)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if !choose(callOf(r)) {
@@ -52,8 +52,8 @@ func changing(next http.RoundTripper, choose func(call string) bool, edit func(b
 	})
 }
 
-// apart does the writes of a transaction one after the other: a service without transactions. Conditions stay; one that
-// fails ends the sequence there.
+// apart sends the writes of a transaction one after the other, as in a service without transactions. It keeps their
+// conditions and stops at the first failure.
 func apart(next http.RoundTripper) http.RoundTripper {
 	calls := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -75,7 +75,7 @@ func apart(next http.RoundTripper) http.RoundTripper {
 					return nil, err
 				}
 				if err := out.Body.Close(); err != nil || out.StatusCode != http.StatusOK {
-					return nil, errors.Join(errors.New("a write of a transaction that was taken apart failed"), err)
+					return nil, errors.Join(errors.New("a write of a split transaction failed"), err)
 				}
 			}
 		}
@@ -83,11 +83,11 @@ func apart(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// late is how long behind keeps a write that it has acknowledged.
+// late is how long behind delays a write after its acknowledgement.
 const late = 20 * time.Millisecond
 
-// behind acknowledges transactions and batches at once and performs them a little later, in their order: a service that
-// trusts its memory. What it still keeps is lost with its process.
+// behind acknowledges transactions and batches at once and sends them later, in their order, as in a service that buffers
+// writes in memory. Writes in the buffer are lost when the process dies.
 func behind(next http.RoundTripper) http.RoundTripper {
 	type write struct {
 		due time.Time
@@ -119,14 +119,14 @@ func behind(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// plant names a fault of a server process, which is told it on its start.
+// plant names a fault of a server process, which gets it at its start.
 type plant string
 
 const (
 	plantBehind        plant = "behind"
 	plantUnconditional plant = "unconditional"
-	plantHasty         plant = "hasty"  // sends a Retry-After of one second, always
-	plantStingy        plant = "stingy" // refuses three of four requests that it has admitted
+	plantHasty         plant = "hasty"  // every Retry-After is one second
+	plantStingy        plant = "stingy" // three of four admitted requests get a 429
 )
 
 func (p plant) transport(next http.RoundTripper) http.RoundTripper {
@@ -162,11 +162,11 @@ func (p plant) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(altered{w, alter}, r) })
 }
 
-// altered sends another status or other headers.
+// altered is a ResponseWriter that changes the status and the headers.
 type altered struct {
 	http.ResponseWriter
 	alter func(h http.Header, status int) int
 }
 
-// WriteHeader is http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (a altered) WriteHeader(status int) { a.ResponseWriter.WriteHeader(a.alter(a.Header(), status)) }

@@ -21,34 +21,34 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine now and then
-// takes longer, which says nothing about the service.
+// attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine sometimes takes
+// longer.
 const attemptTimeout = 5 * time.Second
 
-// service serves the whole API in this process, over a transport to the table.
+// service serves the whole API in this process, with a transport to the table.
 func (t *trial) service(transport http.RoundTripper) *httptest.Server {
 	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
 	return httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
 }
 
-// serve is service until the end of the trial.
+// serve is service, stopped at the end of the trial.
 func (t *trial) serve(transport http.RoundTripper) (base string) {
 	s := t.service(transport)
 	t.ends = append(t.ends, func() error { s.Close(); return nil })
 	return s.URL
 }
 
-// serverVariable makes this program a server: its value is the JSON of an order.
+// serverVariable starts this program as a server. Its value is an order as JSON.
 const serverVariable = "PROVE_FAULTS_SERVER"
 
-// order is what a server process is told on its start.
+// order is the configuration of a server process.
 type order struct {
 	Endpoint string
 	Plant    plant
 }
 
-// BeServer makes this process a server when it was started as one, and then never returns. A program that runs gates, and
-// their test binary, calls it first of all.
+// BeServer runs a server and never returns if this process was started as one; otherwise it does nothing. A program that
+// runs gates must call it first, and so must their test binary.
 func BeServer() {
 	text, ordered := os.LookupEnv(serverVariable)
 	if !ordered {
@@ -73,7 +73,7 @@ func beServer(text string) error {
 	if _, err := fmt.Println(s.URL); err != nil {
 		return fmt.Errorf("print the address: %w", err)
 	}
-	_, err := io.Copy(io.Discard, os.Stdin) // ends with the process that started this one
+	_, err := io.Copy(io.Discard, os.Stdin) // returns when the parent process ends
 	return err
 }
 
@@ -85,13 +85,13 @@ type server struct {
 	log   *lastLine
 }
 
-// lastLine keeps the last line that is written to it.
+// lastLine is a writer that keeps the last line.
 type lastLine struct {
 	mu   sync.Mutex
 	line string
 }
 
-// Write is io.Writer.
+// Write implements io.Writer.
 func (l *lastLine) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,28 +134,28 @@ func (t *trial) startServer(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// kill kills the process without a warning and waits until it is gone.
+// kill sends SIGKILL to the process and waits for its end.
 func (s *server) kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("kill the server: %w", err)
 	}
-	_ = s.cmd.Wait() // reports that it was killed
+	_ = s.cmd.Wait() // the error says that it was killed
 	if err := s.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close the server's input: %w", err)
 	}
 	return nil
 }
 
-// killEngine kills the engine without a warning and waits until it is gone.
+// killEngine sends SIGKILL to the engine and waits for its end.
 func (t *trial) killEngine(ctx context.Context) error {
-	// The file is the engine package's own note of the process that serves the folder.
+	// Package engine writes the process id into this file.
 	text, err := os.ReadFile(filepath.Join(t.data, "engine.json"))
 	if err != nil {
-		return fmt.Errorf("look for the engine's process: %w", err)
+		return fmt.Errorf("find the engine's process: %w", err)
 	}
 	var state struct{ PID int }
 	if err := json.Unmarshal(text, &state); err != nil || state.PID == 0 {
-		return fmt.Errorf("look for the engine's process in %q: %w", text, err)
+		return fmt.Errorf("find the engine's process in %q: %w", text, err)
 	}
 	process, err := os.FindProcess(state.PID)
 	if err == nil {
@@ -172,7 +172,7 @@ func (t *trial) killEngine(ctx context.Context) error {
 	}
 }
 
-// restartEngine starts a killed engine again, at the same address.
+// restartEngine restarts a killed engine at the same address.
 func (t *trial) restartEngine(ctx context.Context) error {
 	before := t.Engine.Endpoint
 	if err := t.Close(); err != nil {

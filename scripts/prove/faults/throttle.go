@@ -13,22 +13,23 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// What the gates of a table that refuses require.
+// The numbers of the throttling gates.
 const (
 	successMin      = 0.999
-	callsPerCall    = 1.5 // the most calls, relative to a table that refuses nothing
-	refusedShare    = 0.2
-	walkers         = 16
+	callsPerCall    = 1.5 // the most calls, relative to a run without throttling
+	refusedShare    = 0.2 // of the calls are throttled
+	walkers         = 16  // concurrent clients
 	handlerDeadline = 9 * time.Second
 )
 
-// throttle is the gate of a table that refuses a fifth of the calls: nearly every request must succeed, with few calls more.
+// throttle is the gate of a table that throttles a fifth of the calls: nearly every request must succeed, with few extra
+// calls.
 func throttle(ctx context.Context, t *trial, requests int) error {
 	well, err := t.traffic(ctx, t.transport, walkers*walkSteps)
 	if err != nil {
 		return err
 	}
-	t.require(well.failed == 0, "%d of %d requests fail with nothing in the way: %s", well.failed, well.requests, well.example)
+	t.require(well.failed == 0, "%d of %d requests fail without throttling: %s", well.failed, well.requests, well.example)
 	var refused atomic.Int64
 	ill, err := t.traffic(ctx, t.plant(refusing(t.transport, &refused, share(t.chance, refusedShare))), requests)
 	if err != nil {
@@ -38,21 +39,21 @@ func throttle(ctx context.Context, t *trial, requests int) error {
 	more := ill.perRequest() / well.perRequest()
 	t.require(success >= successMin, "%.3f %% of the requests succeed, %d of %d fail, such as %s", 100*success, ill.failed, ill.requests, ill.example)
 	t.require(more <= callsPerCall, "%.2f times the calls", more)
-	t.figure("%d requests, %.0f %% of the calls refused, %d of them, %.3f %% succeed, %.2f × the calls (%.2f instead of %.2f a request)",
+	t.figure("%d requests, %.0f %% of the calls throttled (%d calls), %.3f %% succeed, %.2f × the calls (%.2f instead of %.2f a request)",
 		ill.requests, 100*refusedShare, refused.Load(), 100*success, more, ill.perRequest(), well.perRequest())
 	return nil
 }
 
-// tally is what became of a number of requests.
+// tally counts requests and their calls to the table.
 type tally struct {
 	requests, failed, calls int64
-	example                 string
+	example                 string // of a failed request
 }
 
 func (t tally) perRequest() float64 { return float64(t.calls) / float64(t.requests) }
 
-// traffic sends requests of every kind from several clients at once. It counts from the second walk of each client on,
-// because a process makes more calls for a key that it has not seen.
+// traffic sends requests of every kind from several concurrent clients. It does not count the first walk of each client,
+// because the first requests of a key need more calls.
 func (t *trial) traffic(ctx context.Context, transport http.RoundTripper, requests int) (sum tally, err error) {
 	var calls atomic.Int64
 	base := t.serve(counting(transport, &calls))
@@ -87,13 +88,13 @@ func (t *trial) traffic(ctx context.Context, transport http.RoundTripper, reques
 		return sum, err
 	}
 	before := calls.Load()
-	each := (requests + walkers*walkSteps - 1) / (walkers * walkSteps) * walkSteps // whole walks, so that the mixture is always the same
+	each := (requests + walkers*walkSteps - 1) / (walkers * walkSteps) * walkSteps // whole walks, so that the mix of requests is always the same
 	err = walkAll(walkSteps, walkSteps+each, true)
 	sum.calls = calls.Load() - before
 	return sum, err
 }
 
-// walk is one client's way through the operations, in a company of its own.
+// walk is one client's sequence of requests, in its own company.
 type walk struct{ *client }
 
 func newWalk(ctx context.Context, t *trial, base string) (*walk, error) {
@@ -104,7 +105,7 @@ func newWalk(ctx context.Context, t *trial, base string) (*walk, error) {
 	return &walk{c}, t.Write(ctx, c.ID, "item", item{ID: "itm_1", RoadmapID: "brd_1", CompanyID: c.ID, Slug: "a", Title: "A", Status: "published"})
 }
 
-// walkSteps is how many different requests a walk sends.
+// walkSteps is the number of different requests of a walk.
 const walkSteps = 8
 
 func (w *walk) step(ctx context.Context, n int) (response, error) {
@@ -127,7 +128,7 @@ func (w *walk) step(ctx context.Context, n int) (response, error) {
 	return w.call(ctx, http.MethodGet, "plan/boards", nil)
 }
 
-// outages are the calls that a table may refuse altogether.
+// outages are the kinds of calls that throttleAll throttles completely.
 var outages = []struct {
 	name    string
 	refuses func(call string) bool
@@ -138,15 +139,15 @@ var outages = []struct {
 	{"batches", func(call string) bool { return call == "BatchWriteItem" }},
 }
 
-// throttleAll is the gate of a table that refuses every call, or every call of a kind, with each of its refusals: a
-// request that needs such a call gets the envelope of an internal error before the deadline, and any other succeeds.
+// throttleAll is the gate of a table that throttles all calls, or all calls of one kind, with each of the codes. A request
+// that needs such a call must get a 500 with the envelope before the deadline; any other request must succeed.
 func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
 	codes := []string{codeThrottling, codeThroughput, codeConflict}
 	var mu sync.Mutex
 	requests, failures, longest := 0, 0, time.Duration(0)
 	visit := func(n int) error {
 		outage, code := outages[n/len(codes)], codes[n%len(codes)]
-		// Each has a client of its own, because they must not use up each other's retry budget.
+		// Each has its own table client, because clients of one process share a retry budget.
 		s := t.service(refusing(t.transport, new(atomic.Int64), func(call string) (string, bool) { return code, outage.refuses(call) }))
 		defer s.Close()
 		w, err := newWalk(ctx, t, s.URL)
@@ -167,7 +168,7 @@ func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
 			took, where := time.Since(begin), fmt.Sprintf("%s of %s, step %d", code, outage.name, step)
 			ok := out.status == http.StatusOK
 			t.require(took < deadline, "%s: a response after %s", where, took)
-			t.require(!ok || outage.name != "everything", "%s: succeeds where every call is refused", where)
+			t.require(!ok || outage.name != "everything", "%s: succeeds although every call is throttled", where)
 			t.require(ok || internal(out), "%s: %d %s", where, out.status, out.body)
 			mu.Lock()
 			if requests++; !ok {
@@ -182,12 +183,12 @@ func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
 	if err := table.Parallel(n, n, visit); err != nil {
 		return err
 	}
-	t.figure("%d requests to a table that refuses everything, all reads, all transactions or all batches; %d failed, each with the envelope of a 500", requests, failures)
+	t.figure("%d requests with all calls, reads, transactions or batches throttled; %d failed, each with a 500 and the envelope", requests, failures)
 	t.figure("the slowest response after %.1f s of %.0f", longest.Seconds(), deadline.Seconds())
 	return nil
 }
 
-// internal reports whether a response is the envelope of an internal error, which says nothing about the table.
+// internal reports whether a response is a 500 with the envelope that shows nothing about the table.
 func internal(r response) bool {
 	var e struct {
 		Errors []struct{ Code, Message string }

@@ -14,14 +14,14 @@ import (
 	"sync/atomic"
 )
 
-// The faults of the way to the table are transports under the table client. They see DynamoDB's protocol: one POST per
-// call, whose header names the call and whose body is a JSON object. The local engines check no signature, so a body may
-// be changed on its way.
+// The faults between the service and the table are transports of the table client. In DynamoDB's protocol a call is a POST
+// whose header names the call and whose body is a JSON object. The local engines check no signature, so a transport may
+// change a body.
 
-// roundTripper is a transport made of a function.
+// roundTripper is a function as a transport.
 type roundTripper func(r *http.Request) (*http.Response, error)
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // pooled returns a transport that keeps enough connections for the clients of a gate.
@@ -37,7 +37,7 @@ func callOf(r *http.Request) string {
 	return name
 }
 
-// attemptOf returns how often the SDK has sent a call, 1 for the first time.
+// attemptOf returns the number of the SDK's attempt, from 1.
 func attemptOf(r *http.Request) (n int) {
 	if _, err := fmt.Sscanf(r.Header.Get("Amz-Sdk-Request"), "attempt=%d", &n); err != nil {
 		return 1
@@ -50,7 +50,7 @@ func writes(call string) bool {
 	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, call)
 }
 
-// counting counts the calls, retries included.
+// counting counts calls, retries included.
 func counting(next http.RoundTripper, calls *atomic.Int64) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		calls.Add(1)
@@ -60,7 +60,7 @@ func counting(next http.RoundTripper, calls *atomic.Int64) http.RoundTripper {
 
 var errLost = errors.New("the response was lost")
 
-// losing performs every call, and loses the responses that choose names.
+// losing sends every call, and loses the responses of the calls that choose selects.
 func losing(next http.RoundTripper, lost *atomic.Int64, choose func(call string, attempt int) bool) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call, attempt := callOf(r), attemptOf(r)
@@ -68,25 +68,26 @@ func losing(next http.RoundTripper, lost *atomic.Int64, choose func(call string,
 		if err != nil || !choose(call, attempt) {
 			return out, err
 		}
-		_, err = io.Copy(io.Discard, out.Body) // to its end, so that the call is done when its response is lost
+		_, err = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
 		lost.Add(1)
 		return nil, errors.Join(errLost, err, out.Body.Close())
 	})
 }
 
-// death is that of a process after so many calls to the table. Unheard sends one more call, whose response comes too late.
+// death is the death of a process after a number of calls to the table. With during, the process dies while it waits for
+// the response of one more call, which is done.
 type death struct {
-	calls   int64
-	unheard bool
+	calls  int64
+	during bool
 }
 
 var errDead = errors.New("the process has died")
 
-// dying lets calls through until the death, and none after it.
+// dying passes calls until the death and fails all later ones.
 func dying(next http.RoundTripper, calls *atomic.Int64, at death) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		n := calls.Add(1)
-		if n > at.calls+1 || n > at.calls && !at.unheard {
+		if n > at.calls+1 || n > at.calls && !at.during {
 			return nil, errDead
 		}
 		out, err := next.RoundTrip(r)
@@ -97,15 +98,15 @@ func dying(next http.RoundTripper, calls *atomic.Int64, at death) http.RoundTrip
 	})
 }
 
-// Refusals of DynamoDB. The local engines never give the first two.
+// Codes of throttled and conflicting calls. The local engines never return the first two.
 const (
 	codeThrottling = "ThrottlingException"
 	codeThroughput = "ProvisionedThroughputExceededException"
 	codeConflict   = "TransactionConflictException"
 )
 
-// refusing answers the calls that choose names with a refusal, and does not perform them. It refuses a transaction as
-// DynamoDB does: canceled, with a reason for each of its writes.
+// refusing throttles the calls that choose selects: it returns an error and does not send them. A throttled transaction is
+// canceled with a reason for each of its writes, as in DynamoDB.
 func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call string) (code string, refuse bool)) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		call := callOf(r)
@@ -137,8 +138,8 @@ func refusing(next http.RoundTripper, refused *atomic.Int64, choose func(call st
 	})
 }
 
-// share chooses a share of the calls for refusing: half with both kinds of throttling, and half with a conflict of
-// transactions, which only writes can meet.
+// share selects a share of the calls for refusing. Half of the selected writes get a transaction conflict, all others one
+// of the two kinds of throttling.
 func share(c *chance, of float64) func(call string) (string, bool) {
 	return func(call string) (string, bool) {
 		if !c.of(of) {
@@ -154,8 +155,7 @@ func share(c *chance, of float64) func(call string) (string, bool) {
 	}
 }
 
-// chance makes random decisions that can be repeated with the same seed, as far as they are made in the same order. It is
-// safe for concurrent use.
+// chance makes random decisions. The same seed gives the same decisions in the same order. It is safe for concurrent use.
 type chance struct {
 	mu     sync.Mutex
 	random *rand.Rand
@@ -163,10 +163,10 @@ type chance struct {
 
 func newChance(seed uint64) *chance { return &chance{random: rand.New(rand.NewPCG(seed, 0))} }
 
-// of is true with this probability.
+// of returns true with probability p.
 func (c *chance) of(p float64) bool { return c.float() < p }
 
-// float returns a number from 0 to 1.
+// float returns a number in [0, 1).
 func (c *chance) float() float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func decode(r *http.Request) (body map[string]any, err error) {
 	return body, r.Body.Close()
 }
 
-// pass sends a call of this name and body in place of the request's own.
+// pass sends a request with another call and body.
 func pass(next http.RoundTripper, r *http.Request, call string, body map[string]any) (*http.Response, error) {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sink performs every call by keeping it.
+// sink is a transport that records calls.
 type sink struct{ calls, bodies []string }
 
 func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -30,7 +30,7 @@ func send(t *testing.T, over http.RoundTripper, name, body string) (*http.Respon
 	return over.RoundTrip(r)
 }
 
-// Ensure the faults are what they say: done and lost; refused and not done; dead from a call on.
+// Ensure losing sends calls and loses responses, refusing sends no calls, and dying sends none after the death.
 func TestTransports(t *testing.T) {
 	t.Parallel()
 	to, n := &sink{}, atomic.Int64{}
@@ -74,7 +74,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// Ensure the planted faults are what they say: no conditions, no transactions, no token.
+// Ensure the planted faults remove conditions, tokens and transactions.
 func TestPlants(t *testing.T) {
 	t.Parallel()
 	const transaction = `{"ClientRequestToken": "t", "TransactItems": [{"Put": {"ConditionExpression": "a = :a", "N": 1}}, {"Delete": {"N": 2}}, {"ConditionCheck": {"N": 3}}]}`
@@ -92,7 +92,7 @@ func TestPlants(t *testing.T) {
 	}
 }
 
-// Ensure the same seed makes the same decisions.
+// Ensure the same seed gives the same decisions.
 func TestChance(t *testing.T) {
 	t.Parallel()
 	a, b, c := newChance(7), newChance(7), newChance(8)

@@ -28,14 +28,13 @@ func newClient(base, companyID, key string) *client {
 	return &client{base, companyID, key, &http.Client{Transport: transport, Timeout: time.Minute}}
 }
 
-// readers is how many lists are read at once.
+// readers is the number of lists that are read concurrently.
 const readers = 4
 
-// tally is what a check has read.
+// tally counts what a check has read.
 type tally struct{ lists, pages, records int }
 
-// check reads a list with every combination of its filters and windows. As each is compared with what it must hold, the
-// lists of a filter's values, with the records that have none, part the list without it.
+// check reads a list with every combination of its filters and windows, and compares each with the expected records.
 func (c *client) check(ctx context.Context, l listing) (total tally, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
@@ -136,9 +135,10 @@ func (c *client) get(ctx context.Context, address string, into any) (http.Header
 	return res.Header, json.Unmarshal(body, into)
 }
 
-// compare wants the same records in the same order and, when whole is set, with the same content.
+// compare returns a difference unless the records are the same, in the same order and, when whole is set, with the same
+// content.
 func (l listing) compare(got, want []record, whole bool) error {
-	if l.newest { // by ts and series: what the generator cannot know comes from the answer, and must be in order
+	if l.newest { // the order is ts, then seriesId, which the generator does not know: check it in the response itself
 		if !sort.SliceIsSorted(got, func(i, j int) bool {
 			return got[i].text("ts")+got[i].text("seriesId") < got[j].text("ts")+got[j].text("seriesId")
 		}) {
@@ -167,8 +167,8 @@ func byIdentity(records []record, kind string) []record {
 	return out
 }
 
-// checkSingles reads what no list has whole: the company, its brand kit, and the audits, which lists show without their
-// findings.
+// checkSingles compares the records that no list returns whole: the company, its brand kit, and the audits with their
+// findings. It returns how many it compared.
 func (c *client) checkSingles(ctx context.Context, of *company) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }

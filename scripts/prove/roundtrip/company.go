@@ -10,7 +10,7 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// The values of the closed lists, as the documents have them.
+// The values of the closed lists in scripts/docs/reference/records.md.
 var (
 	itemStatuses  = []any{"draft", "in_review", "published", "archived"}
 	sources       = []any{"app_store", "google_play", "reddit"}
@@ -23,34 +23,35 @@ var (
 	booleans      = []any{true, false}
 )
 
-// size is how many records of a type a company has at full scale, and at least. A type is before those that refer to it.
+// size is the number of records of a type at full scale, and the least number at any scale.
 type size struct {
 	kind        string
 	full, least int
 }
 
+// sizes has each type before the types that refer to it.
 var sizes = []size{
 	{"company", 1, 1}, {"brand-kit", 1, 1}, {"board", 110, 6}, {"item", 2000, 60}, {"feedback", 10_000, 600}, {"metric-definition", 260, 26},
 	{"metric-point", 24_000, 2000}, {"site", 12, 12}, {"site-goal", 132, 132}, {"audit", 240, 70}, {"content-plan", 130, 8}, {"content-idea", 900, 80},
 	{"post", 5000, 400}, {"channel", 14, 14}, {"content-type", 230, 20}, {"brand-goal", 230, 20},
 }
 
-// boardsWithItems share the items; the other boards are empty.
+// boardsWithItems is the number of boards that have items.
 const boardsWithItems = 3
 
-// company is all of its records, by type.
+// company is a generated company.
 type company struct {
-	records map[string][]record
+	records map[string][]record // by type
 
-	ideasWithPosts int // the first ideas have posts; each is read with all combinations of the other filters
+	ideasWithPosts int // the number of ideas that have posts, and that the list of posts is filtered by
 	random         *rand.Rand
-	values         map[string]map[string][]any // of fields that get another value in each record, by type; nil: null
+	values         map[string]map[string][]any // the values of fields that vary, by type and field; nil: null
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newCompany creates a company at this scale, the same one each time. Its records are those of the demo company, copied
-// until there are enough. Every closed list has every value and null, times and numbers are often equal, because ties are
-// where orders go wrong, and texts have characters that are hard to carry.
+// newCompany returns the company of a scale, the same one each time. Its records are copies of the demo company's. Every
+// closed list has every value and null, many times and numbers are equal, so that orders have ties, and texts have unusual
+// characters.
 func newCompany(scale float64) (*company, error) {
 	of := func(kind string, full, least int) int { return max(least, int(float64(full)*scale)) }
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of("", 30, 4)}
@@ -80,26 +81,26 @@ func newCompany(scale float64) (*company, error) {
 	return c, nil
 }
 
-// refer lets the records that follow refer to those of a type.
+// refer lets the types that follow refer to the records of a type.
 func (c *company) refer(kind string) {
 	ids := c.ids(kind)
 	switch kind {
-	case "board": // most items are on the first
+	case "board": // most items are on the first board
 		c.values["item"]["roadmapId"] = []any{ids[0], ids[0], ids[0], ids[1], ids[2]}
 	case "site":
-		c.values["site-goal"]["siteId"] = ids[1:] // the first has none
+		c.values["site-goal"]["siteId"] = ids[1:] // the first site has no goals
 		c.values["audit"]["siteId"] = append(slices.Clone(ids), nil)
-	case "content-plan": // the first plans have many ideas, the others none
+	case "content-plan": // the first seven plans have all ideas
 		c.values["content-idea"]["planId"] = append(slices.Clone(ids[:min(7, len(ids)-1)]), nil)
 	case "content-idea":
 		c.values["post"]["ideaId"] = append(slices.Clone(ids[:c.ideasWithPosts]), nil)
 	}
 }
 
-// awkward are texts that are hard to carry.
+// awkward are texts that often break encoders.
 var awkward = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
-// vary changes the n-th record of a type: other values, nulls, awkward texts.
+// vary gives the n-th record of a type other values, nulls and awkward texts.
 func (c *company) vary(kind string, n int, r record) error {
 	if _, known := c.optional[kind]; !known {
 		fields, err := optional(kind, r)
@@ -123,7 +124,7 @@ func (c *company) vary(kind string, n int, r record) error {
 		r[name] = values[c.random.IntN(len(values))]
 	}
 	switch {
-	case kind == "audit" && n == 1: // larger than an item of the table
+	case kind == "audit" && n == 1: // larger than a DynamoDB item
 		r["findings"] = []any{strings.Repeat("Findings of a large site, each of them a sentence. ", 20_000), record{"deep": []any{1, 2.5, nil, true}}}
 	case kind == "brand-kit":
 		r["colors"], r["voiceExamples"] = record{"primary": "#123456", "more": []any{nil, 1e21, -0.25}}, []any{}
@@ -131,10 +132,10 @@ func (c *company) vary(kind string, n int, r record) error {
 	return nil
 }
 
-// optional returns the fields of a record without which it can be imported. Points keep what their lists go by.
+// optional returns the fields that an import does not require. Points keep their grain, value and dimensions.
 func optional(kind string, r record) (names []string, err error) {
 	if slices.Contains([]string{"company", "brand-kit"}, kind) {
-		return nil, nil // there is one of each
+		return nil, nil // there is only one record
 	}
 	for _, t := range functions.Transfers(nil) {
 		for _, name := range sortedKeys(r) {
@@ -159,8 +160,8 @@ func optional(kind string, r record) (names []string, err error) {
 	return names, nil
 }
 
-// publish makes every third item of the first board live, with the snapshot of the board, and says of others that they
-// were live once.
+// publish makes every third item of the first board live, with a snapshot of the board. Some other items get an earlier
+// publishedVersion.
 func (c *company) publish() {
 	board := c.records["board"][0]
 	var live []any

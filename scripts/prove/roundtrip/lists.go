@@ -10,31 +10,31 @@ import (
 	"growthworkspace/functions"
 )
 
-// listing is a list of the API and what it must answer.
+// listing is a list of the API and its expected records.
 type listing struct {
 	operation string
 	path      string // after the company
-	limit     int    // the maximum; 0: the list has no pages
+	limit     int    // of a page; 0: the list is not paged
 	filters   []filter
 	fixed     url.Values // parameters of every request
-	records   []record   // that a request without filters answers, in order
+	records   []record   // expected without filters, in order
 	kind      string     // the type of the records
-	leave     []string   // fields that the list does not show
-	newest    bool       // pages go from the newest to the oldest, each with the oldest first
+	leave     []string   // fields that the list leaves out
+	newest    bool       // later pages have older records, and each page has its oldest record first
 	windows   []window
 }
 
-// filter is a query parameter that keeps the records whose field has the value.
+// filter is a query parameter that selects the records whose field has a value.
 type filter struct {
 	name   string
 	field  string
 	values []any
 }
 
-// window is a from and a to; empty: none.
+// window is a pair of the parameters from and to; an empty one is not sent.
 type window struct{ from, to string }
 
-// lists returns every list of the service, with every one of its filters. It fails when one is missing here.
+// lists returns every list of the service with its filters. It returns an error when a list of the API is missing here.
 func (c *company) lists() (all []listing, err error) {
 	sorted := func(kind string, keep func(record) bool, order ...func(a, b record) int) []record {
 		var out []record
@@ -76,7 +76,7 @@ func (c *company) lists() (all []listing, err error) {
 		{operation: "list_context_content_types", path: "/context/content-types", limit: 200, kind: "content-type", records: sorted("content-type", nil, ascending("name"))},
 		{operation: "list_context_goals", path: "/context/goals", limit: 200, kind: "brand-goal", records: sorted("brand-goal", nil, ascending("createdAt"))},
 	}
-	for _, board := range c.ids("board")[:boardsWithItems+1] { // the others are as empty as the last of these
+	for _, board := range c.ids("board")[:boardsWithItems+1] { // the last of these and all others have no items
 		all = append(all, listing{
 			operation: "list_plan_items", path: fmt.Sprintf("/plan/boards/%s/items", board), limit: 200, kind: "item",
 			records: sorted("item", func(r record) bool { return r["roadmapId"] == board }, ascending("sortOrder"), ascending("createdAt")),
@@ -99,10 +99,10 @@ func (c *company) lists() (all []listing, err error) {
 	return all, nil
 }
 
-// pointLists are the points of each metric and grain, in windows that part the time.
+// pointLists returns the lists of points of each metric and grain, with windows of time.
 func (c *company) pointLists() (all []listing) {
 	series := map[string][]record{}
-	for _, r := range c.records["metric-definition"] { // those without points, too
+	for _, r := range c.records["metric-definition"] { // also metrics without points
 		series[r.text("key")+" day"] = nil
 	}
 	for _, r := range c.records["metric-point"] {
@@ -114,11 +114,11 @@ func (c *company) pointLists() (all []listing) {
 		key, grain, _ := strings.Cut(name, " ")
 		points := series[name]
 		if len(points) == 0 {
-			if empty++; empty > 2 { // the others are as empty as these
+			if empty++; empty > 2 { // two empty lists are enough
 				continue
 			}
 		}
-		slices.SortStableFunc(points, ascending("ts")) // those of one time are in the order of their series, whose ids the service makes
+		slices.SortStableFunc(points, ascending("ts")) // compare orders points with equal ts
 		l := listing{
 			operation: "list_metric_points", path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}},
@@ -136,7 +136,7 @@ func (c *company) pointLists() (all []listing) {
 
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// by orders by the first difference.
+// by returns an order that uses each order in turn until one differs.
 func by(orders ...func(a, b record) int) func(a, b record) int {
 	return func(a, b record) int {
 		for _, order := range orders {
@@ -148,17 +148,17 @@ func by(orders ...func(a, b record) int) func(a, b record) int {
 	}
 }
 
-// ascending orders by a field, null last.
+// ascending returns an order by a field, the lowest first, null last.
 func ascending(field string) func(a, b record) int {
 	return func(a, b record) int { return compare(a[field], b[field], 1) }
 }
 
-// descending orders by a field, the greatest first, null last.
+// descending returns an order by a field, the greatest first, null last.
 func descending(field string) func(a, b record) int {
 	return func(a, b record) int { return compare(a[field], b[field], -1) }
 }
 
-// latest is the order of posts: by when they go out, else by when they were made, the newest first.
+// latest is the order of posts: by scheduledFor, else by createdAt, the latest first.
 func latest(a, b record) int {
 	at := func(r record) any {
 		if r["scheduledFor"] != nil {
@@ -191,11 +191,11 @@ func compare(a, b any, sign int) int {
 	return sign * strings.Compare(a.(string), b.(string))
 }
 
-// expected returns the records that a request must answer.
+// expected returns the records that a response must have.
 func (l listing) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
-		if l.passes(r, chosen) && w.holds(r.text("ts")) {
+		if l.passes(r, chosen) && w.contains(r.text("ts")) {
 			out = append(out, r)
 		}
 	}
@@ -211,7 +211,8 @@ func (l listing) passes(r record, chosen map[string]string) bool {
 	return true
 }
 
-func (w window) holds(ts string) bool {
+// contains reports whether a time is in the window.
+func (w window) contains(ts string) bool {
 	if w == (window{}) {
 		return true
 	}

@@ -12,25 +12,25 @@ import (
 	"strings"
 )
 
-// record is a record as JSON has it. Absent and null are the same.
+// record is a decoded JSON record. An absent field is null.
 type record map[string]any
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// plain is the record after a trip through JSON: a number is a float64.
+// plain returns the record encoded and decoded again, so that every number is a float64.
 func (r record) plain() (plain record) {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = json.Unmarshal(text, &plain)
 	}
 	if err != nil {
-		panic(err) // the generator made something that is not JSON
+		panic(err) // a mistake in the generator
 	}
 	return plain
 }
 
-// canonical spells what a record says: without nulls, without the company, which is another one after each import, and
-// without what the service derives from the rest.
+// canonical returns a text that is equal for equal records. It leaves out nulls, the company's id, which differs after each
+// import, and the fields that the service derives.
 func (r record) canonical(kind string, leave ...string) string {
 	c := maps.Clone(r)
 	leave = append(leave, "companyId")
@@ -43,31 +43,31 @@ func (r record) canonical(kind string, leave ...string) string {
 	maps.DeleteFunc(c, func(name string, value any) bool { return value == nil || slices.Contains(leave, name) })
 	text, err := json.Marshal(c) // sorts the keys
 	if err != nil {
-		panic(err) // it came from JSON
+		panic(err) // the record was decoded from JSON
 	}
 	return string(text)
 }
 
-// identity is what a record is known by.
+// identity returns a text that identifies a record among those of its type.
 func (r record) identity(kind string) string {
 	switch kind {
 	case "company", "brand-kit":
 		return kind
 	case "metric-point":
-		dims, _ := json.Marshal(r["dims"]) // it came from JSON
+		dims, _ := json.Marshal(r["dims"]) // it was decoded from JSON
 		return strings.Join([]string{r.text("metricKey"), r.text("grain"), r.text("ts"), string(dims)}, " ")
 	}
 	return r.text("id")
 }
 
-// text is a field that is a string; empty when it is null.
+// text returns a field that is a string; empty when it is null.
 func (r record) text(name string) string {
 	s, _ := r[name].(string)
 	return s
 }
 
-// write writes an import file. Types are mixed, and some come before those that they refer to, because the order of a
-// file means nothing.
+// write writes an import file. It mixes the types, and some records come before those that they refer to, because an import
+// accepts any order.
 func (c *company) write(file string) error {
 	f, err := os.Create(file)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *company) write(file string) error {
 // differencesMax bounds how many differences are reported.
 const differencesMax = 10
 
-// compare compares an export with what was imported.
+// compare returns a difference unless an export equals the company.
 func (c *company) compare(file string) error {
 	want := map[string]string{}
 	for kind, records := range c.records {

@@ -1,10 +1,9 @@
-// Package roundtrip proves that a large company comes out as it went in.
+// Package roundtrip proves that lists and exports return a large company exactly as it was imported.
 //
-// It creates the records, imports them with the workspace command, exports them again, serves them, and reads every list
-// with every combination of its filters over HTTP, page by page. Each record must be in each list that it belongs to
-// exactly once, in order and unchanged; filters must part the whole; and the export must be what was imported. The orders
-// and filters are written down here a second time, from the documents, so that the proof shares no code, and no mistake,
-// with the service.
+// It generates records, imports and exports them with the workspace command, and reads every list over HTTP with every
+// combination of its filters, page by page. Each record must appear exactly once in each list that it belongs to, in order
+// and unchanged, and the export must equal the import. The orders and filters are repeated here from the documentation, so
+// that the proof shares no code with the service.
 package roundtrip
 
 import (
@@ -20,15 +19,15 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// errDiffers is in every error that says that something did not come out as it went in.
+// errDiffers is in the chain of every error that reports a difference.
 var errDiffers = errors.New("a difference")
 
 func differs(format string, values ...any) error {
 	return fmt.Errorf("%w: %s", errDiffers, fmt.Sprintf(format, values...))
 }
 
-// Run makes the trip with a company of this scale, where 1 is 10,000 reviews, 5,000 posts, 2,000 items and 3 years of
-// metrics, and reports whether everything came out as it went in. An error means that the trip could not be made.
+// Run runs the proof and reports whether everything came back unchanged. Scale 1 means 10,000 reviews, 5,000 posts, 2,000
+// items and 3 years of metrics. An error means that the proof could not be run.
 func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err error) {
 	if !(scale > 0 && scale <= 100) {
 		return false, errors.New("the scale must be above 0 and at most 100")
@@ -52,7 +51,7 @@ func Run(ctx context.Context, scale float64, out io.Writer) (same bool, err erro
 	return true, errors.Join(err, w.Flush())
 }
 
-// trip makes the trip; done is called after each part of it.
+// trip runs the proof. It calls done after each part.
 func trip(ctx context.Context, dir string, scale float64, done func(name string, count int, what string)) (err error) {
 	w, err := testbed.BuildWorkspace(ctx, dir)
 	if err != nil {
@@ -106,7 +105,7 @@ func trip(ctx context.Context, dir string, scale float64, done func(name string,
 	if err != nil {
 		return err
 	}
-	done("serve", 1, "until it answered, with the demo company")
+	done("serve", 1, "start of the server, with the demo company")
 	return newClient(base, companyID, key).readEverything(ctx, c, lists, done)
 }
 

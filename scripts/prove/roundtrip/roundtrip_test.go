@@ -9,7 +9,7 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure a small company makes the whole trip without a difference. `go run ./scripts/prove roundtrip` makes it at full size.
+// Ensure the proof finds no difference in a small company. `go run ./scripts/prove roundtrip` runs it at full size.
 func TestSmallTrip(t *testing.T) {
 	t.Parallel()
 	var report strings.Builder
@@ -23,7 +23,7 @@ func TestSmallTrip(t *testing.T) {
 	t.Log("\n" + report.String())
 }
 
-// Ensure the company has what the trip is about: every value of every filter, null, ties, and every type of record.
+// Ensure the generated company has records of every type, all valid, and for every filter each of its values and null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	c, err := newCompany(0.01)
@@ -68,7 +68,7 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// Ensure the program finds what it looks for: a list that lacks a record, repeats one, or has another order or content.
+// Ensure the proof finds a list that lacks a record, repeats one, or has another order or content.
 func TestFindsDifferences(t *testing.T) {
 	t.Parallel()
 	a, b, c := record{"id": "a", "n": 1.0}, record{"id": "b", "n": nil}, record{"id": "c"}
@@ -89,12 +89,12 @@ func TestFindsDifferences(t *testing.T) {
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))
 	}
-	if parts != 3+2 { // all of them, and those that have a value
+	if parts != 3+2 { // three without the filter, and two with a value of it
 		t.Errorf("%d records in all combinations", parts)
 	}
 }
 
-// Ensure an export that lacks, repeats or changes a record is refused.
+// Ensure the proof finds an export that lacks, repeats or changes a record.
 func TestCompareExport(t *testing.T) {
 	t.Parallel()
 	c := &company{records: map[string][]record{"post": {{"id": "a", "n": 1.0}, {"id": "b"}}}}

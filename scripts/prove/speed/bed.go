@@ -18,11 +18,11 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// bed is an engine in memory with the demo company, a key of it, and a folder for what is built.
+// bed is an in-memory engine with the demo company, a key of it, and a folder for built programs.
 type bed struct {
 	*testbed.Testbed
 	dir    string
-	secret string
+	secret string // the key
 }
 
 func newBed(ctx context.Context, transport http.RoundTripper, log io.Writer) (*bed, error) {
@@ -35,7 +35,7 @@ func newBed(ctx context.Context, transport http.RoundTripper, log io.Writer) (*b
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	b := &bed{Testbed: t, dir: dir}
-	// An hour ago, as usual: a board that was just published is read twice.
+	// An hour ago, because a board that was just published is read twice.
 	earlier := func() time.Time { return time.Now().Add(-time.Hour) }
 	err = demo.Seed(ctx, testbed.Client(t.Engine.Endpoint, transport, time.Minute, earlier), earlier())
 	if err == nil {
@@ -43,7 +43,7 @@ func newBed(ctx context.Context, transport http.RoundTripper, log io.Writer) (*b
 	}
 	if err != nil {
 		b.close()
-		return nil, fmt.Errorf("the demo company: %w", err)
+		return nil, fmt.Errorf("create the demo company: %w", err)
 	}
 	return b, nil
 }
@@ -54,24 +54,24 @@ func (b *bed) issue(ctx context.Context) (string, error) {
 	return key.Key, err
 }
 
-// dynamo is the SDK's client of an engine, as it comes.
+// dynamo returns the SDK's client of an engine with default options.
 func dynamo(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{Region: testbed.Region, Credentials: testbed.Credentials, BaseEndpoint: &endpoint})
 }
 
-// close ends the engine and removes the folder.
+// close stops the engine and removes the folder.
 func (b *bed) close() {
-	_ = b.Close() // its data is in memory
+	_ = b.Close() // the data is in memory
 	_ = os.RemoveAll(b.dir)
 }
 
-// write writes a file of the folder.
+// write writes a file into the folder and returns its path.
 func (b *bed) write(name string, text []byte) (string, error) {
 	file := filepath.Join(b.dir, name)
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// firstID is the id of the demo company's first record of a type.
+// firstID returns the id of the demo company's first record of a type.
 func firstID(kind string) string {
 	id, _ := testbed.NewRecords().Nth(kind, 0)["id"].(string)
 	return id

@@ -21,23 +21,23 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// The relay responds as DynamoDB at this address and name.
+// The relay has this address and the name of DynamoDB.
 const (
 	relayIP  = "127.88.0.1"
 	realHost = "dynamodb." + testbed.Region + ".amazonaws.com"
 )
 
-// lambdas are what the compared programs share: the table, the way to it, and the certificates that they trust.
+// lambdas is the environment of the compared programs: the table, the relay to it, and the certificates that they trust.
 type lambdas struct {
 	*bed
-	root    string   // of the repository
-	trusted []string // environment of a program that trusts the relay's certificate
-	overlay string   // of a build that embeds the root of the relay's certificate
+	root    string   // the folder of the repository
+	trusted []string // the environment of a program that trusts the relay's certificate
+	overlay string   // the file of a build overlay that embeds the root of the relay's certificate
 	relay   *relay
-	hosts   bool // in use
+	hosts   bool // the hosts file is mounted
 }
 
-// newLambdas prepares a relay that is rtt away and responds as DynamoDB in the region.
+// newLambdas starts a relay to the engine with a round-trip time of rtt.
 func (b *bench) newLambdas(ctx context.Context, rtt time.Duration) (l *lambdas, err error) {
 	s, err := newBed(ctx, nil, b.log)
 	if err != nil {
@@ -64,8 +64,8 @@ func (l *lambdas) prepare(rtt time.Duration) error {
 		return err
 	}
 	l.trusted = []string{"SSL_CERT_FILE=" + bundle}
-	// Beside Amazon's roots, our functions embed the one of the relay: what is measured is a server that an embedded root
-	// verifies, as DynamoDB is.
+	// Our functions embed the relay's root beside Amazon's, so that an embedded root verifies the relay, as it verifies
+	// DynamoDB.
 	const embedded = "shared/table/amazon.pem"
 	if l.root, err = os.Getwd(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (l *lambdas) prepare(rtt time.Duration) error {
 	return l.useHosts()
 }
 
-// withRoot writes the first certificates that there are, and a root, into a file.
+// withRoot writes the certificates of the first file that exists, and a root, into a new file. It returns the new file.
 func (l *lambdas) withRoot(name string, root []byte, from ...string) (string, error) {
 	for _, file := range from {
 		if text, err := os.ReadFile(file); err == nil {
@@ -95,26 +95,26 @@ func (l *lambdas) withRoot(name string, root []byte, from ...string) (string, er
 	return "", fmt.Errorf("no file of certificates: %v", from)
 }
 
-// useHosts replaces /etc/hosts for the programs that the calling goroutine starts from now on, and for nobody else: some
-// of them cannot be given another endpoint than DynamoDB's own name. It needs root.
+// useHosts mounts another /etc/hosts for the programs that the calling goroutine starts, and for no others, because some of
+// them accept no endpoint but DynamoDB's name. It needs root.
 func (l *lambdas) useHosts() error {
 	known, err := os.ReadFile("/etc/hosts")
 	if err != nil {
-		return fmt.Errorf("the known hosts: %w", err)
+		return fmt.Errorf("read the hosts file: %w", err)
 	}
 	hosts, err := l.write("hosts", append(known, "\n"+relayIP+" "+realHost+"\n"...))
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // a mount namespace is a thread's
+	runtime.LockOSThread() // a mount namespace belongs to a thread
 	if err := syscall.Unshare(syscall.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("a mount namespace of its own, which needs root: %w", err)
+		return fmt.Errorf("create a mount namespace, which needs root: %w", err)
 	}
 	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("keep the mount to ourselves: %w", err)
+		return fmt.Errorf("make the mounts private: %w", err)
 	}
 	if err := syscall.Mount(hosts, "/etc/hosts", "", syscall.MS_BIND, ""); err != nil {
-		return fmt.Errorf("mount a hosts file of its own: %w", err)
+		return fmt.Errorf("mount the hosts file: %w", err)
 	}
 	l.hosts = true
 	return nil
@@ -132,14 +132,14 @@ func (l *lambdas) close() {
 	l.bed.close()
 }
 
-// function builds a program of this repository as a target that is sent an event.
+// function builds a program of this repository. The target receives the event.
 func (l *lambdas) function(ctx context.Context, name, source string, event []byte) (target, error) {
 	binary := filepath.Join(l.dir, name, "bootstrap")
-	env := append([]string{"TABLE_NAME=" + testbed.TableName, "GOMAXPROCS=1", "GOGC=200", "GOMEMLIMIT=200MiB"}, l.trusted...) // as the stack sets them
+	env := append([]string{"TABLE_NAME=" + testbed.TableName, "GOMAXPROCS=1", "GOGC=200", "GOMEMLIMIT=200MiB"}, l.trusted...) // as in the stack
 	return target{name, binary, env, event}, goBuild(ctx, l.root, binary, l.overlay, source)
 }
 
-// event is the proxy event of a request with the key.
+// event returns the proxy event of a request with the key.
 func (l *lambdas) event(method, path string, body []byte, header ...string) ([]byte, error) {
 	r, err := http.NewRequest(method, "https://api.example.com"+path, bytes.NewReader(body))
 	if err != nil {
@@ -158,7 +158,7 @@ func (l *lambdas) event(method, path string, body []byte, header ...string) ([]b
 	return json.Marshal(e)
 }
 
-// getFeedback is the function of the feedback area, or another program, that reads one review.
+// getFeedback returns a program of this repository, such as the feedback area's function, that reads one review.
 func (l *lambdas) getFeedback(ctx context.Context, name, source string) (target, error) {
 	event, err := l.event(http.MethodGet, "/v1/companies/"+demo.CompanyID+"/feedback/"+firstID("feedback"), nil)
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *lambdas) getFeedback(ctx context.Context, name, source string) (target,
 	return l.function(ctx, name, source, event)
 }
 
-// getFeedbackTool is the function of the tools, which reads the same review.
+// getFeedbackTool returns the function of /mcp, which reads the same review by a tool.
 func (l *lambdas) getFeedbackTool(ctx context.Context) (target, error) {
 	call, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "service_get_feedback", "arguments": map[string]any{"feedbackId": firstID("feedback")},
@@ -182,7 +182,8 @@ func (l *lambdas) getFeedbackTool(ctx context.Context) (target, error) {
 	return l.function(ctx, "get_feedback, mcp", "./functions/mcp/lambda", event)
 }
 
-// cold compares starts: process start to the first real response, throttled after the init, with TLS to a table 1 ms away.
+// cold compares the time from the process start to the first response, with a CPU share after the init and TLS to a table
+// 1 ms away.
 func (b *bench) cold(ctx context.Context) ([]goal, error) {
 	l, err := b.newLambdas(ctx, time.Millisecond)
 	if err != nil {
@@ -226,10 +227,10 @@ func (b *bench) cold(ctx context.Context) ([]goal, error) {
 	return goals, nil
 }
 
-// warmInvocations is how many warm invocations each process counts.
+// warmInvocations is the number of measured warm invocations of each process.
 const warmInvocations = 100
 
-// warm compares single reads: with a key to without one, 4 ms from the table; and what the CPU spends on one.
+// warm compares single reads with and without a key, 4 ms from the table, and their CPU time.
 func (b *bench) warm(ctx context.Context) ([]goal, error) {
 	l, err := b.newLambdas(ctx, 4*time.Millisecond)
 	if err != nil {

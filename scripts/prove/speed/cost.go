@@ -33,16 +33,16 @@ var bodies = map[string]string{
 	"create_key": `{"name":"costs","scopes":["plan:read"]}`, "rotate_key": `{"overlapSeconds":60}`,
 }
 
-// spent is what the log line of a request has.
+// spent is the use of the table in a request's log line.
 type spent struct{ calls, reads, writes float64 }
 
-// spending is a log that keeps what the last request has spent.
+// spending is a slog.Handler that keeps the use of the last request.
 type spending struct {
 	slog.Handler
 	last spent
 }
 
-// Handle is slog.Handler.
+// Handle implements slog.Handler.
 func (s *spending) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
@@ -58,16 +58,16 @@ func (s *spending) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Enabled is slog.Handler.
+// Enabled implements slog.Handler.
 func (s *spending) Enabled(context.Context, slog.Level) bool { return true }
 
-// WithAttrs is slog.Handler. What a log line has beyond the request does not matter here.
+// WithAttrs implements slog.Handler. It ignores the attributes.
 func (s *spending) WithAttrs([]slog.Attr) slog.Handler { return s }
 
-// WithGroup is slog.Handler.
+// WithGroup implements slog.Handler. It ignores the group.
 func (s *spending) WithGroup(string) slog.Handler { return s }
 
-// cost sends one request to each operation of the demo company, with its defaults, and prices what it spent.
+// cost sends one request with default parameters to each operation and computes its price.
 func (b *bench) cost(ctx context.Context) ([]goal, error) {
 	s, err := newBed(ctx, nil, b.log)
 	if err != nil {
@@ -86,7 +86,7 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 		if err := s.own(handler, op, ids); err != nil {
 			return nil, err
 		}
-		if s.secret, err = s.issue(ctx); err != nil { // a full quota each time, which takes the usual one call
+		if s.secret, err = s.issue(ctx); err != nil { // the admission of a key with a full quota takes one call
 			return nil, err
 		}
 		w := s.send(handler, op, ids)
@@ -100,7 +100,7 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 	return nil, nil
 }
 
-// own gives an operation a record of its own where it changes one that the demo company must keep.
+// own creates a record for an operation that would otherwise change a record that later operations need.
 func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) error {
 	create := map[string]string{"keyId": "create_key", "postId": "create_broadcast_post"}
 	if strings.HasPrefix(op.ID, "delete_plan") {

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 )
 
-// binaryMost is the largest that a function of an area may be, stripped, because a start costs time by the byte.
+// binaryMost is the goal for the size of an area's stripped binary. A cold start takes longer with a larger binary.
 const binaryMost = 10 << 20
 
-// count measures what is the same on every machine, for CI: it fails when a goal is missed. Round trips, read units and
-// allocations are counted by the ordinary tests in functions/.
+// count measures sizes, which are the same on every machine, so CI can fail when a goal is missed. The tests in functions
+// count round trips, read units and allocations.
 func (b *bench) count(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
@@ -38,14 +38,14 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 		}
 		fmt.Fprintf(b.log, "%-12s %9d bytes\n", name, info.Size())
 		if name == "mcp" {
-			continue // it has every area in it, and the SDK of the protocol
+			continue // it contains every area and the MCP SDK
 		}
 		goals = append(goals, goal{"size of " + name + ", to 10 MiB", float64(info.Size()) / binaryMost, 1})
 	}
 	return goals, nil
 }
 
-// goBuild builds as scripts/build builds a function, for this machine.
+// goBuild builds a program for this machine with the flags of scripts/build.
 func goBuild(ctx context.Context, dir, into, overlay string, packages ...string) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", into}
 	if overlay != "" {

@@ -27,9 +27,9 @@ import (
 
 // list is a list whose CPU time is measured, from the query to the body of the response.
 type list struct {
-	name string // as baseline takes it
+	name string // the argument of baseline
 	what string
-	most float64 // of the ratio
+	most float64 // the goal for the ratio
 	body func(ctx context.Context, t *table.Client) ([]byte, error)
 }
 
@@ -55,8 +55,7 @@ var lists = []list{
 	}},
 }
 
-// listBed has the records of the lists, and a few that are on a next page. It responds from memory to a query that was
-// sent before.
+// listBed returns a bed with more records than the lists return. Its transport repeats responses from memory.
 func listBed(ctx context.Context, log io.Writer) (*bed, error) {
 	replay := &apitest.Replay{}
 	b, err := newBed(ctx, replay, log)
@@ -83,14 +82,14 @@ func listBed(ctx context.Context, log io.Writer) (*bed, error) {
 	return b, nil
 }
 
-// A turn measures so many invocations, after some that are not counted.
+// A round measures listsMeasured calls after uncounted ones.
 const (
 	listsMeasured = 100
 	uncounted     = 20
 )
 
-// cpu compares what the CPU spends on a list, from the query to the body: ours, and the SDK with attributevalue and
-// encoding/json. For both the table is memory, and the program has one processor, as a function has.
+// cpu compares the CPU time of our lists with that of the SDK, attributevalue and encoding/json. Both read responses from
+// memory and have one processor.
 func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 	s, err := listBed(ctx, b.log)
 	if err != nil {
@@ -130,13 +129,13 @@ func (b *bench) cpu(ctx context.Context) ([]goal, error) {
 			}
 			ratios, ours, theirs = append(ratios, mine/micros), append(ours, mine), append(theirs, micros)
 		}
-		fmt.Fprintf(b.log, "%-14s ours %6.0f µs of CPU, the SDK's way %6.0f µs\n", l.what, median(ours), median(theirs))
+		fmt.Fprintf(b.log, "%-14s ours %6.0f µs of CPU, baseline %6.0f µs\n", l.what, median(ours), median(theirs))
 		goals = append(goals, goal{"CPU of a list of " + l.what + ", to SDK + attributevalue + encoding/json", median(ratios), l.most})
 	}
 	return goals, nil
 }
 
-// cpuOf returns the microseconds of CPU time that this process uses for one of many calls.
+// cpuOf returns the CPU time of one call in microseconds, averaged over many calls.
 func cpuOf(do func() error) (float64, error) {
 	var begin, end syscall.Rusage
 	var err error

@@ -21,31 +21,31 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// runtimeAPI is the server that a function's bootstrap talks to (Lambda's Runtime API): it hands out events and receives
-// the responses, for one process with one event at a time.
+// runtimeAPI is a server of Lambda's Runtime API for one process: it sends events to the function's bootstrap and receives
+// the responses, one event at a time.
 type runtimeAPI struct {
 	*httptest.Server
-	asked   chan struct{} // the program asks for an event
-	events  chan []byte
-	answers chan answer
+	polls     chan struct{} // the program requests an event
+	events    chan []byte
+	responses chan response
 }
 
-// answer is what a program sent for an event; err is what it reported instead.
-type answer struct {
+// response is a program's response to an event; err is the error that it reported instead.
+type response struct {
 	at   time.Time
 	body []byte
 	err  error
 }
 
 func newRuntimeAPI() *runtimeAPI {
-	r := &runtimeAPI{asked: make(chan struct{}), events: make(chan []byte), answers: make(chan answer, 1)}
+	r := &runtimeAPI{polls: make(chan struct{}), events: make(chan []byte), responses: make(chan response, 1)}
 	r.Server = httptest.NewServer(r)
 	return r
 }
 
 const runtimePrefix = "/2018-06-01/runtime/"
 
-// ServeHTTP is http.Handler.
+// ServeHTTP implements http.Handler.
 func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	now := time.Now()
 	if request.URL.Path != runtimePrefix+"invocation/next" {
@@ -53,13 +53,13 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if strings.HasSuffix(request.URL.Path, "/error") {
 			err = errors.Join(err, fmt.Errorf("the program reported: %s", body))
 		}
-		r.answers <- answer{now, body, err}
+		r.responses <- response{now, body, err}
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"status":"OK"}`)
 		return
 	}
 	select {
-	case r.asked <- struct{}{}:
+	case r.polls <- struct{}{}:
 	case <-request.Context().Done():
 		return
 	}
@@ -71,34 +71,34 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:"+testbed.Region+":000000000000:function:prove")
 		h.Set("Content-Length", strconv.Itoa(len(event)))
-		_, _ = w.Write(event) // a program that died is found by its missing response
+		_, _ = w.Write(event) // if the program died, invoke misses its response
 	case <-request.Context().Done():
 	}
 }
 
-// ready waits until the program asks for an event, which ends its init.
+// ready waits until the program requests an event, which ends its init.
 func (r *runtimeAPI) ready(ctx context.Context) error {
 	select {
-	case <-r.asked:
+	case <-r.polls:
 		return nil
-	case a := <-r.answers:
-		return errors.Join(errors.New("the program responded before it had an event"), a.err)
+	case out := <-r.responses:
+		return errors.Join(errors.New("the program sent a response before it got an event"), out.err)
 	case <-ctx.Done():
-		return fmt.Errorf("the program does not ask for an event: %w", context.Cause(ctx))
+		return fmt.Errorf("the program does not request an event: %w", context.Cause(ctx))
 	}
 }
 
-// invoke sends an event to a program that is ready, waits for the response and until the program is ready again. It
-// returns how long the response took.
+// invoke sends an event to a ready program, waits for the response and until the program is ready again. It returns the
+// time until the response.
 func (r *runtimeAPI) invoke(ctx context.Context, event []byte) (took time.Duration, body []byte, err error) {
 	begin := time.Now()
 	r.events <- event
 	select {
-	case a := <-r.answers:
-		if a.err != nil {
-			return 0, nil, a.err
+	case out := <-r.responses:
+		if out.err != nil {
+			return 0, nil, out.err
 		}
-		return a.at.Sub(begin), a.body, r.ready(ctx)
+		return out.at.Sub(begin), out.body, r.ready(ctx)
 	case <-ctx.Done():
 		return 0, nil, fmt.Errorf("the program does not respond: %w", context.Cause(ctx))
 	}
@@ -109,21 +109,26 @@ type target struct {
 	name   string
 	binary string
 	env    []string
-	event  []byte // of each invocation, which must get the status 200
+	event  []byte // of each invocation; the response must have the status 200
 }
 
-// measure is what one process did: init, first and cold (their sum) in ms, coldCPU of all threads to the first response,
-// warm of the median invocation and warmCPU of one, resident in MiB, and the connections to the first response.
+// measure has the measurements of one process by name:
+//
+//	init, first, cold   ms until ready, of the first invocation, and their sum
+//	coldCPU             ms of CPU of all threads until the first response
+//	warm, warmCPU       ms of the median warm invocation, and ms of CPU of one
+//	resident            MiB of memory at most
+//	connections         to the table until the first response
 type measure map[string]float64
 
 // processTimeout bounds the life of one process.
 const processTimeout = 5 * time.Minute
 
-// think is the pause before each warm invocation, longer than a period of the quota: spaced requests begin with a fresh
-// share of the CPU, as they do in Lambda.
+// think is the pause before each warm invocation. It is longer than sharePeriod, so that each invocation starts with a full
+// share of the CPU, as in Lambda.
 const think = 25 * time.Millisecond
 
-// run starts the program, invokes it at once, as on a cold start, and then warm times.
+// run starts the program, invokes it once cold and then warm times.
 func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure, err error) {
 	m = measure{}
 	ctx, cancel := context.WithTimeout(ctx, processTimeout)
@@ -150,7 +155,7 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 	}
 	pid := cmd.Process.Pid
 	defer func() {
-		_ = cmd.Process.Kill() // it never ends by itself
+		_ = cmd.Process.Kill() // the program never ends by itself
 		_ = cmd.Wait()
 		if err = errors.Join(err, cpu.close()); err != nil {
 			err = fmt.Errorf("%s: %w\n%s", t.name, err, tail(output.String()))
@@ -160,14 +165,14 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 		return m, err
 	}
 	m["init"] = milliseconds(time.Since(begin))
-	if err := cpu.hold(pid); err != nil { // Lambda, too, throttles after the init
+	if err := cpu.limit(pid); err != nil { // Lambda also limits the CPU only after the init
 		return m, err
 	}
 	invoke := func() (float64, error) {
 		took, body, err := api.invoke(ctx, t.event)
 		var got struct{ StatusCode int }
 		if err == nil && (json.Unmarshal(body, &got) != nil || got.StatusCode != http.StatusOK) {
-			err = fmt.Errorf("the response is %.300s, not of the status 200", body)
+			err = fmt.Errorf("the response %.300s does not have the status 200", body)
 		}
 		return milliseconds(took), err
 	}
@@ -187,8 +192,8 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 	return m, err
 }
 
-// warmUp invokes a program some times that do not count and then some that do. It returns the median of their times, and
-// the CPU time of one.
+// warmUp invokes a program uncounted times and then warm measured times. It returns the median time and the CPU time of
+// one measured invocation.
 func warmUp(pid, warm int, invoke func() (float64, error)) (took, cpu float64, err error) {
 	var times []float64
 	before := 0.0
@@ -215,7 +220,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 func tail(text string) string { return text[max(0, len(text)-2000):] }
 
-// cpuTime is what all threads of a process have used of the CPU, in ms.
+// cpuTime returns the CPU time of all threads of a process in ms.
 func cpuTime(pid int) (total float64, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
@@ -224,7 +229,7 @@ func cpuTime(pid int) (total float64, err error) {
 	for _, name := range threads {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // a thread that has just ended
+			continue // the thread has just ended
 		}
 		first, _, _ := strings.Cut(string(text), " ")
 		n, err := strconv.ParseInt(first, 10, 64)
@@ -236,11 +241,11 @@ func cpuTime(pid int) (total float64, err error) {
 	return total, nil
 }
 
-// residentMiB is the most memory that a process has had.
+// residentMiB returns the largest resident memory of a process so far.
 func residentMiB(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, fmt.Errorf("the memory of the program: %w", err)
+		return 0, fmt.Errorf("read the memory of the program: %w", err)
 	}
 	_, after, _ := strings.Cut(string(text), "VmHWM:")
 	fields := strings.Fields(after)

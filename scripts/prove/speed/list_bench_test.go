@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkList is the lists that cpu compares, over a table in memory.
+// BenchmarkList measures the lists of cpu with responses from memory.
 func BenchmarkList(b *testing.B) {
 	ctx := context.Background()
 	s, err := listBed(ctx, io.Discard)

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// products is the table of the public programs to compare with, and productID the record that they read.
+// products is the table of the peers, and productID the record that they read.
 const (
 	products  = "products"
 	productID = "a-product"
@@ -26,8 +26,8 @@ const (
 // peer is a public program to compare with.
 type peer struct {
 	name   string
-	source string  // of the repository
-	most   float64 // of a cold start of ours, to one of it
+	source string  // the address of the repository
+	most   float64 // the goal for the ratio of our cold start to the peer's
 	env    []string
 	build  func(ctx context.Context, dir, into string) (binary string, err error)
 }
@@ -47,7 +47,7 @@ var peers = []peer{
 	}},
 }
 
-// fetch returns the peer's sources: below the folder that the caller names, else cloned.
+// fetch returns the folder of the peer's sources: in the given folder if it is there, else a new clone.
 func (p peer) fetch(ctx context.Context, folder, into string) (string, error) {
 	if dir := filepath.Join(folder, p.name); folder != "" {
 		if _, err := os.Stat(dir); err == nil {
@@ -61,7 +61,7 @@ func (p peer) fetch(ctx context.Context, folder, into string) (string, error) {
 	return dir, nil
 }
 
-// peers builds the programs to compare with. It leaves out one that cannot be had, and logs why.
+// peers builds the programs to compare with. It leaves out a program that cannot be fetched or built, and logs why.
 func (b *bench) peers(ctx context.Context, l *lambdas) (targets []target, err error) {
 	if err := l.addProduct(ctx); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (b *bench) peers(ctx context.Context, l *lambdas) (targets []target, err er
 	return targets, nil
 }
 
-// addProduct creates the table of the programs to compare with, and the record that they read.
+// addProduct creates the table of the peers and the record that they read.
 func (b *bed) addProduct(ctx context.Context) error {
 	db, name, key := dynamo(b.Engine.Endpoint), products, "id"
 	_, err := db.CreateTable(ctx, &dynamodb.CreateTableInput{
@@ -106,7 +106,7 @@ func (b *bed) addProduct(ctx context.Context) error {
 	return err
 }
 
-// productEvent is the event of an HTTP API for the programs to compare with.
+// productEvent returns the event of the peers, which are behind an HTTP API.
 func productEvent() ([]byte, error) {
 	path := "/" + productID
 	return json.Marshal(map[string]any{

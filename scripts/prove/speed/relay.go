@@ -21,8 +21,7 @@ import (
 	"time"
 )
 
-// relay stands between a program and the engine: it speaks TLS as DynamoDB does, is as far away as a region, and counts
-// the connections.
+// relay is a TLS server between a program and the engine. It adds the latency of a region and counts the connections.
 type relay struct {
 	net.Listener
 	server *http.Server
@@ -34,27 +33,27 @@ type relay struct {
 func newRelay(address, engine string, certificate tls.Certificate, rtt time.Duration) (*relay, error) {
 	target, err := url.Parse(engine)
 	if err != nil {
-		return nil, fmt.Errorf("the engine's address: %w", err)
+		return nil, fmt.Errorf("parse the engine's address: %w", err)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen as the table: %w", err)
+		return nil, fmt.Errorf("listen for calls to the table: %w", err)
 	}
 	r := &relay{Listener: listener, rtt: rtt, tls: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	r.server = &http.Server{
-		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), // programs are killed in the middle of calls
+		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), // killed programs leave errors
 		Handler: &httputil.ReverseProxy{
 			Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(target) },
-			Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, // the engine's response goes on as it is
+			Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, // pass the response on unchanged
 		},
 	}
-	go func() { _ = r.server.Serve(r) }() // without it no program gets a response, which is an error there
+	go func() { _ = r.server.Serve(r) }() // if it fails, no program gets a response, and target.run returns an error
 	return r, nil
 }
 
 func (r *relay) close() { _ = r.server.Close() }
 
-// Accept is net.Listener.
+// Accept implements net.Listener.
 func (r *relay) Accept() (net.Conn, error) {
 	conn, err := r.Listener.Accept()
 	if err != nil {
@@ -64,9 +63,8 @@ func (r *relay) Accept() (net.Conn, error) {
 	return tls.Server(far(conn, r.rtt), r.tls), nil
 }
 
-// far returns a connection that is as far away as rtt says: its bytes take half of it in either direction, in order,
-// however many are on their way. The first ones take a whole one more, for the TCP handshake, which the kernel has done
-// before.
+// far returns a connection with a round-trip time of rtt: bytes take half of it in each direction. The first bytes of the
+// client take one rtt more, for the TCP handshake, which the kernel has already done.
 func far(conn net.Conn, rtt time.Duration) net.Conn {
 	near, end := net.Pipe()
 	go carry(end, conn, rtt/2, rtt)
@@ -79,10 +77,10 @@ type parcel struct {
 	data []byte
 }
 
-// parcelsMax is how many are on their way in one direction.
+// parcelsMax bounds the parcels in flight in one direction.
 const parcelsMax = 1024
 
-// carry moves bytes, each delay later, until either side ends; then it ends both.
+// carry copies bytes with a delay until either side is closed; then it closes both.
 func carry(to io.WriteCloser, from io.ReadCloser, delay, first time.Duration) {
 	way := make(chan parcel, parcelsMax)
 	go func() {
@@ -101,16 +99,16 @@ func carry(to io.WriteCloser, from io.ReadCloser, delay, first time.Duration) {
 	for p := range way {
 		time.Sleep(time.Until(p.due))
 		if _, err := to.Write(p.data); err != nil {
-			break // the other side has gone
+			break // the other side is closed
 		}
 	}
 	_, _ = to.Close(), from.Close()
-	for range way { // what nobody reads any more, so that the reader ends
+	for range way { // drain it, so that the reading goroutine ends
 	}
 }
 
-// newAuthority creates a chain for a host as DynamoDB has one: a root, an intermediate and a leaf, all RSA with 2,048
-// bits. It returns the root as PEM.
+// newAuthority creates a certificate chain like DynamoDB's for a host: a root, an intermediate and a leaf, all RSA with
+// 2,048 bits. It returns the root as PEM.
 func newAuthority(host string) (root []byte, leaf tls.Certificate, err error) {
 	var above *x509.Certificate
 	var aboveKey *rsa.PrivateKey

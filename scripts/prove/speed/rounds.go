@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// trial is a target at a memory size, and what its processes did.
+// trial is a target at a memory size, and the measures of its processes.
 type trial struct {
 	target
 	memory   int
 	measures []measure
 }
 
-// interleave runs every trial once in each round, so that a busy neighbour hits all of them alike.
+// interleave runs every trial once in each round, so that other load affects all of them equally.
 func (b *bench) interleave(ctx context.Context, r *relay, warm int, trials []*trial) error {
 	for round := range b.Rounds {
 		for _, t := range trials {
@@ -30,7 +30,7 @@ func (b *bench) interleave(ctx context.Context, r *relay, warm int, trials []*tr
 	return nil
 }
 
-// ratio is the median over the rounds of what a did divided by what b did in the same round.
+// ratio returns the median over the rounds of a measure of a divided by that of b in the same round.
 func ratio(a, b *trial, what string) float64 {
 	var ratios []float64
 	for n := range a.measures {

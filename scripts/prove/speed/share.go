@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// cpuMemory is the memory size that has one whole CPU; a smaller function has its share of one.
+// cpuMemory is the memory size in MB that has one whole CPU. A smaller function gets a proportional share.
 const cpuMemory = 1769
 
-// sharePeriod is how often the share of a CPU begins again.
+// sharePeriod is the period in which a function may use its share of the CPU once.
 const sharePeriod = 20 * time.Millisecond
 
-// share holds a process to a function's share of a CPU, with a control group.
+// share is a control group that limits a process to a function's share of a CPU.
 type share struct {
 	group  string // empty: the whole CPU
 	limits [][2]string
 }
 
-// newShare creates the control group of a memory size in MB. It needs root.
+// newShare creates the control group for a memory size in MB. It needs root.
 func newShare(memory int) (*share, error) {
 	if memory >= cpuMemory {
 		return &share{}, nil
@@ -42,8 +42,8 @@ func newShare(memory int) (*share, error) {
 	return s, nil
 }
 
-// hold begins to limit a process.
-func (s *share) hold(pid int) error {
+// limit moves a process into the control group.
+func (s *share) limit(pid int) error {
 	if s.group == "" {
 		return nil
 	}
@@ -55,13 +55,13 @@ func (s *share) hold(pid int) error {
 	return nil
 }
 
-// close removes the control group, after the process has ended.
+// close removes the control group. The process must have ended.
 func (s *share) close() error {
 	if s.group == "" {
 		return nil
 	}
 	var err error
-	for range 20 { // the kernel takes a moment to let go of a process that has ended
+	for range 20 { // the kernel releases an ended process with a delay
 		if err = os.Remove(s.group); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -1,12 +1,12 @@
 //go:build linux
 
-// Package speed measures the service beside other programs and prints one table of ratios, each with its goal.
+// Package speed compares the service with other programs and prints one table of ratios, each with its goal.
 //
-// cpu, cold and warm are measured in rounds in which the programs take turns, and a ratio is the median of the rounds'
-// ratios. transfer is one run of each. Only count can fail: a busy machine changes times.
+// cpu, cold and warm run in rounds in which the programs take turns; a ratio is the median of the rounds' ratios. transfer
+// runs each program once. Only count can fail, because times depend on the load of the machine.
 //
-// It is for Linux. cold and warm need root: the programs run under a CPU quota, and reach the engine by DynamoDB's own
-// name over TLS.
+// It runs on Linux only. cold and warm need root: the programs run under a CPU quota and reach the engine over TLS under
+// DynamoDB's own name.
 package speed
 
 import (
@@ -21,12 +21,12 @@ import (
 	"time"
 )
 
-// Options say what is measured and how often.
+// Options select the modes and their size.
 type Options struct {
 	Modes   []string // empty: all
-	Rounds  int      // how often each program takes its turn
-	Scale   float64  // the size of the imports, as a share of the full ones
-	Results string   // a file to write the results into, too
+	Rounds  int      // how often each program runs
+	Scale   float64  // the size of the imports; 1 is the full size
+	Results string   // a file for the results; empty: none
 	Peers   string   // a folder with the sources of the programs to compare with; empty: clone them
 }
 
@@ -34,10 +34,10 @@ type Options struct {
 type bench struct {
 	Options
 	log   io.Writer
-	costs string // the table that cost makes
+	costs string // the table of cost
 }
 
-// goal is a line of the table: a ratio and what it should be at most.
+// goal is a line of the table: a ratio and its maximum.
 type goal struct {
 	name  string
 	ratio float64
@@ -48,20 +48,20 @@ func (g goal) missed() bool { return !(g.ratio <= g.most) }
 
 type mode struct {
 	name string
-	what string // it measures
+	what string // for the help
 	run  func(b *bench, ctx context.Context) ([]goal, error)
 }
 
 var modes = []mode{
 	{"count", "the size of the functions; fails when one is too large, for CI", (*bench).count},
-	{"cpu", "what the CPU spends on long lists, beside the SDK with attributevalue and encoding/json", (*bench).cpu},
-	{"cold", "process start to the first response, throttled as a function of 128 MB, beside two public Lambda programs", (*bench).cold},
-	{"warm", "a warm read with a key beside one without, and what the CPU spends on one", (*bench).warm},
-	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, beside bare loops of BatchWriteItem and Query", (*bench).transfer},
-	{"cost", "what each operation spends of the table, and a million of it in dollars", (*bench).cost},
+	{"cpu", "CPU time of long lists, compared with the SDK, attributevalue and encoding/json", (*bench).cpu},
+	{"cold", "process start to the first response at 128 MB, compared with two public Lambda programs", (*bench).cold},
+	{"warm", "latency and CPU time of a warm read, with and without a key", (*bench).warm},
+	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, compared with bare loops", (*bench).transfer},
+	{"cost", "table units of each operation, and the price of a million calls", (*bench).cost},
 }
 
-// Modes describes the modes, one on each line.
+// Modes returns the names and descriptions of the modes, one on each line.
 func Modes() string {
 	var out strings.Builder
 	for _, m := range modes {
@@ -70,14 +70,14 @@ func Modes() string {
 	return out.String()
 }
 
-// Run measures and prints the results. It reports false when count alone was chosen and a goal is missed.
+// Run measures and prints the results. met is false when count is the only mode and a goal is missed.
 func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err error) {
 	chosen, err := o.choose()
 	if err != nil {
 		return false, err
 	}
 	b := &bench{Options: o, log: log}
-	begun := machine(time.Now()) // with the load that others make, not this run
+	begun := machine(time.Now()) // now, so that the load average is not that of this run
 	var goals []goal
 	for _, m := range chosen {
 		fmt.Fprintf(log, "== %s\n", m.name)
@@ -91,19 +91,19 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 	fmt.Fprint(out, result)
 	if o.Results != "" {
 		if err := os.WriteFile(o.Results, []byte(result), 0o644); err != nil {
-			return false, fmt.Errorf("keep the results: %w", err)
+			return false, fmt.Errorf("write the results: %w", err)
 		}
 	}
 	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, goal.missed), nil
 }
 
-// choose returns the named modes, all when none is named.
+// choose returns the modes of the options.
 func (o Options) choose() (chosen []mode, err error) {
 	if o.Rounds < 1 {
 		return nil, errors.New("--rounds must be 1 or more")
 	}
 	if !(o.Scale*importFeedback >= 1) {
-		return nil, fmt.Errorf("--scale must leave a review to import: %g or more", 1/float64(importFeedback))
+		return nil, fmt.Errorf("--scale must be %g or more, which imports one review", 1/float64(importFeedback))
 	}
 	if len(o.Modes) == 0 {
 		return modes, nil
@@ -118,7 +118,7 @@ func (o Options) choose() (chosen []mode, err error) {
 	return chosen, nil
 }
 
-// machine describes what was measured on.
+// machine describes the machine of a run.
 func machine(now time.Time) string {
 	cpu := "unknown CPU"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -134,7 +134,7 @@ func machine(now time.Time) string {
 	return fmt.Sprintf("%s, %s, %d CPUs (%s), %s/%s, load average %s", now.UTC().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), cpu, runtime.GOOS, runtime.GOARCH, load)
 }
 
-// command spells what was measured, without what is only of this machine.
+// command returns the command that repeats the run, without the flags that depend on the machine.
 func (b *bench) command(chosen []mode) string {
 	command := fmt.Sprintf("go run ./scripts/prove speed --rounds %d --scale %g", b.Rounds, b.Scale)
 	for _, m := range chosen {
@@ -143,25 +143,25 @@ func (b *bench) command(chosen []mode) string {
 	return command
 }
 
-// results is the page that a run leaves.
+// results returns the page of a run as Markdown.
 func results(machine, command, table, costs string) string {
 	page := "# Results\n\nMade by `" + command + "`\non " + machine + ".\n"
 	if table != "" {
 		page += `
-A ratio of CPU, cold and warm is the median of the rounds' ratios, in which the programs took turns; sizes, imports and
-exports are one run. Cold and warm read one review with get_feedback: two calls of the table, where the public programs
-make one. CPU of a list is from the query to the body, without the key and the gateway, on one processor. The bare loop
-writes each point as an item; an import packs them. A function of 128 MB has 1.4 ms of CPU in each 20 ms, of 256 MB
-2.9 ms: a first request that needs more waits for the next share. The engine has the same processors, and between runs on
-a shared machine the ratios of cold and warm move by a tenth to a third.
+The programs took turns in rounds. A ratio of CPU, cold and warm is the median of the rounds' ratios; sizes, imports and
+exports were measured once. Cold and warm read one review with get_feedback, which makes two calls to the table; the
+public programs make one. CPU of a list is measured on one processor, from the query to the body, without the key and the
+gateway. The bare loop writes each point as an item; an import packs points. A function of 128 MB gets 1.4 ms of CPU in
+each 20 ms, one of 256 MB 2.9 ms. A first request that needs more waits for the next 20 ms. The engine shares the
+processors. On a shared machine, the ratios of cold and warm vary by a tenth to a third between runs.
 
 ` + table
 	}
 	if costs != "" {
 		page += `
-What a request spends, with the defaults, on the demo company; list prices of us-east-1, November 2025: a million read
-units $0.125, write units $0.625, requests of a REST API $3.50, requests of a function $0.20.
-A write spends a unit for each index that the record is in.
+The cost of one request with default parameters to the demo company. List prices of us-east-1, November 2025: a million
+read units $0.125, write units $0.625, requests of a REST API $3.50, requests of a function $0.20. A write costs a unit
+for the record and one for each index that the record is in.
 
 ` + costs
 	}

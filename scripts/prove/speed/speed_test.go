@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Ensure the relay is a table that is far away: it is verified by the benchmark's root and by no other, hands on what it is
-// asked, and counts the connections.
+// Ensure the relay passes requests on, counts the connections, and is verified by the benchmark's root and by no other.
 func TestRelay(t *testing.T) {
 	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -43,7 +42,7 @@ func TestRelay(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(root)
-	ask := func(trusted *x509.CertPool) (string, error) {
+	send := func(trusted *x509.CertPool) (string, error) {
 		request, err := http.NewRequest(http.MethodPost, "https://localhost:"+port, strings.NewReader("a body"))
 		if err != nil {
 			return "", err
@@ -51,30 +50,30 @@ func TestRelay(t *testing.T) {
 		request.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
 		client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 		defer client.CloseIdleConnections()
-		answer, err := client.Do(request)
+		response, err := client.Do(request)
 		if err != nil {
 			return "", err
 		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
 		return string(body), err
 	}
-	if got, err := ask(pool); err != nil || got != "DynamoDB_20120810.GetItem a body" {
+	if got, err := send(pool); err != nil || got != "DynamoDB_20120810.GetItem a body" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := ask(x509.NewCertPool()); err == nil {
-		t.Error("a stranger's root verifies the relay")
+	if _, err := send(x509.NewCertPool()); err == nil {
+		t.Error("an empty pool verifies the relay")
 	}
 	if dials := r.dials.Load(); dials != 2 {
 		t.Errorf("%d connections, want two", dials)
 	}
 }
 
-// Ensure the Runtime API hands out an event, takes its answer, and tells what a program reports.
+// Ensure the Runtime API sends an event, receives the response, and returns the error that a program reports.
 func TestRuntimeAPI(t *testing.T) {
 	api := newRuntimeAPI()
 	var program sync.WaitGroup
-	defer program.Wait() // once it is cut off
+	defer program.Wait() // after its connections are closed
 	defer api.Close()
 	defer api.CloseClientConnections()
 	base := api.URL + runtimePrefix
@@ -90,7 +89,7 @@ func TestRuntimeAPI(t *testing.T) {
 				t.Error(err)
 			}
 			_ = next.Body.Close()
-			done, err := http.Post(base+path, "application/json", strings.NewReader("answer to "+string(event)))
+			done, err := http.Post(base+path, "application/json", strings.NewReader("response to "+string(event)))
 			if err != nil {
 				t.Error(err)
 				return
@@ -104,16 +103,16 @@ func TestRuntimeAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body, err := api.invoke(ctx, []byte("event"))
-	if err != nil || string(body) != "answer to event" {
+	if err != nil || string(body) != "response to event" {
 		t.Fatalf("%q, %v", body, err)
 	}
-	if _, _, err := api.invoke(ctx, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "answer to trouble") {
-		t.Errorf("%v, want what the program reported", err)
+	if _, _, err := api.invoke(ctx, []byte("trouble")); err == nil || !strings.Contains(err.Error(), "response to trouble") {
+		t.Errorf("%v, want the error that the program reported", err)
 	}
-	program.Wait() // an error is known before the program has its answer
+	program.Wait() // invoke returns before the program gets its own response
 }
 
-// Ensure a goal is missed also by what is no number, and that the table says so.
+// Ensure the table shows met and missed goals, and that NaN misses a goal.
 func TestReport(t *testing.T) {
 	got := report([]goal{{"a", 0.5, 1}, {"b", 2, 1}, {"c", math.NaN(), 1}})
 	for _, want := range []string{"| a | 0.50 | ≤ 1.00 | met |", "| b | 2.00 | ≤ 1.00 | missed |", "| c | NaN | ≤ 1.00 | missed |"} {
@@ -126,7 +125,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Ensure wrong options are named, and that the description tells every mode.
+// Ensure errors name wrong options, and that Modes describes every mode.
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
 		`unknown mode "hot"`: {Modes: []string{"cold", "hot"}, Rounds: 1, Scale: 1}, "--rounds": {Scale: 1}, "--scale": {Rounds: 1},
@@ -147,7 +146,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Ensure a benchmark without its engine, or another tool, ends with an error that names it.
+// Ensure a benchmark without an engine returns an error that names the mode and the engine.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

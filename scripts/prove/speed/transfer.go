@@ -28,7 +28,7 @@ const (
 	importPoints   = 1_000_000
 )
 
-// transfer compares `workspace import` and `export` with bare loops over BatchWriteItem and Query, on an engine each of
+// transfer compares `workspace import` and `export` with bare loops of BatchWriteItem and Query. Each has its own engine of
 // the same kind.
 func (b *bench) transfer(ctx context.Context) ([]goal, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
@@ -45,7 +45,7 @@ func (b *bench) transfer(ctx context.Context) ([]goal, error) {
 	for _, k := range []struct {
 		area, kind string
 		n          int
-		pack       func(n int) table.Item // what the bare loop writes for a record; nil: what the import wrote
+		pack       func(n int) table.Item // the item that the bare loop writes for a record; nil: the same as the import
 	}{{"feedback", "feedback", int(importFeedback * b.Scale), nil}, {"metrics", "metric-point", int(importPoints * b.Scale), m.barePoint}} {
 		small, _, err := m.importOf(ctx, k.kind, k.n/10)
 		if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) transfer(ctx context.Context) ([]goal, error) {
 		goals = append(goals,
 			goal{"time of an import of " + k.area + ", to a bare BatchWriteItem loop", large.took.Seconds() / wrote.Seconds(), 1 / 0.8},
 			goal{"time of an export of " + k.area + ", to a bare Query loop", exported.took.Seconds() / read.Seconds(), 1 / 0.8},
-			goal{"memory of an import of " + k.area + ", to that of a tenth", large.resident / small.resident, 1.5})
+			goal{"memory of an import of " + k.area + ", to an import of a tenth", large.resident / small.resident, 1.5})
 	}
 	return goals, nil
 }
@@ -88,14 +88,14 @@ type mover struct {
 	records testbed.Records
 }
 
-// ran is what a run of the command took.
+// ran is the time and memory of a run of the command.
 type ran struct {
 	took     time.Duration
 	resident float64 // MiB
 }
 
-// run runs the command, and watches its memory. The memory that the system reports at its end would not do: that counts
-// the moment before the program began, when it was a copy of this one.
+// run runs the command and polls its memory. The maximum that the system reports at the end would not do, because it
+// includes the fork of this process.
 func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	begin := time.Now()
 	var out bytes.Buffer
@@ -107,7 +107,7 @@ func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	go func() {
 		most := 0.0
 		for {
-			if now, err := residentMiB(cmd.Process.Pid); err == nil { // else it is about to begin or has just ended
+			if now, err := residentMiB(cmd.Process.Pid); err == nil { // else the process is starting or has just ended
 				most = now
 			}
 			select {
@@ -147,10 +147,10 @@ func (m *mover) importOf(ctx context.Context, kind string, n int) (r ran, compan
 	return r, companyID, err
 }
 
-// barePartition is that of the points that the bare loop writes.
+// barePartition is the partition of the points of the bare loop.
 const barePartition = "bare#metrics"
 
-// barePoint is the n-th point as an item of its own, the way a program without packing stores one.
+// barePoint returns the n-th point as one item, as a program without packing stores it.
 func (m *mover) barePoint(n int) table.Item {
 	item := table.Item{"pk": table.String(barePartition)}
 	point := m.records.Nth("metric-point", n)
@@ -165,7 +165,7 @@ func (m *mover) barePoint(n int) table.Item {
 	return item
 }
 
-// imported returns the items of a partition that an import wrote, keys of the indexes included.
+// imported returns the items that an import wrote into a partition, index keys included.
 func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
@@ -177,22 +177,22 @@ func (m *mover) imported(ctx context.Context, n int, partition string) (func(n i
 		return nil
 	})
 	if err == nil && len(items) != n {
-		err = fmt.Errorf("%d records are in the table, want %d", len(items), n)
+		err = fmt.Errorf("the table has %d records, want %d", len(items), n)
 	}
 	return func(n int) table.Item { return items[n] }, errors.Join(err, e.Close())
 }
 
-// workspaceTable is the command's table in an engine of its own.
+// workspaceTable is the name of the command's local table.
 const workspaceTable = "workspace"
 
-// bare writes n items in batches and reads them again, over an engine of its own.
+// bare writes n items in batches and reads them again, with a new engine. It returns both times.
 func (b *bench) bare(ctx context.Context, data, partition string, n int, item func(n int) table.Item) (wrote, read time.Duration, err error) {
 	bed, err := testbed.Open(ctx, testbed.Options{Data: data, Log: b.log})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
-	const batchMost, lanes = 25, 8 // batches in flight, as many as an import has
+	const batchMost, lanes = 25, 8 // as in an import: items of a batch, and concurrent batches
 	db := dynamo(bed.Engine.Endpoint)
 	begin := time.Now()
 	err = table.Parallel((n+batchMost-1)/batchMost, lanes, func(batch int) error {
@@ -218,7 +218,7 @@ func (b *bench) bare(ctx context.Context, data, partition string, n int, item fu
 	return wrote, time.Since(begin), err
 }
 
-// readPartition reads a partition from its begin to its end.
+// readPartition reads a whole partition and calls visit with each page.
 func readPartition(ctx context.Context, db *dynamodb.Client, name, partition string, visit func([]table.Item) error) error {
 	condition := "pk = :pk"
 	in := &dynamodb.QueryInput{TableName: &name, KeyConditionExpression: &condition, ExpressionAttributeValues: table.Item{":pk": table.String(partition)}}

@@ -17,11 +17,11 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Workspace is the built workspace command with a data folder of its own.
+// Workspace is the built workspace command with its own data folder.
 type Workspace struct{ Program, Data string }
 
-// BuildWorkspace builds the command into a folder, whose folder data it uses. It is built and not `go run`, so that a
-// signal reaches the program and not only `go`.
+// BuildWorkspace builds the command into dir and uses dir/data as its data folder. `go run` would not do, because signals
+// would reach `go` and not the program.
 func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	w := Workspace{filepath.Join(dir, "workspace"), filepath.Join(dir, "data")}
 	out, err := exec.CommandContext(ctx, "go", "build", "-o", w.Program, "growthworkspace/scripts/workspace").CombinedOutput()
@@ -31,14 +31,14 @@ func BuildWorkspace(ctx context.Context, dir string) (Workspace, error) {
 	return w, nil
 }
 
-// Start starts the command with --json. Its output goes to out, which is complete once Wait has returned.
+// Start starts the command with --json. It writes the output to out, which is complete when Wait returns.
 func (w Workspace) Start(ctx context.Context, out *bytes.Buffer, args ...string) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, w.Program, append(args, "--json", "--data", w.Data)...)
 	cmd.Stdout, cmd.Stderr = out, &bytes.Buffer{}
 	return cmd, cmd.Start()
 }
 
-// Wait waits for a command that Start has started, and decodes its output into a value unless that is nil.
+// Wait waits for a command that Start started. Unless into is nil, it decodes the output into it.
 func Wait(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	name := "workspace " + strings.Join(cmd.Args[1:], " ")
 	if err := cmd.Wait(); err != nil {
@@ -53,7 +53,7 @@ func Wait(cmd *exec.Cmd, out *bytes.Buffer, into any) error {
 	return nil
 }
 
-// Run runs the command and decodes its output.
+// Run runs the command and, unless into is nil, decodes its output into it.
 func (w Workspace) Run(ctx context.Context, into any, args ...string) error {
 	var out bytes.Buffer
 	cmd, err := w.Start(ctx, &out, args...)
@@ -70,7 +70,7 @@ func (w Workspace) CreateCompany(ctx context.Context) (id string, err error) {
 	return created.CompanyID, err
 }
 
-// Key issues a key with every scope, which may read without a limit.
+// Key issues a key with every scope and a read quota that no proof uses up.
 func (w Workspace) Key(ctx context.Context, companyID string) (secret string, err error) {
 	var key struct{ ID, Key string }
 	err = w.Run(ctx, &key, "key", "issue", "--company", companyID, "--scopes", "all")
@@ -80,12 +80,12 @@ func (w Workspace) Key(ctx context.Context, companyID string) (secret string, er
 	return key.Key, err
 }
 
-// Serve starts the server and returns its address. stop ends it and returns what was wrong with its end.
+// Serve starts the server and returns its address. stop stops it and returns an error unless it stopped cleanly.
 func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, err error) {
 	cmd := exec.CommandContext(ctx, w.Program, "serve", "--addr", "127.0.0.1:0", "--json", "--data", w.Data)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
-	// A file and not a buffer, because the server writes while nobody reads.
+	// A file, not a buffer: the server writes to it while the proof runs.
 	log, err := os.Create(filepath.Join(w.Data, "serve.log"))
 	if err != nil {
 		return "", nil, err
@@ -99,7 +99,7 @@ func (w Workspace) Serve(ctx context.Context) (base string, stop func() error, e
 		return "", nil, errors.Join(fmt.Errorf("start serve: %w", err), log.Close())
 	}
 	stop = func() error {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // Wait reports a process that has ended already
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if the process has ended already, Wait returns its error
 		err := cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("serve ended with %w; see %s", err, log.Name())

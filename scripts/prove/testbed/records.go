@@ -10,13 +10,13 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Records creates any number of records of each type by copying those of the demo company. The n-th record of a type is
-// always the same one.
+// Records creates any number of records of each type by copying the demo company's. The n-th record of a type is always
+// the same.
 type Records struct {
 	kinds map[string][]demo.Record
 }
 
-// NewRecords returns records whose newest times are those of the demo company on a fixed day.
+// NewRecords returns records copied from the demo company as it is on a fixed day.
 func NewRecords() Records {
 	r := Records{kinds: map[string][]demo.Record{}}
 	for _, line := range demo.Lines(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)) {
@@ -25,11 +25,11 @@ func NewRecords() Records {
 	return r
 }
 
-// shifts is how many copies in a row have other times, one demo company's history before the last. So a series of points
-// has no gap, and later copies have times that earlier ones have, too.
+// shifts is the number of consecutive copies with different times: each copy is one demo history older than the one
+// before. After that the times repeat. So a series of points has no gap, and some records have equal times.
 const shifts = 9
 
-// The history of the demo company by the grain of its points; other records move as days do.
+// histories shift a time by n demo histories, by the grain of a point. Other records shift by 120 days.
 var histories = map[any]func(t time.Time, n int) time.Time{
 	"week":  func(t time.Time, n int) time.Time { return t.AddDate(0, 0, -7*26*n) },
 	"month": func(t time.Time, n int) time.Time { return t.AddDate(0, -12*n, 0) },
@@ -74,7 +74,8 @@ func (r Records) Nth(kind string, n int) demo.Record {
 	return record
 }
 
-// recordID is the n-th id of a prefix, of all lengths that an import accepts and in no order, as if from another system.
+// recordID returns the n-th id with a prefix. The ids have all lengths that an import accepts and no order, as if they
+// came from another system.
 func recordID(prefix string, n int) string {
 	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := uint64(n)*0x9e3779b97f4a7c15 + uint64(len(prefix))

@@ -1,5 +1,5 @@
-// Package testbed is what the proofs run on: a local engine with a table, companies with keys, any number of records
-// made from the demo company, and the built workspace command.
+// Package testbed provides what the proofs run on: a local engine with a table, companies with keys, any number of records
+// copied from the demo company, and the built workspace command.
 package testbed
 
 import (
@@ -26,7 +26,7 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// Region and TableName say where the table of a testbed is.
+// Region and TableName are those of a testbed's table.
 const (
 	Region    = "us-east-1"
 	TableName = "prove"
@@ -35,22 +35,22 @@ const (
 // Credentials are accepted by every local engine.
 var Credentials = credentials.NewStaticCredentialsProvider("prove", "prove", "")
 
-// patience is the attempt timeout of the proofs' own calls, which must not fail on a busy machine.
+// patience is the attempt timeout of the proofs' own calls. It is long, because a busy machine must not fail a proof.
 const patience = time.Minute
 
 // Options describe the engine of a testbed.
 type Options struct {
-	Data      string            // the folder of its data; empty: in memory
+	Data      string            // the data folder; empty: in memory
 	Prefer    string            // the engine's name; empty: any
-	Transport http.RoundTripper // of Table; nil: the SDK's own
+	Transport http.RoundTripper // of Table; nil: the SDK's
 	Log       io.Writer
 }
 
 // Testbed is an engine with a table.
 type Testbed struct {
 	Engine  *engine.Engine
-	Table   *table.Client // the operator's
-	Serving *table.Client // for handlers: its writes need the permit of a verified key
+	Table   *table.Client // the operator's: its writes need no permit
+	Serving *table.Client // for handlers: its writes wait for the permit of a verified key
 
 	options Options
 }
@@ -69,7 +69,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	return t, nil
 }
 
-// Restart starts an engine over the testbed's data, the first or the one after an engine that was closed.
+// Restart starts an engine over the testbed's data folder. An earlier engine must be closed.
 func (t *Testbed) Restart(ctx context.Context) (err error) {
 	t.Engine, err = engine.Open(ctx, engine.Options{Data: t.options.Data, Install: true, Prefer: t.options.Prefer, Log: t.options.Log})
 	if err != nil {
@@ -78,10 +78,10 @@ func (t *Testbed) Restart(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close ends the engine.
+// Close stops the engine.
 func (t *Testbed) Close() error { return t.Engine.Close() }
 
-// Client returns a client of the table that an engine holds.
+// Client returns a client of a testbed's table.
 func Client(endpoint string, transport http.RoundTripper, timeout time.Duration, now func() time.Time) *table.Client {
 	return table.New(table.Options{
 		Name: TableName, Region: Region, Endpoint: endpoint, Transport: transport, Timeout: timeout, Credentials: Credentials,
@@ -89,7 +89,7 @@ func Client(endpoint string, transport http.RoundTripper, timeout time.Duration,
 	})
 }
 
-// Unlimited is a quota that no proof uses up.
+// Unlimited is a quota larger than any proof needs.
 const Unlimited auth.Quota = 1_000_000_000
 
 // Company is a company with a key that has every scope.
@@ -99,13 +99,13 @@ type Company struct {
 	Key   string
 }
 
-// NewCompany creates a company. Its key has the quota for every class of operation.
+// NewCompany creates a company and a key with this quota for every class of operation.
 func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, error) {
 	return t.NewKey(ctx, t.Table.NewID(id.Company), quota)
 }
 
-// NewKey creates another key of a company, with the default quotas when quota is zero. A key's quota is counted in one
-// record, so many concurrent clients have a key each.
+// NewKey creates another key of a company. A quota of zero means the default quotas. Concurrent clients should have a key
+// each, because every request writes its key's record.
 func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota) (Company, error) {
 	store := keys.NewStore(t.Table, time.Now)
 	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: version.Current}, rand.Reader)
@@ -132,7 +132,7 @@ func (t *Testbed) transfer(kind string) (transfer.Type, error) {
 	return types[n], nil
 }
 
-// batchMax is how many records are written at once, as many as an import writes.
+// batchMax is the size of a batch of records, the same as in an import.
 const batchMax = 200
 
 // Write imports records of a type, as `workspace import` does.

@@ -26,15 +26,16 @@ Nothing is changed, unless --write is given: then items and posts are made, chan
 removed again, and updates of the company are sent that must be refused. Use a company
 of its own for that. Nothing is ever published.
 
-A rule cites the section that it is from: spec.md is the specification, decisions.md what
-this implementation decided where that is silent; --spec leaves the latter out. A rule
-that is about something optional is skipped where that is not offered.
+Each rule names the section of scripts/docs/reference that states it, such as errors#codes.
+--spec runs only the rules that the specification itself states and leaves out those that
+this implementation added. A rule about an optional feature is skipped when the service
+does not have it.
 
 The exit code is 1 when a rule does not hold.`,
 		Example: "  workspace check http://127.0.0.1:8080\n  workspace check https://api.example.com --write --json\n  workspace check http://127.0.0.1:8080 --rule paging --rule limit-bounds",
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "also make, change and remove records")
-	cmd.Flags().BoolVar(&specification, "spec", false, "only rules of spec.md")
+	cmd.Flags().BoolVar(&specification, "spec", false, "only rules that the specification itself states")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		chosen, err := contract.Choose(contract.Names(false), only, specification)

@@ -1,10 +1,10 @@
-// Command baseline does what a list does without us: the SDK reads an answer of DynamoDB, attributevalue fills structs,
-// encoding/json spells them. It is a module of its own, so that attributevalue is nobody else's dependency.
+// Command baseline lists records the usual way: the SDK reads a response of DynamoDB, attributevalue fills structs, and
+// encoding/json encodes them. It is a separate module, so that the repository does not depend on attributevalue.
 //
 //	baseline feedback|points FILE N
 //
-// FILE is the body of a list of our API; its records are stored as attributevalue stores them, one item each, and listed
-// N times from memory. It prints the microseconds of CPU time that one list takes.
+// FILE is the body of a list of our API. The program encodes its records with attributevalue, one item each, lists them N
+// times from memory, and prints the CPU time of one list in microseconds.
 package main
 
 import (
@@ -87,7 +87,7 @@ func run(args []string) error {
 	}
 	n, err := strconv.Atoi(args[2])
 	if err != nil || n < 1 {
-		return fmt.Errorf("%q is no number of lists", args[2])
+		return fmt.Errorf("N must be a whole number from 1, not %q", args[2])
 	}
 	switch args[0] {
 	case "feedback":
@@ -99,12 +99,12 @@ func run(args []string) error {
 }
 
 func measure[T any](text []byte, n int) error {
-	answer, err := store[T](text)
+	response, err := store[T](text)
 	if err != nil {
 		return err
 	}
 	db := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("bench", "bench", ""), HTTPClient: memory(answer),
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("bench", "bench", ""), HTTPClient: memory(response),
 	})
 	const warmUp = 20
 	var begin int64
@@ -117,14 +117,14 @@ func measure[T any](text []byte, n int) error {
 			return err
 		}
 		if i == 0 && !same(body, text) {
-			return errors.New("the list is not what was stored")
+			return errors.New("the list differs from the file")
 		}
 	}
 	fmt.Println((cpu() - begin) / int64(n))
 	return nil
 }
 
-// query is what is measured.
+// query lists the records once. Its CPU time is measured.
 func query[T any](db *dynamodb.Client) ([]byte, error) {
 	out, err := db.Query(context.Background(), &dynamodb.QueryInput{
 		TableName: aws.String("bench"), KeyConditionExpression: aws.String("pk = :pk"),
@@ -141,7 +141,7 @@ func query[T any](db *dynamodb.Client) ([]byte, error) {
 	return json.Marshal(list[T]{records})
 }
 
-// store returns the answer of DynamoDB that has the records.
+// store returns the response of DynamoDB to a query for the records of a list.
 func store[T any](text []byte) ([]byte, error) {
 	var from list[T]
 	if err := json.Unmarshal(text, &from); err != nil {
@@ -153,13 +153,13 @@ func store[T any](text []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, spell(&types.AttributeValueMemberM{Value: item}).(map[string]any)["M"])
+		items = append(items, protocol(&types.AttributeValueMemberM{Value: item}).(map[string]any)["M"])
 	}
 	return json.Marshal(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
 }
 
-// spell is DynamoDB's JSON of an attribute.
-func spell(a types.AttributeValue) any {
+// protocol returns an attribute as JSON of DynamoDB's protocol.
+func protocol(a types.AttributeValue) any {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		return map[string]any{"S": a.Value}
@@ -172,20 +172,20 @@ func spell(a types.AttributeValue) any {
 	case *types.AttributeValueMemberL:
 		out := []any{}
 		for _, e := range a.Value {
-			out = append(out, spell(e))
+			out = append(out, protocol(e))
 		}
 		return map[string]any{"L": out}
 	case *types.AttributeValueMemberM:
 		out := map[string]any{}
 		for name, e := range a.Value {
-			out[name] = spell(e)
+			out[name] = protocol(e)
 		}
 		return map[string]any{"M": out}
 	}
-	panic(fmt.Sprintf("baseline: no record has a %T", a))
+	panic(fmt.Sprintf("baseline: unexpected attribute %T", a))
 }
 
-// memory answers every call with the same body.
+// memory is an HTTP client that returns the same body for every call.
 type memory []byte
 
 func (m memory) Do(r *http.Request) (*http.Response, error) {
@@ -200,11 +200,11 @@ func same(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// cpu is the time that the process has used, in microseconds.
+// cpu returns the CPU time of the process in microseconds.
 func cpu() int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(fmt.Sprintf("baseline: the CPU time is not told: %v", err))
+		panic(fmt.Sprintf("baseline: read the CPU time: %v", err))
 	}
 	return (u.Utime.Nano() + u.Stime.Nano()) / 1000
 }

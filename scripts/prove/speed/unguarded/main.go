@@ -1,5 +1,5 @@
-// Command unguarded is the function of the feedback area without keys: what a guarded read is compared with. It is for the
-// benchmark only, and is deployed nowhere.
+// Command unguarded is the function of the feedback area without keys. The benchmark compares reads with and without a key.
+// It is never deployed.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// open admits everybody, and asks nobody.
+// open admits every request without a call to the table.
 type open struct{}
 
 func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Admission, error) {

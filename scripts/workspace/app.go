@@ -11,7 +11,7 @@ import (
 	"growthworkspace/scripts/workspace/user"
 )
 
-// app is one call of the command check, with what it needs of the packages below.
+// app is one call of the command check. It adapts the packages of the other commands.
 type app struct {
 	*terminal.Terminal
 

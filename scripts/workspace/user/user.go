@@ -1,5 +1,5 @@
-// Package user has the commands for users of the API: calling its operations, keeping a key, and finding out why a call
-// fails. They reach the service over HTTP, and open no table.
+// Package user has the commands for users of the API: calling its operations, storing a key, and diagnosing problems. They
+// use the service over HTTP and open no table.
 package user
 
 import (

@@ -13,12 +13,12 @@ var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: 
 //
 // Its id is what every other path begins with.
 //
-// It is GET /v1/companies, with the scope company:read.
+// It sends GET /v1/companies and needs the scope company:read.
 func (c *Client) ListCompanies(ctx context.Context, options ...CallOption) (Page[Company], error) {
 	return page[Company](ctx, c, listCompanies, struct{}{}, options)
 }
 
-// AllCompanies is ListCompanies from page to page, to the end of the list or the first error.
+// AllCompanies calls ListCompanies for every page of the list. It stops at the first error.
 func (c *Client) AllCompanies(ctx context.Context, options ...CallOption) iter.Seq2[Company, error] {
 	return all[Company](ctx, c, listCompanies, struct{}{}, options)
 }
@@ -29,7 +29,7 @@ var getCompany = operation{method: "GET", path: "/v1/companies/{companyId}", rep
 //
 // What nobody has filled in is null.
 //
-// It is GET /v1/companies/{companyId}, with the scope company:read.
+// It sends GET /v1/companies/{companyId} and needs the scope company:read.
 func (c *Client) GetCompany(ctx context.Context, options ...CallOption) (Company, error) {
 	return call[Company](ctx, c, getCompany, struct{}{}, options)
 }
@@ -53,14 +53,14 @@ var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}"
 //
 // Changes the properties that are sent and leaves the others alone.
 //
-// It is PATCH /v1/companies/{companyId}, with the scope company:write.
+// It sends PATCH /v1/companies/{companyId} and needs the scope company:write.
 func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, options ...CallOption) (Company, error) {
 	return call[Company](ctx, c, updateCompany, in, options)
 }
 
 // ListKeysInput is the input of ListKeys. A field that is nil is not sent.
 type ListKeysInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 50
+	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; default 50
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
 }
 
@@ -70,12 +70,12 @@ var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", 
 //
 // Revoked and expired ones are among them. The keys themselves are nowhere: only their records.
 //
-// It is GET /v1/companies/{companyId}/keys, with the scope keys:read.
+// It sends GET /v1/companies/{companyId}/keys and needs the scope keys:read.
 func (c *Client) ListKeys(ctx context.Context, in ListKeysInput, options ...CallOption) (Page[Key], error) {
 	return page[Key](ctx, c, listKeys, in, options)
 }
 
-// AllKeys is ListKeys from page to page, to the end of the list or the first error.
+// AllKeys calls ListKeys for every page of the list. It stops at the first error.
 func (c *Client) AllKeys(ctx context.Context, in ListKeysInput, options ...CallOption) iter.Seq2[Key, error] {
 	return all[Key](ctx, c, listKeys, in, options)
 }
@@ -86,7 +86,7 @@ var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/ke
 //
 // It tells which company a key opens, what it may do and when it ends.
 //
-// It is GET /v1/companies/{companyId}/keys/current, any key may call it.
+// It sends GET /v1/companies/{companyId}/keys/current and needs any valid key.
 func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key, error) {
 	return call[Key](ctx, c, getCurrentKey, struct{}{}, options)
 }
@@ -105,7 +105,7 @@ var createKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys"
 // secret is the key. It is shown this once: what is stored is its digest. A key grants only scopes that it holds
 // itself; one that it lacks is unauthorised. No tool: a secret must not enter a model's context.
 //
-// It is POST /v1/companies/{companyId}/keys, with the scope keys:write.
+// It sends POST /v1/companies/{companyId}/keys and needs the scope keys:write.
 func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...CallOption) (IssuedKey, error) {
 	return call[IssuedKey](ctx, c, createKey, in, options)
 }
@@ -113,7 +113,7 @@ func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...Ca
 // RotateKeyInput is the input of RotateKey. A field that is nil is not sent.
 type RotateKeyInput struct {
 	KeyID          string `json:"-" path:"keyId"`
-	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key works on, at most until it would have ended; without it 86400
+	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key works on, at most until it would have ended; default 86400
 }
 
 var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/{keyId}/rotate", hasBody: true, takesKey: true}
@@ -124,7 +124,7 @@ var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/
 // shown this once. As in creating one, the key that asks must hold every scope of the one that it rotates. A key is
 // rotated once: conflict afterwards. No tool: a secret must not enter a model's context.
 //
-// It is POST /v1/companies/{companyId}/keys/{keyId}/rotate, with the scope keys:write.
+// It sends POST /v1/companies/{companyId}/keys/{keyId}/rotate and needs the scope keys:write.
 func (c *Client) RotateKey(ctx context.Context, in RotateKeyInput, options ...CallOption) (IssuedKey, error) {
 	return call[IssuedKey](ctx, c, rotateKey, in, options)
 }
@@ -140,7 +140,7 @@ var revokeKey = operation{method: "DELETE", path: "/v1/companies/{companyId}/key
 //
 // It is refused from that instant, also when it is the one that asks. Its record stays in the list.
 //
-// It is DELETE /v1/companies/{companyId}/keys/{keyId}, with the scope keys:write.
+// It sends DELETE /v1/companies/{companyId}/keys/{keyId} and needs the scope keys:write.
 func (c *Client) RevokeKey(ctx context.Context, in RevokeKeyInput, options ...CallOption) (Deleted, error) {
 	return call[Deleted](ctx, c, revokeKey, in, options)
 }

@@ -13,12 +13,12 @@ var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // All of them, in the order in which they were created.
 //
-// It is GET /v1/companies/{companyId}/optimise/sites, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/sites and needs the scope optimise:read.
 func (c *Client) ListOptimiseSites(ctx context.Context, options ...CallOption) (Page[Site], error) {
 	return page[Site](ctx, c, listOptimiseSites, struct{}{}, options)
 }
 
-// AllOptimiseSites is ListOptimiseSites from page to page, to the end of the list or the first error.
+// AllOptimiseSites calls ListOptimiseSites for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseSites(ctx context.Context, options ...CallOption) iter.Seq2[Site, error] {
 	return all[Site](ctx, c, listOptimiseSites, struct{}{}, options)
 }
@@ -34,19 +34,19 @@ var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // All of them, by their field order.
 //
-// It is GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {
 	return page[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
-// AllOptimiseGoals is ListOptimiseGoals from page to page, to the end of the list or the first error.
+// AllOptimiseGoals calls ListOptimiseGoals for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) iter.Seq2[SiteGoal, error] {
 	return all[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
 // ListOptimiseAuditsInput is the input of ListOptimiseAudits. A field that is nil is not sent.
 type ListOptimiseAuditsInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // how many records at most; without it 20
+	Limit  *int64               `json:"-" query:"limit"`  // how many records at most; default 20
 	SiteID *string              `json:"-" query:"siteId"` // audits of this site only
 	Status *OptimiseAuditStatus `json:"-" query:"status"` // audits in this state only
 	Cursor *string              `json:"-" query:"cursor"` // where to go on: the cursor of the page before
@@ -58,12 +58,12 @@ var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // Findings are left out: get a single audit for them.
 //
-// It is GET /v1/companies/{companyId}/optimise/audits, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/audits and needs the scope optimise:read.
 func (c *Client) ListOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) (Page[AuditSummary], error) {
 	return page[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
 
-// AllOptimiseAudits is ListOptimiseAudits from page to page, to the end of the list or the first error.
+// AllOptimiseAudits calls ListOptimiseAudits for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) iter.Seq2[AuditSummary, error] {
 	return all[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
@@ -79,7 +79,7 @@ var getOptimiseAudit = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // Findings are per page and may be several megabytes.
 //
-// It is GET /v1/companies/{companyId}/optimise/audits/{auditId}, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/audits/{auditId} and needs the scope optimise:read.
 func (c *Client) GetOptimiseAudit(ctx context.Context, in GetOptimiseAuditInput, options ...CallOption) (Audit, error) {
 	return call[Audit](ctx, c, getOptimiseAudit, in, options)
 }

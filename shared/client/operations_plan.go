@@ -9,7 +9,7 @@ import (
 
 // ListPlanBoardsInput is the input of ListPlanBoards. A field that is nil is not sent.
 type ListPlanBoardsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; without it 25
+	Limit  *int64  `json:"-" query:"limit"`  // how many records at most; default 25
 	Cursor *string `json:"-" query:"cursor"` // where to go on: the cursor of the page before
 }
 
@@ -19,12 +19,12 @@ var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/p
 //
 // The oldest first.
 //
-// It is GET /v1/companies/{companyId}/plan/boards, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/boards and needs the scope plan:read.
 func (c *Client) ListPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) (Page[Board], error) {
 	return page[Board](ctx, c, listPlanBoards, in, options)
 }
 
-// AllPlanBoards is ListPlanBoards from page to page, to the end of the list or the first error.
+// AllPlanBoards calls ListPlanBoards for every page of the list. It stops at the first error.
 func (c *Client) AllPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) iter.Seq2[Board, error] {
 	return all[Board](ctx, c, listPlanBoards, in, options)
 }
@@ -40,7 +40,7 @@ var getPlanBoard = operation{method: "GET", path: "/v1/companies/{companyId}/pla
 //
 // publishedVersion and publishedAt say what is live; see the preview for what would be.
 //
-// It is GET /v1/companies/{companyId}/plan/boards/{boardId}, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/boards/{boardId} and needs the scope plan:read.
 func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options ...CallOption) (Board, error) {
 	return call[Board](ctx, c, getPlanBoard, in, options)
 }
@@ -48,7 +48,7 @@ func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options
 // ListPlanItemsInput is the input of ListPlanItems. A field that is nil is not sent.
 type ListPlanItemsInput struct {
 	BoardID string      `json:"-" path:"boardId"`
-	Limit   *int64      `json:"-" query:"limit"`  // how many records at most; without it 50
+	Limit   *int64      `json:"-" query:"limit"`  // how many records at most; default 50
 	Status  *PlanStatus `json:"-" query:"status"` // only items with this status
 	Cursor  *string     `json:"-" query:"cursor"` // where to go on: the cursor of the page before
 }
@@ -59,12 +59,12 @@ var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/pl
 //
 // The authoring view: it includes drafts and whatever else is not published.
 //
-// It is GET /v1/companies/{companyId}/plan/boards/{boardId}/items, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:read.
 func (c *Client) ListPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) (Page[Item], error) {
 	return page[Item](ctx, c, listPlanItems, in, options)
 }
 
-// AllPlanItems is ListPlanItems from page to page, to the end of the list or the first error.
+// AllPlanItems calls ListPlanItems for every page of the list. It stops at the first error.
 func (c *Client) AllPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) iter.Seq2[Item, error] {
 	return all[Item](ctx, c, listPlanItems, in, options)
 }
@@ -88,7 +88,7 @@ var createPlanItem = operation{method: "POST", path: "/v1/companies/{companyId}/
 //
 // An item is a draft unless a status is given. Nothing becomes visible until the board is published.
 //
-// It is POST /v1/companies/{companyId}/plan/boards/{boardId}/items, with the scope plan:write.
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:write.
 func (c *Client) CreatePlanItem(ctx context.Context, in CreatePlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, createPlanItem, in, options)
 }
@@ -104,7 +104,7 @@ var getPlanItem = operation{method: "GET", path: "/v1/companies/{companyId}/plan
 //
 // As it is edited now. It is live when its publishedVersion is that of its board.
 //
-// It is GET /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:read.
 func (c *Client) GetPlanItem(ctx context.Context, in GetPlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, getPlanItem, in, options)
 }
@@ -128,7 +128,7 @@ var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}
 // Changes the properties that are sent. The slug is frozen. What is published stays as it is until the board is
 // published again.
 //
-// It is PATCH /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:write.
+// It sends PATCH /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:write.
 func (c *Client) UpdatePlanItem(ctx context.Context, in UpdatePlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, updatePlanItem, in, options)
 }
@@ -144,7 +144,7 @@ var deletePlanItem = operation{method: "DELETE", path: "/v1/companies/{companyId
 //
 // Anything already published stays visible until the next publish.
 //
-// It is DELETE /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:write.
+// It sends DELETE /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:write.
 func (c *Client) DeletePlanItem(ctx context.Context, in DeletePlanItemInput, options ...CallOption) (Deleted, error) {
 	return call[Deleted](ctx, c, deletePlanItem, in, options)
 }
@@ -161,7 +161,7 @@ var previewPlanPublish = operation{method: "POST", path: "/v1/companies/{company
 // Changes nothing. Send the ETag of the answer as If-Match when publishing, so that what was reviewed is what goes
 // live.
 //
-// It is POST /v1/companies/{companyId}/plan/boards/{boardId}/publish/preview, with the scope plan:read.
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish/preview and needs the scope plan:read.
 func (c *Client) PreviewPlanPublish(ctx context.Context, in PreviewPlanPublishInput, options ...CallOption) (Preview, error) {
 	return call[Preview](ctx, c, previewPlanPublish, in, options)
 }
@@ -178,7 +178,7 @@ var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId
 // Makes the items with status published visible to the delivery API, all at once. There is no undo except publishing
 // again.
 //
-// It is POST /v1/companies/{companyId}/plan/boards/{boardId}/publish, with the scope plan:publish.
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish and needs the scope plan:publish.
 func (c *Client) PublishPlanBoard(ctx context.Context, in PublishPlanBoardInput, options ...CallOption) (Publication, error) {
 	return call[Publication](ctx, c, publishPlanBoard, in, options)
 }

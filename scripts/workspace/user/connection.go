@@ -62,8 +62,8 @@ type connection struct {
 // credential finds the service and a key for it. The key of a login is only sent to its own service, never to another
 // --base-url.
 func (u *user) credential(r remote) (credential, error) {
-	kept, err := readLogin()
-	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), kept.BaseURL, defaultBaseURL), "/")
+	stored, err := readLogin()
+	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
 		c.Key, c.source = strings.TrimSpace(key), "the key of "+keyVariable
@@ -72,8 +72,8 @@ func (u *user) credential(r remote) (credential, error) {
 	if err != nil {
 		return c, err
 	}
-	if kept.Key != "" && kept.BaseURL == base {
-		c.Key, c.source = kept.Key, "the key of `workspace login`"
+	if stored.Key != "" && stored.BaseURL == base {
+		c.Key, c.source = stored.Key, "the key of `workspace login`"
 		return c, nil
 	}
 	if loopback(base) {
@@ -125,11 +125,11 @@ func (u *user) connectWith(c credential, company string, options ...client.Optio
 	options = append([]client.Option{
 		client.WithCompany(company), client.WithUserAgent("workspace"), client.WithSleep(u.Wait),
 	}, options...)
-	made, err := client.New(c.BaseURL, c.Key, options...)
+	api, err := client.New(c.BaseURL, c.Key, options...)
 	if err != nil {
 		return connection{}, errors.New(strings.TrimPrefix(err.Error(), "client: "))
 	}
-	return connection{made, c}, nil
+	return connection{api, c}, nil
 }
 
 // loginFile returns the file of login, in the user's settings folder.

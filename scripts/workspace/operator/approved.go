@@ -38,8 +38,8 @@ posts it, and reports the result.
 
 If several posting steps claim a reply, exactly one gets it. The others end with exit code
 3: the reply's state does not allow the claim, and nothing was changed. While a reply is
-posting, the API rejects changes to it. A report needs the id of the current claim. Repeating a
-report is safe.
+posting, the API rejects changes to it. A report needs the id of the current claim.
+Repeating a report is safe.
 
 A claim does not expire. "approved stuck" lists old ones: look at the platform, then report
 what happened. A reply that failed can be approved again in the API.`,

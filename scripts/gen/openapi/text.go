@@ -114,10 +114,10 @@ var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.Unauthorised:       {"the key is missing, unknown, revoked or expired, or it lacks the scope", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},
 	fault.Forbidden:          {"the operator has suspended the company or the key", "the company or the key is suspended by the operator"},
 	fault.NotFound:           {"no such path, no such record, or a record that the key cannot reach", "no such record"},
-	fault.MethodNotAllowed:   {"the path exists; the response header Allow lists its methods", "this path takes GET, HEAD"},
+	fault.MethodNotAllowed:   {"the path exists; the response header Allow lists its methods", "this path accepts GET, HEAD"},
 	fault.Conflict:           {"the record's state does not allow the change; the message says why", "the post is published; only unsent posts can be edited or deleted"},
 	fault.PreconditionFailed: {"the record, or the content of a preview, has changed since the ETag in If-Match", "header.If-Match: the record has changed since; read it again"},
 	fault.PayloadTooLarge:    {"the body is too large", "body: must have at most 262144 bytes"},
-	fault.RateLimited:        {"too many requests; wait the seconds in the response header Retry-After", "too many requests of the class read; try again after the seconds of Retry-After"},
+	fault.RateLimited:        {"too many requests; wait the seconds in the response header Retry-After", "too many read requests; retry after the seconds in Retry-After"},
 	fault.Internal:           {"a fault of the service; safe to retry", "internal error; safe to retry"},
 }

@@ -50,9 +50,9 @@ func alarms(functions []Function) []Alarm {
 		{"ServerErrors", "The share of requests with a 5xx response, crashes and timeouts included",
 			[]Metric{{"AWS/ApiGateway", "5XXError", gateway, "Average"}},
 			threshold("ServerErrorShareMax", 0.01, "Alarm when a larger share of the requests gets a 5xx response"), 2},
-		{"SlowRequests", "The 99th percentile of the calls' duration, in milliseconds",
+		{"SlowRequests", "The 99th percentile of the duration of requests, in milliseconds",
 			[]Metric{{StackNamespace(), "Duration", nil, "p99"}},
-			threshold("DurationP99MillisecondsMax", 1000, "Alarm when the 99th percentile of the calls' duration is longer"), 3},
+			threshold("DurationP99MillisecondsMax", 1000, "Alarm when the 99th percentile of the duration of requests is longer"), 3},
 		{"FunctionErrors", "Crashes and timeouts of functions, in five minutes", perFunction("Errors"),
 			threshold("FunctionErrorsMax", 0, "Alarm when functions crash or time out more often in five minutes"), 1},
 		{"FunctionThrottles", "Requests throttled for lack of a free function instance, in five minutes", perFunction("Throttles"),
@@ -62,9 +62,9 @@ func alarms(functions []Function) []Alarm {
 		{"GatewayThrottles", "Requests that the gateway throttled, in five minutes",
 			[]Metric{{StackNamespace(), GatewayThrottled, nil, "Sum"}},
 			threshold("GatewayThrottlesMax", 100, "Alarm when the gateway throttles more requests in five minutes"), 1},
-		{"AuthFailures", "Calls with a missing or unknown key, or without the scope, in five minutes",
+		{"AuthFailures", "Requests without a valid key or without the scope, in five minutes",
 			[]Metric{{StackNamespace(), "Unauthorised", nil, "Sum"}},
-			threshold("AuthFailuresMax", 100, "Alarm when more calls have no valid key or no scope in five minutes"), 1},
+			threshold("AuthFailuresMax", 100, "Alarm when more requests have no valid key or no scope in five minutes"), 1},
 	}
 }
 
@@ -80,7 +80,7 @@ func tableThrottles() (out []Metric) {
 	return out
 }
 
-// threshold is the parameter for the value that sets off an alarm when exceeded.
+// threshold returns the parameter for the threshold of an alarm.
 func threshold(name string, value any, description string) Parameter {
 	return Parameter{Name: name, Type: "Number", Default: value, Description: description}
 }

@@ -21,7 +21,8 @@ const (
 	StageName = "prod"
 	// CompressionBytesMin is the size from which responses are compressed for clients that accept it.
 	CompressionBytesMin = 1024
-	// BinaryTypes makes the gateway pass on every body unchanged: it would repair invalid UTF-8, which the service refuses.
+	// BinaryTypes makes the gateway pass on every body unchanged. Otherwise it would repair invalid UTF-8, which the service
+	// must reject.
 	BinaryTypes = "*/*"
 )
 
@@ -47,9 +48,9 @@ func AccessLog() string {
 // GatewayResponse is an error response of the gateway itself, with the envelope and the headers of the service.
 //
 // A REST API renames one header in the responses of functions: WWW-Authenticate arrives as
-// X-Amzn-Remapped-Www-Authenticate. A proxy integration can't turn that off. An authoriser could, because its refusals are
-// gateway responses, but it would cost every request a second function and cache revoked keys. Clients see the status and
-// the code.
+// X-Amzn-Remapped-Www-Authenticate. A proxy integration can't turn that off. An authoriser could, because its error
+// responses come from the gateway, but it would add a second function to every request and cache revoked keys. Clients can
+// use the status and the code instead.
 type GatewayResponse struct {
 	Type    string // API Gateway's name of the error
 	Code    fault.Code
@@ -59,11 +60,11 @@ type GatewayResponse struct {
 // throttledSeconds is the Retry-After of a request that the gateway throttled: its bucket refills every second.
 const throttledSeconds = 1
 
-// gatewayResponses has every type of API Gateway, so that none has AWS's own message.
+// gatewayResponses returns a response for every type of API Gateway, so that clients never get AWS's own messages.
 func gatewayResponses() []GatewayResponse {
 	const failed = "internal error; safe to retry"
 	return []GatewayResponse{
-		{"DEFAULT_4XX", fault.BadRequest, "the request was refused before it reached the service"},
+		{"DEFAULT_4XX", fault.BadRequest, "the request was rejected before it reached the service"},
 		{"DEFAULT_5XX", fault.Internal, failed},
 		{"ACCESS_DENIED", fault.Forbidden, "the request may not reach the service"},
 		{"API_CONFIGURATION_ERROR", fault.Internal, failed},
@@ -103,10 +104,10 @@ func (r GatewayResponse) ID() string {
 	return out
 }
 
-// Status is the HTTP status of the code.
+// Status is the HTTP status of the code, as a string.
 func (r GatewayResponse) Status() string { return strconv.Itoa(r.Code.Status()) }
 
-// Body is the envelope.
+// Body is the error envelope (scripts/docs/reference/errors.md).
 func (r GatewayResponse) Body() string {
 	return string(fault.Envelope(fault.New(r.Code, "%s", r.Message)))
 }

@@ -13,14 +13,14 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// recorder is a transport that keeps what the functions ask of the table, as IAM sees it.
+// recorder is a transport that records the functions' calls to the table, as IAM sees them.
 type recorder struct {
 	mu    sync.Mutex
 	calls []access
 	errs  []error
 }
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(request)
 }
 
-// take returns what was recorded since the last time, with the names of the stack, for whose table the test's stands.
+// take returns the calls since the last take. It replaces the name of the test's table by the ARN of the stack's table.
 func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
 	t.Helper()
 	r.mu.Lock()
@@ -57,7 +57,7 @@ func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
 	return calls
 }
 
-// part is a request to the table, or a part of one: what of it IAM looks at.
+// part is a request to the table, or a part of one, with the fields that IAM checks.
 type part struct {
 	TableName, IndexName      string
 	Key, Item                 map[string]any
@@ -68,7 +68,7 @@ type part struct {
 	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
 }
 
-// accesses are what IAM decides about for one request: of a transaction as many as it has parts.
+// accesses returns the accesses of one request that IAM checks: one for each part of a transaction.
 func accesses(action string, body []byte) (out []access, err error) {
 	var request part
 	if action == "BatchGetItem" {
@@ -100,7 +100,7 @@ func accesses(action string, body []byte) (out []access, err error) {
 			out = append(out, batch)
 		}
 	default:
-		return nil, fmt.Errorf("this recorder does not know it: %s", body)
+		return nil, fmt.Errorf("this recorder does not support the action: %s", body)
 	}
 	return out, nil
 }
@@ -115,7 +115,7 @@ func (p part) access(action string) access {
 	return access{action, p.TableName, []string{text}}
 }
 
-// batchGet reads a request whose items are in another form than those of writes.
+// batchGet decodes a BatchGetItem request. Its items have a different form from those of BatchWriteItem.
 func batchGet(body []byte) (out []access, err error) {
 	var request struct {
 		RequestItems map[string]struct{ Keys []map[string]any }
@@ -131,7 +131,7 @@ func batchGet(body []byte) (out []access, err error) {
 	return out, err
 }
 
-// query is a query of the table or of an index, whose partition is the value that its key must equal.
+// query returns the access of a query of the table or an index. The partition is the value in its key condition.
 func (p part) query() ([]access, error) {
 	resource, attribute := p.TableName, "pk"
 	if p.IndexName != "" {
@@ -141,7 +141,7 @@ func (p part) query() ([]access, error) {
 	placeholder, _, _ := strings.Cut(rest, " ")
 	text, ok := p.ExpressionAttributeValues[placeholder]["S"].(string)
 	if name != attribute && p.ExpressionAttributeNames[name] != attribute || !ok {
-		return nil, fmt.Errorf("the partition is not in sight: %s", p.KeyConditionExpression)
+		return nil, fmt.Errorf("cannot find the partition in %s", p.KeyConditionExpression)
 	}
 	return []access{{"Query", resource, []string{text}}}, nil
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// CloudFormation returns the stack as a template without SAM's own types, which the CDK includes. It has what SAM creates
-// from them: the functions and the parts of the REST API. code returns where the zip of a function is.
+// CloudFormation returns the stack as a template without SAM's types, for the CDK to include. In their place it has the
+// resources that SAM creates from them: the functions and the parts of the REST API. code returns the location of a
+// function's zip.
 func (m Model) CloudFormation(code func(Function) Object) Object {
 	return Object{
 		{"Parameters", m.parameterSection()},
@@ -34,17 +35,17 @@ func (m Model) lambdaResources(code func(Function) Object) (out Object) {
 	return out
 }
 
-// gatewayResources are the REST API, its paths, methods and responses, a deployment of them, and the stage.
+// gatewayResources returns the REST API, its paths, methods and responses, a deployment of them, and the stage.
 func (m Model) gatewayResources() Object {
 	api := resource("AWS::ApiGateway::RestApi", Object{
 		{"Name", Ref("AWS::StackName")}, {"BinaryMediaTypes", List{BinaryTypes}}, {"MinimumCompressionSize", CompressionBytesMin},
 		{"EndpointConfiguration", Object{{"Types", List{"REGIONAL"}}}},
 	})
 	out, parts := Object{{APIID, api}}, List{}
-	made := map[string]bool{}
+	created := map[string]bool{}
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {
-			out = append(out, pathResources(made, r.Path)...)
+			out = append(out, pathResources(created, r.Path)...)
 			out = append(out, Field{f.MethodID(r), f.method(r)})
 			parts = append(parts, f.MethodID(r))
 		}
@@ -53,7 +54,7 @@ func (m Model) gatewayResources() Object {
 		out = append(out, Field{r.ID(), r.resource()})
 		parts = append(parts, r.ID())
 	}
-	// A deployment is a snapshot of the API and never changes: a changed API needs a new one, under another id.
+	// A deployment is a snapshot of the API and never changes: a changed API needs a new deployment with another id.
 	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
 	return append(out,
 		Field{m.deploymentID(), append(deployment, Field{"DependsOn", parts})},
@@ -74,14 +75,14 @@ func (f Function) method(r Route) Object {
 	})
 }
 
-// pathResources returns the resources of a path and of those above it that are not yet made.
-func pathResources(made map[string]bool, path string) Object {
-	if path == "/" || made[path] {
+// pathResources returns the resources of a path and its parents, except those in created, and adds them to it.
+func pathResources(created map[string]bool, path string) Object {
+	if path == "/" || created[path] {
 		return nil
 	}
-	made[path] = true
+	created[path] = true
 	above, segment := splitPath(path)
-	return append(pathResources(made, above), Field{pathID(path), resource("AWS::ApiGateway::Resource", Object{
+	return append(pathResources(created, above), Field{pathID(path), resource("AWS::ApiGateway::Resource", Object{
 		{"RestApiId", Ref(APIID)}, {"ParentId", pathReference(above)}, {"PathPart", segment},
 	})})
 }
@@ -118,7 +119,7 @@ func (r GatewayResponse) resource() Object {
 	})
 }
 
-// deploymentID changes with everything that a deployment has.
+// deploymentID returns an id with a digest of the API, so it changes when the API changes.
 func (m Model) deploymentID() string {
 	text, err := json.Marshal([]any{m.Functions, m.GatewayResponses, BinaryTypes, CompressionBytesMin})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// tableARN is the table of the tests, which the stack has made or been given.
+// tableARN is the stack's table in the tests, and foreignARN another table.
 const (
 	tableARN   = "arn:aws:dynamodb:eu-central-1:111122223333:table/workspace"
 	foreignARN = "arn:aws:dynamodb:eu-central-1:111122223333:table/other"
@@ -18,10 +18,10 @@ const (
 type access struct {
 	action   string
 	resource string
-	leading  []string // the partition keys that the call names; nil: it names none
+	leading  []string // the partition keys in the call; nil if it has none
 }
 
-// policy is a policy document as it stands in the template, its references resolved.
+// policy is a policy document of the template, with its references resolved.
 type policy []statement
 
 type statement struct {
@@ -30,7 +30,7 @@ type statement struct {
 	conditions         map[string]map[string][]string
 }
 
-// policyOf reads the document of a function's role as IAM would get it.
+// policyOf returns the policy of a function's role.
 func policyOf(t *testing.T, f infra.Function) policy {
 	t.Helper()
 	document := resolve(t, infra.JSON(f.Policy())).(map[string]any)
@@ -43,18 +43,18 @@ func policyOf(t *testing.T, f infra.Function) policy {
 		s := statement{fields["Effect"].(string), list(fields["Action"]), list(fields["Resource"]), map[string]map[string][]string{}}
 		for name := range fields {
 			if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, name) {
-				t.Fatalf("%s: this evaluator does not know %s", f.Name, name)
+				t.Fatalf("%s: this evaluator does not support %s", f.Name, name)
 			}
 		}
 		conditions, _ := fields["Condition"].(map[string]any)
 		for operator, keys := range conditions {
 			if operator != "ForAllValues:StringLike" && operator != "Null" {
-				t.Fatalf("%s: this evaluator does not know %s", f.Name, operator)
+				t.Fatalf("%s: this evaluator does not support %s", f.Name, operator)
 			}
 			s.conditions[operator] = map[string][]string{}
 			for key, values := range keys.(map[string]any) {
 				if key != "dynamodb:LeadingKeys" {
-					t.Fatalf("%s: this evaluator does not know %s", f.Name, key)
+					t.Fatalf("%s: this evaluator does not support %s", f.Name, key)
 				}
 				s.conditions[operator][key] = list(values)
 			}
@@ -64,7 +64,7 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	return out
 }
 
-// resolve does what CloudFormation does with references, for a stack that has made its table.
+// resolve replaces references as CloudFormation does, for a stack that creates its own table.
 func resolve(t *testing.T, value any) any {
 	t.Helper()
 	switch v := value.(type) {
@@ -92,7 +92,7 @@ func resolve(t *testing.T, value any) any {
 		out := map[string]any{}
 		for name := range v {
 			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
-				t.Fatalf("this evaluator does not know %v", v)
+				t.Fatalf("this evaluator does not support %v", v)
 			}
 			out[name] = resolve(t, v[name])
 		}
@@ -111,7 +111,7 @@ func list(value any) (out []string) {
 	return out
 }
 
-// allows is IAM's decision: what a statement denies is denied, what none allows is too.
+// allows reports whether IAM allows an access: at least one statement must allow it, and none deny it.
 func (p policy) allows(a access) bool {
 	allowed := false
 	for _, s := range p {
@@ -135,11 +135,11 @@ func (s statement) covers(a access) bool {
 	for operator, keys := range s.conditions {
 		for _, values := range keys {
 			switch operator {
-			case "Null": // "false" asks that the key is there
+			case "Null": // "false" requires that the call has partition keys
 				if (a.leading == nil) != (values[0] == "true") {
 					return false
 				}
-			case "ForAllValues:StringLike": // which holds of no values at all
+			case "ForAllValues:StringLike": // true if there are no values
 				for _, key := range a.leading {
 					if !matches(values, key) {
 						return false
@@ -151,7 +151,7 @@ func (s statement) covers(a access) bool {
 	return true
 }
 
-// like matches IAM's wildcards: * is any characters, ? is one.
+// like reports whether text matches a pattern with IAM's wildcards: * is any characters, ? is one.
 func like(pattern, text string) bool {
 	if pattern == "" {
 		return text == ""
@@ -170,7 +170,7 @@ func like(pattern, text string) bool {
 	return text != "" && text[0] == pattern[0] && like(pattern[1:], text[1:])
 }
 
-// Ensure the evaluator decides as IAM does, where a mistake in it would hide one in a policy.
+// Ensure the evaluator decides as IAM does, because a mistake in it could hide a mistake in a policy.
 func TestEvaluator(t *testing.T) {
 	t.Parallel()
 	only := statement{"Allow", []string{"dynamodb:Get*"}, []string{tableARN}, map[string]map[string][]string{
@@ -185,18 +185,18 @@ func TestEvaluator(t *testing.T) {
 		a    access
 		want bool
 	}{
-		"own partition":            {policy{only}, get("c1#a"), true},
-		"narrowed":                 {policy{only}, get("c1#a#b#c"), true},
-		"another area":             {policy{only}, get("c1#ab"), false},
-		"a longer company":         {policy{only}, get("c12#a"), false},
-		"one of two is another's":  {policy{only}, get("c1#a", "c1#b"), false},
-		"no keys":                  {policy{only}, get(), false},
-		"no keys, no Null":         {policy{withoutNull}, get(), true},
-		"another table":            {policy{only}, access{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
-		"an index":                 {policy{only}, access{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
-		"another action":           {policy{only}, access{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
-		"denied after it is given": {policy{only, deny}, get("c1#a"), false},
-		"nothing":                  {nil, get("c1#a"), false},
+		"own partition":           {policy{only}, get("c1#a"), true},
+		"narrowed":                {policy{only}, get("c1#a#b#c"), true},
+		"another area":            {policy{only}, get("c1#ab"), false},
+		"a longer company":        {policy{only}, get("c12#a"), false},
+		"one of two is another's": {policy{only}, get("c1#a", "c1#b"), false},
+		"no keys":                 {policy{only}, get(), false},
+		"no keys, no Null":        {policy{withoutNull}, get(), true},
+		"another table":           {policy{only}, access{"dynamodb:GetItem", foreignARN, []string{"c1#a"}}, false},
+		"an index":                {policy{only}, access{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
+		"another action":          {policy{only}, access{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
+		"allowed and denied":      {policy{only, deny}, get("c1#a"), false},
+		"nothing":                 {nil, get("c1#a"), false},
 	} {
 		if got := test.p.allows(test.a); got != test.want {
 			t.Errorf("%s: %v", name, got)

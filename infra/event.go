@@ -107,7 +107,7 @@ func sampleEvent(op api.Operation, route Route, example []byte) ([]byte, error) 
 	return encodeEvent(event)
 }
 
-// pathParameters are what a route's {names} stand for in a path.
+// pathParameters returns the values of a route's {names} in a path.
 func pathParameters(route, path string) map[string]string {
 	out := map[string]string{}
 	segments := strings.Split(path, "/")

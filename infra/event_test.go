@@ -32,19 +32,19 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// fixtureIDs are what the placeholders of sample events stand for in the fixture company; one of an operation alone has
-// the operation before it.
+// fixtureIDs has the values for the placeholders of sample events in the fixture company. A name with an operation before
+// the dot is only for that operation.
 var fixtureIDs = map[string]string{
 	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "feedbackId": "fbk_1", "metricKey": "growth.signups",
 	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "planId": "pln_1", "ideaId": "ida_1",
 }
 
-// stage is the service with its functions apart, as the stack deploys them, over a table whose calls are recorded.
+// stage is the service as separate functions, as the stack deploys them, with a table whose calls are recorded.
 type stage struct {
 	*apitest.Service
 	recorder  *recorder
 	key       string
-	keyIDs    map[string]string // of keys to rotate and to revoke, by the operation
+	keyIDs    map[string]string // the keys to rotate and to revoke, by operation
 	functions map[string]function
 }
 
@@ -109,7 +109,7 @@ func (s *stage) load(t *testing.T) {
 	s.recorder.take(t, s.Table.Name())
 }
 
-// event reads the sample event of an operation and fills in what it leaves open.
+// event reads the sample event of an operation and fills in its placeholders.
 func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequest {
 	t.Helper()
 	text, err := os.ReadFile("../events/" + operation + ".json")
@@ -133,8 +133,8 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	return e
 }
 
-// Ensure the sample event of every operation is answered by its function: as it is with 401 without asking the table,
-// and with a key and ids as the operation answers.
+// Ensure the function of every operation handles its sample event: unchanged with 401 and no table call, and with a key and
+// ids filled in with 200.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -150,10 +150,10 @@ func TestEvents(t *testing.T) {
 				t.Fatalf("events/%s.json: %v", op.ID, err)
 			}
 			if got := s.functions[area.Name](t, sample); got.StatusCode != http.StatusUnauthorized {
-				t.Errorf("%s, as it is: %d %s", op.ID, got.StatusCode, got.Body)
+				t.Errorf("%s, unchanged: %d %s", op.ID, got.StatusCode, got.Body)
 			}
 			if calls := s.recorder.take(t, s.Table.Name()); len(calls) > 0 {
-				t.Errorf("%s, as it is: %v", op.ID, calls)
+				t.Errorf("%s, unchanged: %v", op.ID, calls)
 			}
 			s.Clock.Advance(time.Minute) // so that no quota runs out
 			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
@@ -164,7 +164,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Ensure a link of an answer begins as the caller's URL did, with the stage that the path of the event lacks.
+// Ensure a Link header starts with the caller's base URL, including the stage, which is not in the event's path.
 func TestLinkHasTheStage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -179,7 +179,7 @@ func TestLinkHasTheStage(t *testing.T) {
 	}
 }
 
-// Ensure the events are those of the operations, each reaching its function over a route that the stack has.
+// Ensure there is exactly one up-to-date sample event for each operation.
 func TestEventsAreAsDeclared(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("../functions/openapi/openapi.json")
@@ -199,12 +199,12 @@ func TestEventsAreAsDeclared(t *testing.T) {
 	}
 	for id, text := range want {
 		if have, err := os.ReadFile("../events/" + id + ".json"); err != nil || !bytes.Equal(have, text) {
-			t.Errorf("events/%s.json is not what the declarations say: run go run ./scripts/gen (%v)", id, err)
+			t.Errorf("events/%s.json is out of date: run go run ./scripts/gen (%v)", id, err)
 		}
 	}
 }
 
-// variant is an event that makes an operation do more of what it can: each filter, a replay, a refusal.
+// variant is an event for another code path of an operation: a filter, a replay, or an error.
 type variant struct {
 	name  string
 	event events.APIGatewayProxyRequest
@@ -214,7 +214,7 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 	t.Helper()
 	foreign := s.event(t, op.ID)
 	foreign.Path = strings.Replace(foreign.Path, s.CompanyID, s.Table.NewID("co"), 1)
-	out := []variant{{"another company", foreign}, {"as usual", s.event(t, op.ID)}}
+	out := []variant{{"another company", foreign}, {"plain", s.event(t, op.ID)}}
 	for _, query := range queries(op) {
 		e := s.event(t, op.ID)
 		e.QueryStringParameters = nil
@@ -225,16 +225,16 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 		out = append(out, variant{fmt.Sprint(query), e})
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
-		for range 2 { // the second is answered from memory
+		for range 2 { // the second gets the stored response
 			e := s.event(t, op.ID)
 			e.MultiValueHeaders["Idempotency-Key"] = []string{t.Name()}
 			out = append(out, variant{"with an Idempotency-Key", e})
 		}
 	}
-	return append(out, variant{"once more", s.event(t, op.ID)})
+	return append(out, variant{"repeated", s.event(t, op.ID)})
 }
 
-// queries are the filters of a list: each value, and each set of filters.
+// queries returns every combination of a list's filters and their values.
 func queries(op api.Operation) []map[string][]string {
 	out := []map[string][]string{{}}
 	for _, f := range op.Input {
@@ -256,8 +256,7 @@ func queries(op api.Operation) []map[string][]string {
 	return out[1:]
 }
 
-// Ensure every call that an operation really makes, as it is sent to the table, is one that the role of its function
-// allows, and that of the tools' function too.
+// Ensure the role of its function, and that of the MCP function, allow every call that an operation sends to the table.
 func TestEveryCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -267,13 +266,13 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		policies[f.Name] = policyOf(t, f)
 	}
 	used := map[string]bool{}
-	bare := newStage(t) // a company without a brand kit, which the update makes
+	bare := newStage(t) // a company without a brand kit: the update creates it
 	bare.recorder.take(t, bare.Table.Name())
 	bare.functions["context"](t, bare.event(t, "update_context_brand_kit"))
 	for _, call := range bare.recorder.take(t, bare.Table.Name()) {
 		used[usage("context", call)] = policies["context"].allows(call) && policies["mcp"].allows(call)
 	}
-	s.Table.Warm(t.Context(), 1) // what a function reads when it starts
+	s.Table.Warm(t.Context(), 1) // the reads of a function's start
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
 		for name, p := range policies {
 			if name != "openapi" && !p.allows(call) {
@@ -305,21 +304,21 @@ func TestEveryCallIsAllowed(t *testing.T) {
 }
 
 func usage(function string, call access) string {
-	place := "table"
+	target := "table"
 	if strings.Contains(call.resource, "/index/") {
-		place = "index"
+		target = "index"
 	}
-	return fmt.Sprintf("%s %s %s %s", function, strings.Split(call.leading[0], "#")[1], place, strings.TrimPrefix(call.action, "dynamodb:"))
+	return fmt.Sprintf("%s %s %s %s", function, strings.Split(call.leading[0], "#")[1], target, strings.TrimPrefix(call.action, "dynamodb:"))
 }
 
-// Ensure no function may do what none of its operations does.
+// checkGrantsAreUsed checks that every grant is used by an operation of its function, and every use is in access.tsv.
 func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	t.Helper()
 	for cell, actions := range granted(t) {
 		for _, action := range actions {
 			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
 			if cell[0] != "mcp" && !used[name] {
-				t.Errorf("nothing uses what is granted: %s", name)
+				t.Errorf("the grant is not used: %s", name)
 			}
 		}
 	}
@@ -330,7 +329,7 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	}
 }
 
-// Ensure the tools' function makes the same calls: its role has no other.
+// Ensure the role of the MCP function allows the calls of listing and calling tools.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -16,7 +16,7 @@ type Function struct {
 	Routes []Route
 }
 
-// ID is the logical id of the function; those of its role and its logs begin with the same word.
+// ID is the logical id of the function. The ids of its role and logs start with the same word.
 func (f Function) ID() string { return f.word() + "Function" }
 
 // RoleID is the logical id of the function's role.

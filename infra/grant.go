@@ -11,9 +11,9 @@ import (
 
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
-	Area    string   // of the partitions: <company>#<Area>, and what narrows them further
+	Area    string   // the partitions: <company>#<Area>, and those with more segments
 	Actions []string // without the prefix dynamodb:, in alphabetical order
-	Indexes bool     // whether it queries the indexes too
+	Indexes bool     // whether Query on the indexes is allowed too
 }
 
 // The actions of records. A transaction has no action of its own: it needs those of its parts.
@@ -27,12 +27,12 @@ const (
 	conditionCheck = "ConditionCheckItem"
 	writeItems     = "BatchWriteItem"
 
-	queryIndexes = "" // no action, but Query on the indexes
+	queryIndexes = "" // stands for Query on the indexes
 )
 
-// needs are the actions of operations on the records of their area, by verb, or by id for an operation that differs from
-// its verb. The verb is the first word of an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails when an
-// operation needs more, or a function has more than its operations need.
+// needs has the actions of operations on the records of their area, by verb, or by operation id if an operation differs from
+// others with its verb. The verb is the first word of an id; api.Define allows no other verbs. TestEveryCallIsAllowed fails
+// when an operation needs more, or when a function has more than its operations need.
 var needs = map[string][]string{
 	"list":    {query},
 	"get":     {getItem},
@@ -68,8 +68,8 @@ func needsOf(op api.Operation) []string {
 	return needs[verb]
 }
 
-// keysArea is the partition of keys. To verify a key, a function records its use in a conditional write, and reads the key
-// when the condition fails.
+// keysArea is the partition of keys. To verify a key, a function updates its last use with a condition, and reads the key if
+// the condition fails. authentication has the actions for this.
 const keysArea = "keys"
 
 var authentication = []string{getItem, updateItem}
@@ -169,11 +169,11 @@ func qualified(actions []string) []string {
 	return out
 }
 
-// anyCompany matches the id of any company and nothing longer. With a star, *#plan#* would match a partition of another
-// area, such as <company>#broadcast#ideas#plan#…. No key belongs to a company whose id has another length (auth.Mint).
+// anyCompany matches the id of any company: all have this length (auth.Mint). With a star instead, *#plan#* would match a
+// partition of another area, such as <company>#broadcast#ideas#plan#….
 var anyCompany = "co_" + strings.Repeat("?", 26)
 
-// leadingKeys are the partitions of an area in all companies.
+// leadingKeys returns patterns for the partitions of an area in all companies.
 func leadingKeys(area string) []string {
 	partition := table.Partition(anyCompany, area)
 	if area == keysArea {
@@ -182,8 +182,8 @@ func leadingKeys(area string) []string {
 	return []string{partition, table.Partition(anyCompany, area, "*")}
 }
 
-// document returns the statement in the form of a policy. ForAllValues is true for a call without a partition key, such as
-// a scan, so the second condition requires one.
+// document returns the statement for a policy document. ForAllValues is true for a call without a partition key, such as a
+// scan, so the second condition requires one.
 func (s Statement) document() Object {
 	out := Object{
 		{"Sid", s.Sid}, {"Effect", s.Effect}, {"Action", oneOrList(texts(s.Actions...))}, {"Resource", oneOrList(s.Resources)},

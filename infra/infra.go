@@ -1,11 +1,11 @@
-// Package infra is a model of what the service needs in an AWS account: functions, routes, permissions, the table, logs,
-// alarms and a dashboard. It follows from the declared operations. Two templates deploy the same stack from it:
-// template.yaml for SAM ([Model.Template]), and the one that the CDK app in infra/cdk includes ([Model.CloudFormation]).
-// Nothing here calls AWS or knows the CDK.
+// Package infra is a model of the service's resources in an AWS account: functions, routes, permissions, the table, logs,
+// alarms and a dashboard. It is derived from the declared operations. Two templates deploy the same stack from it:
+// template.yaml for SAM ([Model.Template]), and the template that the CDK app in infra/cdk includes
+// ([Model.CloudFormation]). The package does not call AWS and does not import the CDK.
 //
 // function.go has the functions, route.go their paths, grant.go their permissions on the table, table.go and api.go the
-// table and the gateway, alarm.go and dashboard.go what an operator sees, parameter.go what an operator chooses.
-// resource.go has the resources that are equal in both templates, template.go and cloudformation.go the others.
+// table and the gateway, alarm.go and dashboard.go the monitoring, and parameter.go the operator's choices. resource.go has
+// the resources that are equal in both templates, template.go and cloudformation.go the others.
 // Logical ids of resources and parameters are the same in both.
 package infra
 
@@ -29,7 +29,7 @@ type Model struct {
 	Outputs          []Output
 }
 
-// New returns the model of the service as it is declared.
+// New returns the model of the service.
 func New() Model {
 	m := Model{
 		Parameters: parameters(), Functions: areaFunctions(), GatewayResponses: gatewayResponses(), Outputs: outputs(),

@@ -13,7 +13,7 @@ func outputs() []Output {
 	return []Output{
 		{"BaseUrl", "The URL of the service", Sub(BaseURL)},
 		{"TableName", "The table, for the command line: --table", tableName()},
-		{"AlarmTopicArn", "The topic of the alarms, to subscribe to", Ref(alarmTopicID)},
+		{"AlarmTopicArn", "The SNS topic of the alarms", Ref(alarmTopicID)},
 		{"FirstKeyCommand", "Creates a company and its first key",
 			Object{{"Fn::Sub", List{first, Object{{"Name", tableName()}}}}}},
 	}

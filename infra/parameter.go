@@ -10,9 +10,9 @@ type Parameter struct {
 	Name        string
 	Type        string // String or Number
 	Default     any
-	Allowed     []string // empty: anything
+	Allowed     []string // empty: any value
 	Pattern     string
-	Minimum     int // of a number, when not zero
+	Minimum     int // the minimum of a number; 0: none
 	Description string
 }
 
@@ -42,19 +42,19 @@ func parameters() []Parameter {
 		{Name: ParamEndpoint, Type: "String", Default: "",
 			Description: "The URL of an engine that speaks DynamoDB's protocol, for local runs; empty for DynamoDB itself"},
 		{Name: ParamRetention, Type: "Number", Default: "30", Allowed: strings.Fields("1 3 5 7 14 30 60 90 120 150 180 365 400 545 731"),
-			Description: "How many days logs are kept"},
+			Description: "How many days logs are stored"},
 		{Name: ParamConcurrency, Type: "Number", Default: unreserved, Minimum: unreserved,
-			Description: "How many instances of each function may run at once, taken from the account's concurrency; -1 reserves nothing, 0 stops the service"},
+			Description: "How many instances of each function may run at once, reserved from the account's concurrency; -1 reserves nothing, 0 stops the service"},
 		{Name: ParamThrottleRate, Type: "Number", Default: 500, Minimum: 1,
-			Description: "Requests per second that the gateway lets through, of all callers together; each key also has its own quota"},
+			Description: "Requests per second that the gateway admits, from all callers together; each key also has its own quota"},
 		{Name: ParamThrottleBurst, Type: "Number", Default: 1000, Minimum: 1,
-			Description: "Requests that the gateway lets through at once"},
+			Description: "Requests that the gateway admits in a burst"},
 		{Name: ParamGatewayLogs, Type: "String", Default: "create", Allowed: []string{"create", "existing"},
 			Description: "API Gateway writes logs with one role per account and region: create one, or keep the existing one"},
 		{Name: ParamMetrics, Type: "String", Default: "operations", Allowed: []string{"operations", "service", "off"},
-			Description: "What the metrics in the logs count, which CloudWatch bills by metric: calls of each operation, calls of the service, or nothing, which leaves two alarms without data"},
+			Description: "The metrics in the logs, which CloudWatch bills: operations (by operation), service (totals only), or off, which leaves two alarms without data"},
 		{Name: ParamAlarmEmail, Type: "String", Default: "", Pattern: `^([^@ ]+@[^@ ]+)?$`,
-			Description: "The address that alarms go to; AWS first asks it to confirm"},
+			Description: "The e-mail address for alarms; AWS sends it a mail to confirm"},
 	}
 }
 

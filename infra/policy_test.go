@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// dynamoActions is every action that DynamoDB has on a table, an index, or the account.
+// dynamoActions is every action of DynamoDB on a table, an index, or the account.
 var dynamoActions = strings.Fields(`
 	BatchGetItem BatchWriteItem ConditionCheckItem CreateBackup CreateGlobalTable CreateTable CreateTableReplica
 	DeleteBackup DeleteItem DeleteResourcePolicy DeleteTable DeleteTableReplica DescribeBackup DescribeContinuousBackups
@@ -28,7 +28,7 @@ var dynamoActions = strings.Fields(`
 
 const aCompany = "co_01kdvdna017fxb6j762bd9qnf4"
 
-// granted reads the table of what each function may do, which is typed by hand: function, area, table or index, actions.
+// granted reads testdata/access.tsv, the hand-written list of grants: function, area, table or index, actions.
 func granted(t *testing.T) map[[3]string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/access.tsv")
@@ -49,7 +49,7 @@ func granted(t *testing.T) map[[3]string][]string {
 	return out
 }
 
-// areas are those of the partitions: those of the service, and the keys'.
+// areas returns the areas of partitions: those of the service, and keys.
 func areas() []string {
 	out := []string{"keys"}
 	for _, a := range functions.All() {
@@ -58,8 +58,8 @@ func areas() []string {
 	return out
 }
 
-// Ensure that of all that DynamoDB can do, each function may do exactly what the table typed by hand says, in every kind
-// of partition, and nothing to another table, to several partitions of which one is not its own, or without a key.
+// Ensure each function may use exactly the actions of testdata/access.tsv in every kind of partition, and no action on
+// another table, on several partitions of which one is not its own, or without a partition key.
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	want := granted(t)
@@ -68,8 +68,8 @@ func TestAccess(t *testing.T) {
 		p := policyOf(t, f)
 		for _, area := range areas() {
 			for _, action := range dynamoActions {
-				for place, resources := range map[string][]string{"table": {tableARN}, "index": indexARNs()} {
-					cell := [3]string{f.Name, area, place}
+				for target, resources := range map[string][]string{"table": {tableARN}, "index": indexARNs()} {
+					cell := [3]string{f.Name, area, target}
 					used[cell] = true
 					allowed := slices.Contains(want[cell], action)
 					for _, resource := range resources {
@@ -81,19 +81,19 @@ func TestAccess(t *testing.T) {
 		for _, action := range dynamoActions {
 			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", "*") {
 				if p.allows(access{"dynamodb:" + action, resource, nil}) {
-					t.Errorf("%s may %s on %s without naming a partition", f.Name, action, resource)
+					t.Errorf("%s may %s on %s without a partition key", f.Name, action, resource)
 				}
 			}
 		}
 	}
 	for cell := range want {
 		if !used[cell] {
-			t.Errorf("testdata/access.tsv has %v, which is none", cell)
+			t.Errorf("testdata/access.tsv has %v, which does not exist", cell)
 		}
 	}
 }
 
-// checkCell checks an action in one kind of partition, in its neighbourhood as well.
+// checkCell checks an action in one kind of partition, and in similar partitions.
 func checkCell(t *testing.T, p policy, function, area string, a access, allowed bool) {
 	t.Helper()
 	decide := func(want bool, resource string, leading ...string) {
@@ -116,9 +116,9 @@ func checkCell(t *testing.T, p policy, function, area string, a access, allowed 
 	decide(false, foreignARN, own)
 	decide(false, here, aCompany)                // no area
 	decide(false, here, area)                    // no company
-	decide(false, here, "co_1#"+area)            // no company that a key could open
+	decide(false, here, "co_1#"+area)            // an id that no company can have
 	decide(false, here, own+"x")                 // another area
-	decide(false, here, aCompany+"#other#"+area) // another area, narrowed by the name of this one
+	decide(false, here, aCompany+"#other#"+area) // another area, with this area's name as a later segment
 	decide(false, here, aCompany+"#other#"+area+"#x")
 	decide(false, here, own, aCompany+"#other")
 }
@@ -130,7 +130,7 @@ func indexARNs() (out []string) {
 	return out
 }
 
-// Ensure that nothing which is attached to a role later lets a function read whole tables.
+// Ensure a function cannot scan, even if another policy of its role allows everything.
 func TestScansAreDenied(t *testing.T) {
 	t.Parallel()
 	everything := statement{"Allow", []string{"dynamodb:*"}, []string{"*"}, nil}
@@ -145,7 +145,7 @@ func TestScansAreDenied(t *testing.T) {
 	}
 }
 
-// Ensure a function touches nothing of AWS but the table and its own logs: no other service, and nobody else's logs.
+// Ensure a function may use only the table and its own logs: no other AWS service, and no other function's logs.
 func TestOnlyTableAndLogs(t *testing.T) {
 	t.Parallel()
 	for _, f := range infra.New().Functions {

@@ -1,6 +1,6 @@
 package infra
 
-// PlainResources are the resources that are equal in template.yaml and in the CDK stack.
+// PlainResources returns the resources that are equal in template.yaml and in the CDK stack.
 func (m Model) PlainResources() Object {
 	out := Object{{TableID, tableResource()}}
 	for _, f := range m.Functions {
@@ -23,7 +23,7 @@ func (m Model) PlainResources() Object {
 	})})
 }
 
-// roleResource is the role of a function: exactly its statements, and no managed policy.
+// roleResource returns the role of a function, with exactly its statements and no managed policy.
 func (f Function) roleResource() Object {
 	return resource("AWS::IAM::Role", Object{
 		{"AssumeRolePolicyDocument", assumedBy("lambda.amazonaws.com")},
@@ -42,7 +42,7 @@ func policyDocument(statements ...any) Object {
 	return Object{{"Version", "2012-10-17"}, {"Statement", List(statements)}}
 }
 
-// onDelete says what happens to a resource when it, or its stack, is deleted: Delete or Retain.
+// onDelete sets what happens to a resource when it, or its stack, is deleted: Delete or Retain.
 func onDelete(policy string, resource Object) Object {
 	return append(resource, Field{"DeletionPolicy", policy}, Field{"UpdateReplacePolicy", policy})
 }
@@ -52,7 +52,7 @@ func onlyIf(condition string, resource Object) Object {
 	return append(resource, Field{"Condition", condition})
 }
 
-// logGroup is a log group. It is deleted with its stack: an operator who needs old logs exports them.
+// logGroup returns a log group. It is deleted with its stack; an operator who needs old logs must export them first.
 func logGroup() Object {
 	return onDelete("Delete", resource("AWS::Logs::LogGroup", Object{{"RetentionInDays", Ref(ParamRetention)}}))
 }
@@ -91,7 +91,7 @@ func alarmEmail() Object {
 	}))
 }
 
-// alarmTopicPolicy lets the alarms of this account publish, and nobody over an unencrypted connection.
+// alarmTopicPolicy lets the alarms of this account publish, and denies unencrypted connections.
 func alarmTopicPolicy() Object {
 	return resource("AWS::SNS::TopicPolicy", Object{{"Topics", List{Ref(alarmTopicID)}}, {"PolicyDocument", policyDocument(
 		Object{

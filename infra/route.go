@@ -6,7 +6,7 @@ import (
 	"growthworkspace/functions/openapi"
 )
 
-// Route is a path of the gateway. Its function gets requests with any method, and responds 404 or 405 itself.
+// Route is a path of the gateway. Its function gets requests with any method, and returns 404 or 405 itself.
 type Route struct {
 	ID   string // unique within the function
 	Path string
@@ -19,7 +19,7 @@ const (
 	catchAll = "company"
 )
 
-// areaRoutes are the paths of an area.
+// areaRoutes returns the paths of an area.
 func areaRoutes(area string) []Route {
 	if area == catchAll {
 		return []Route{

@@ -5,7 +5,7 @@ import "growthworkspace/shared/table"
 // TableID is the logical id of the table.
 const TableID = "Table"
 
-// tableName is the name of the stack's own table, or the name that the operator chose.
+// tableName is the name of the stack's own table, or of the table in ParamTable.
 func tableName() Object { return If(ifNewTable, Ref(TableID), Ref(ParamTable)) }
 
 // tableARN is the ARN of the table or of one of its indexes. It is built from the name, so it fits an existing table too.
@@ -17,7 +17,7 @@ func tableARN(index table.Index) Object {
 	return Object{{"Fn::Sub", List{text, Object{{"Name", tableName()}}}}}
 }
 
-// tableResource is the table. It outlives its stack, and can't be deleted before an operator removes its protection.
+// tableResource returns the table. It outlives its stack, and can't be deleted until an operator removes its protection.
 func tableResource() Object {
 	var attributes, indexes List
 	for _, i := range append([]table.Index{table.Base}, table.Indexes()...) {

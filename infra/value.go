@@ -12,21 +12,21 @@ type Field struct {
 // List is a list of values.
 type List []any
 
-// The functions of a template, for values that are known only when it is deployed.
+// The functions below are the intrinsic functions of a template, for values that are known only at deployment.
 
-// Ref is the value of a parameter or the name of a resource.
+// Ref returns a reference to the value of a parameter or the name of a resource.
 func Ref(name string) Object { return Object{{"Ref", name}} }
 
-// Attribute is an attribute of a resource.
+// Attribute returns a reference to an attribute of a resource.
 func Attribute(id, name string) Object { return Object{{"Fn::GetAtt", List{id, name}}} }
 
-// Sub is a string with the ${names} of parameters, resources and their attributes.
+// Sub returns a string that may contain the ${names} of parameters, resources and their attributes.
 func Sub(text string) Object { return Object{{"Fn::Sub", text}} }
 
-// If is one of two values.
+// If returns one of two values, chosen by a condition.
 func If(condition string, yes, no any) Object { return Object{{"Fn::If", List{condition, yes, no}}} }
 
-// resource is a resource of a template.
+// resource returns a resource of a template.
 func resource(kind string, properties Object) Object {
 	return Object{{"Type", kind}, {"Properties", properties}}
 }
@@ -39,7 +39,7 @@ func texts(values ...string) List {
 	return out
 }
 
-// JSON returns a value of a template in the types that encoding/json decodes into.
+// JSON converts a value of a template to the types that encoding/json decodes into.
 func JSON(value any) any {
 	switch v := value.(type) {
 	case Object:

@@ -6,8 +6,8 @@
 // the repository's root). Everything else is a parameter of the stack, the same as in template.yaml:
 // --parameters AlarmEmail=…
 //
-// The stack includes the model's CloudFormation template, so it has the resources and the logical ids of template.yaml
-// and no more, which a test compares. The CDK uploads the code of the functions, and cdk-nag checks the resources.
+// The stack includes the model's CloudFormation template, so it has exactly the resources and logical ids of template.yaml;
+// a test compares them. The CDK uploads the code of the functions, and cdk-nag checks the resources.
 package main
 
 import (

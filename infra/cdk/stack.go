@@ -14,12 +14,12 @@ import (
 	"growthworkspace/infra"
 )
 
-// newStack returns the stack of a model. dist is where scripts/build has put the functions.
+// newStack returns the stack of a model. dist is the folder with the output of scripts/build.
 func newStack(scope constructs.Construct, name, dist string, m infra.Model) awscdk.Stack {
 	stack := awscdk.NewStack(scope, &name, &awscdk.StackProps{
 		StackName: &name, Description: jsii.String(infra.Description), AnalyticsReporting: jsii.Bool(false),
 	})
-	// The zips of scripts/build, unchanged: their digests are the CodeSha256 of the functions.
+	// The CDK uploads the zips of scripts/build unchanged, so their digests are the CodeSha256 of the functions.
 	code := map[string]awss3assets.Asset{}
 	for _, f := range m.Functions {
 		code[f.ID()] = awss3assets.NewAsset(stack, jsii.String(f.ID()+"Code"), &awss3assets.AssetProps{Path: jsii.String(filepath.Join(dist, f.Name+".zip"))})
@@ -38,7 +38,7 @@ func newStack(scope constructs.Construct, name, dist string, m infra.Model) awsc
 	return stack
 }
 
-// include creates a construct for each resource of a template, of the resource's own type: cdk-nag checks no others.
+// include creates a construct of the right type for each resource of a template, because cdk-nag checks only those.
 func include(stack awscdk.Stack, template infra.Object) cloudformationinclude.CfnInclude {
 	folder, err := os.MkdirTemp("", "template")
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 
 type document = map[string]any
 
-// built is the stack, made once for all tests: a synthesis takes seconds.
+// built has the results of one synthesis, which takes seconds, for all tests.
 var built struct {
 	cdk, sam document // the stack's template, and template.yaml as CloudFormation reads it
-	findings []any    // of cdk-nag
+	findings []any    // the findings of cdk-nag
 }
 
 func TestMain(m *testing.M) {
@@ -63,8 +63,8 @@ func synthesise(dist string) {
 	built.sam = readTemplate(dist)
 }
 
-// readTemplate reads template.yaml with the CDK's parser. The CDK knows only some of what SAM's types may have and drops
-// the rest, so it gets to see types that it does not know at all.
+// readTemplate reads template.yaml with the CDK's parser. The CDK drops properties of SAM's types that it does not know, so
+// readTemplate first renames these types to unknown ones, whose properties the CDK keeps.
 func readTemplate(folder string) document {
 	text, err := os.ReadFile("../../template.yaml")
 	if err != nil {
@@ -86,7 +86,7 @@ const (
 	unknownType = "Custom::Serverless"
 )
 
-// attributesAsLists spells references to attributes in the one of their two forms that the CDK has.
+// attributesAsLists converts references to attributes to the list form, which the CDK uses.
 func attributesAsLists(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -116,19 +116,19 @@ func asJSON(value any) (out document) {
 	return out
 }
 
-// Ensure cdk-nag finds nothing against the AwsSolutions rules but what nag.go gives a reason for.
+// Ensure cdk-nag has no findings except those that nag.go suppresses with a reason.
 func TestNag(t *testing.T) {
 	for _, finding := range built.findings {
 		t.Error(finding)
 	}
 }
 
-// Ensure both stacks have the same parameters, conditions and outputs, and resources that are equal letter for letter:
-// roles, table, logs, alarms and dashboard. Only the API and the functions have types of their own in SAM.
+// Ensure both stacks have the same parameters, conditions and outputs, and identical roles, table, logs, alarms and
+// dashboard. Only the API and the functions have different types in SAM.
 func TestSameAsTemplate(t *testing.T) {
 	for _, section := range []string{"Parameters", "Conditions", "Outputs"} {
 		have, want := sectionOf(built.cdk, section), sectionOf(built.sam, section)
-		for _, own := range []string{"BootstrapVersion"} { // of the CDK's, not ours
+		for _, own := range []string{"BootstrapVersion"} { // added by the CDK
 			delete(have, own)
 			delete(want, own)
 		}
@@ -155,7 +155,7 @@ func TestSameAsTemplate(t *testing.T) {
 	}
 }
 
-// Ensure the functions are the same: code, settings, role and environment.
+// Ensure the functions of both stacks have the same code, settings, role and environment.
 func TestFunctions(t *testing.T) {
 	have, want := resources(built.cdk), resources(built.sam)
 	globals := sectionOf(built.sam, "Globals")["Function"].(document)
@@ -165,7 +165,7 @@ func TestFunctions(t *testing.T) {
 		if sam["CodeUri"] != f.Source()+"/" {
 			t.Errorf("%s is built from %v", f.Name, sam["CodeUri"])
 		}
-		for _, name := range []string{"CodeUri", "Events"} { // built by SAM; TestRoutes
+		for _, name := range []string{"CodeUri", "Events"} { // checked above, and by TestRoutes
 			delete(sam, name)
 		}
 		cdk := maps.Clone(have[f.ID()]["Properties"].(document))
@@ -179,7 +179,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Ensure both APIs have the routes of the model, and nothing else.
+// Ensure both APIs have exactly the routes of the model.
 func TestRoutes(t *testing.T) {
 	want := map[string]string{}
 	for _, f := range infra.New().Functions {
@@ -208,7 +208,7 @@ func samRoutes() map[string]string {
 	return out
 }
 
-// cdkRoutes follows each method to its path, and to the function that it calls, which must let the gateway call it.
+// cdkRoutes returns the path and the function of each method. The function must permit the gateway to invoke it.
 func cdkRoutes(t *testing.T) map[string]string {
 	t.Helper()
 	all := resources(built.cdk)
@@ -225,7 +225,7 @@ func cdkRoutes(t *testing.T) map[string]string {
 		out[p["HttpMethod"].(string)+" "+pathOf(all, p["ResourceId"].(document))] = function
 		permission := all[function+"Permission"]
 		if permission == nil || permission["Properties"].(document)["FunctionName"].(document)["Ref"] != function {
-			t.Errorf("the gateway may not call %s", function)
+			t.Errorf("the gateway may not invoke %s", function)
 		}
 		if integration["Type"] != "AWS_PROXY" || integration["IntegrationHttpMethod"] != "POST" || p["AuthorizationType"] != "NONE" {
 			t.Errorf("%s: %v", id, p)
@@ -243,7 +243,7 @@ func pathOf(all map[string]document, reference document) string {
 	return strings.TrimSuffix(pathOf(all, p["ParentId"].(document)), "/") + "/" + p["PathPart"].(string)
 }
 
-// Ensure both APIs refuse in the same words, and their stages have the same settings.
+// Ensure both APIs have the same error responses, and their stages the same settings.
 func TestGateway(t *testing.T) {
 	all := resources(built.cdk)
 	sam := maps.Clone(resources(built.sam)[infra.APIID]["Properties"].(document))
@@ -276,13 +276,13 @@ func TestGateway(t *testing.T) {
 		"MethodSettings":        stage["MethodSettings"], "AccessLogSetting": stage["AccessLogSetting"], "Variables": stage["Variables"],
 	}
 	delete(sam, "GatewayResponses")
-	delete(sam, "OpenApiVersion") // SAM's own
+	delete(sam, "OpenApiVersion") // only SAM has it
 	if diff := cmp.Diff(sam, have); diff != "" {
 		t.Errorf("(-template.yaml +CDK):\n%s", diff)
 	}
 }
 
-// Ensure the deployment of the API is another one when the API is: a stage keeps serving the deployment it has.
+// Ensure a changed API gets a new deployment, because a stage keeps serving its old one.
 func TestDeploymentFollowsTheAPI(t *testing.T) {
 	changed := infra.New()
 	changed.GatewayResponses[0].Message += "."
@@ -317,7 +317,7 @@ func sectionOf(template document, name string) document {
 	return out
 }
 
-// resources are those of a template, without what the CDK notes of where each comes from.
+// resources returns the resources of a template, without the CDK's metadata.
 func resources(template document) map[string]document {
 	out := map[string]document{}
 	for id, r := range sectionOf(template, "Resources") {

@@ -21,18 +21,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 )
 
-// account is an AWS account in one region. The three questions that are asked of it are signed here, in place of three
-// clients of the SDK; everything that changes something is the CDK's.
+// account is an AWS account in one region. It sends three kinds of signed requests, all reads, which saves three clients of
+// the SDK. The CDK makes all changes.
 type account struct {
 	id, caller string
 	config     aws.Config
 	client     *http.Client
 }
 
-// callTimeout is for one question.
+// callTimeout is the deadline of one request.
 const callTimeout = 20 * time.Second
 
-// open finds region and credentials, and asks AWS whose they are. The error says what is missing and what to do.
+// open finds the region and the credentials, and requests their identity from AWS. The error says what is missing and what to
+// do.
 func open(ctx context.Context, region, profile string) (*account, error) {
 	var options []func(*config.LoadOptions) error
 	if region != "" {
@@ -43,7 +44,7 @@ func open(ctx context.Context, region, profile string) (*account, error) {
 	}
 	c, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return nil, fmt.Errorf("AWS's configuration cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the AWS configuration: %w", err)
 	}
 	if c.Region == "" {
 		return nil, errors.New("no AWS region: give --region, set AWS_REGION, or set a region in your profile (aws configure)")
@@ -63,27 +64,28 @@ func open(ctx context.Context, region, profile string) (*account, error) {
 	return a, nil
 }
 
-// explain says what to do about credentials that AWS does not take.
+// explain returns an error that says why AWS does not accept the credentials and what to do.
 func (a *account) explain(err error) error {
 	var refused *refusal
 	if !errors.As(err, &refused) {
-		return fmt.Errorf("AWS cannot be asked whose the credentials are: check the network and the region %s: %w", a.config.Region, err)
+		return fmt.Errorf("cannot check the credentials with AWS: check the network and the region %s: %w", a.config.Region, err)
 	}
 	switch refused.code {
 	case "ExpiredToken", "ExpiredTokenException", "RequestExpired":
 		return fmt.Errorf("the AWS credentials have expired: log in again (aws sso login), or renew them; and check this machine's clock: %w", err)
 	}
-	return fmt.Errorf("AWS does not take the credentials: they are mistyped, deleted, or of another partition than %s: %w", a.config.Region, err)
+	return fmt.Errorf("AWS does not accept the credentials: they are mistyped, deleted, or for a different partition than that of %s: %w",
+		a.config.Region, err)
 }
 
-// refusal is an answer of AWS that is an error.
+// refusal is an error response of AWS.
 type refusal struct {
 	code, message string
 }
 
 func (r *refusal) Error() string { return r.code + ": " + r.message }
 
-// stack is what there is of a stack; its status is empty where there is none.
+// stack is the state of a stack. Its status is empty when there is none.
 type stack struct {
 	Name       string     `xml:"StackName"`
 	Status     string     `xml:"StackStatus"`
@@ -118,55 +120,55 @@ func (s stack) output(name string) string {
 	return ""
 }
 
-// stack asks CloudFormation for a stack.
+// stack requests a stack from CloudFormation.
 func (a *account) stack(ctx context.Context, name string) (stack, error) {
-	var answer struct {
+	var response struct {
 		Stacks []stack `xml:"DescribeStacksResult>Stacks>member"`
 	}
-	err := a.query(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &answer)
+	err := a.query(ctx, "cloudformation", "2010-05-15", url.Values{"Action": {"DescribeStacks"}, "StackName": {name}}, &response)
 	var refused *refusal
 	if errors.As(err, &refused) && refused.code == "ValidationError" && strings.Contains(refused.message, "does not exist") {
 		return stack{Name: name}, nil
 	}
 	if err != nil {
-		return stack{}, fmt.Errorf("ask for the stack %s: %w", name, err)
+		return stack{}, fmt.Errorf("read the stack %s: %w", name, err)
 	}
-	if len(answer.Stacks) == 0 {
+	if len(response.Stacks) == 0 {
 		return stack{Name: name}, nil
 	}
-	return answer.Stacks[0], nil
+	return response.Stacks[0], nil
 }
 
-// usable tells whether a table is one that the service can stand on.
+// usable returns an error unless the service can use a table.
 func (a *account) usable(ctx context.Context, table string) error {
-	var answer struct {
+	var response struct {
 		Table struct {
 			TableStatus string
 			KeySchema   []struct{ AttributeName string }
 		}
 	}
 	err := a.call(ctx, "dynamodb", "application/x-amz-json-1.0", "DynamoDB_20120810.DescribeTable", fmt.Appendf(nil, `{"TableName":%q}`, table),
-		func(body []byte) error { return json.Unmarshal(body, &answer) })
+		func(body []byte) error { return json.Unmarshal(body, &response) })
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused) && refused.code == "ResourceNotFoundException":
-		return fmt.Errorf("there is no table %s in %s: --table takes one that exists, in the same account and region", table, a.config.Region)
+		return fmt.Errorf("there is no table %s in %s: --table needs an existing table in the same account and region", table, a.config.Region)
 	case err != nil:
-		return fmt.Errorf("ask for the table %s: %w", table, err)
-	case answer.Table.TableStatus != "ACTIVE":
-		return fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, answer.Table.TableStatus, table)
+		return fmt.Errorf("read the table %s: %w", table, err)
+	case response.Table.TableStatus != "ACTIVE":
+		return fmt.Errorf("the table %s is %s: wait until it is ACTIVE (aws dynamodb wait table-exists --table-name %s)", table, response.Table.TableStatus, table)
 	}
-	if keys := answer.Table.KeySchema; len(keys) != 2 || keys[0].AttributeName != "pk" || keys[1].AttributeName != "sk" {
-		return fmt.Errorf("the table %s is not one of this service: its keys are not pk and sk", table)
+	if keys := response.Table.KeySchema; len(keys) != 2 || keys[0].AttributeName != "pk" || keys[1].AttributeName != "sk" {
+		return fmt.Errorf("the table %s does not belong to this service: its keys are not pk and sk", table)
 	}
 	return nil
 }
 
-// query asks a service that speaks forms and XML.
-func (a *account) query(ctx context.Context, service, version string, form url.Values, answer any) error {
+// query sends a form to a service and decodes the XML response into out.
+func (a *account) query(ctx context.Context, service, version string, form url.Values, out any) error {
 	form.Set("Version", version)
 	return a.call(ctx, service, "application/x-www-form-urlencoded", "", []byte(form.Encode()),
-		func(body []byte) error { return xml.Unmarshal(body, answer) })
+		func(body []byte) error { return xml.Unmarshal(body, out) })
 }
 
 func (a *account) call(ctx context.Context, service, contentType, target string, body []byte, decode func([]byte) error) error {
@@ -201,7 +203,7 @@ func (a *account) call(ctx context.Context, service, contentType, target string,
 	return decode(text)
 }
 
-// endpoint is where a service is; the variables are those that AWS's own tools know.
+// endpoint returns the URL of a service. The same environment variables as for AWS's own tools override it.
 func (a *account) endpoint(service string) string {
 	for _, name := range []string{"AWS_ENDPOINT_URL_" + strings.ToUpper(service), "AWS_ENDPOINT_URL"} {
 		if at := os.Getenv(name); at != "" {
@@ -215,7 +217,7 @@ func (a *account) endpoint(service string) string {
 	return "https://" + service + "." + a.config.Region + "." + domain + "/"
 }
 
-// refused reads an error in either of the two forms.
+// refused decodes an error response, which is XML or JSON.
 func refused(status int, body []byte) error {
 	var form struct {
 		Code    string `xml:"Error>Code"`

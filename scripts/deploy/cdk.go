@@ -12,12 +12,12 @@ import (
 	"growthworkspace/infra"
 )
 
-// prepare builds the functions and the CDK app, and installs the CDK's command line where it is not yet.
+// prepare builds the functions and the CDK app, and installs the CDK's command line if necessary.
 func (d *deployer) prepare(ctx context.Context) error {
 	goarch := map[string]string{"arm64": "arm64", "x86_64": "amd64"}
 	arch, _ := d.parameters.of(infra.ParamArchitecture)
 	if arch == "" {
-		arch = "arm64" // nothing of it is deployed
+		arch = "arm64" // only when nothing is deployed
 	}
 	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
@@ -33,7 +33,7 @@ func (d *deployer) prepare(ctx context.Context) error {
 
 func (d *deployer) cdkFolder() string { return filepath.Join(d.cache, "aws-cdk-"+cdkVersion) }
 
-// installCDK installs beside the final folder and renames, so that an interrupted run leaves nothing that looks whole.
+// installCDK installs into a temporary folder and renames it, so that an interrupted installation is never used.
 func (d *deployer) installCDK(ctx context.Context) error {
 	final := d.cdkFolder()
 	if _, err := os.Stat(final); err == nil {
@@ -55,7 +55,7 @@ func (d *deployer) installCDK(ctx context.Context) error {
 		if _, missing := os.Stat(final); missing != nil {
 			return err
 		}
-		// Somebody else was faster.
+		// Another process has installed it in the meantime.
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	name, dir := args[0], filepath.Join(d.root, "infra", "cdk")
 	args = append([]string{"--ci", "--no-notices"}, args...)
 	if name == "bootstrap" {
-		dir = d.tmp // away from the app, which it does not need and would run
+		dir = d.tmp // in the folder of the app, bootstrap would run the app
 	} else {
 		args = append(args, "--app", filepath.Join(d.tmp, "app"), "--context", "stack="+d.stack, "--context", "dist="+filepath.Join(d.root, "dist"))
 	}
@@ -85,8 +85,7 @@ func (d *deployer) cdk(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// command runs a program with what it says shown. When the program is told to end, so is the command, and it is given
-// the time to.
+// command runs a program and shows its output. When ctx ends, the program gets SIGINT and has some time to end.
 func (d *deployer) command(ctx context.Context, dir string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, d.errOut, d.errOut

@@ -14,19 +14,19 @@ import (
 	"growthworkspace/infra"
 )
 
-// world is a machine and an account for one test: a PATH with programs that only write down how they were called, a
-// clone, and a server that answers for AWS.
+// world is a fake machine and AWS account for one test: a PATH with programs that only log their calls, a clone, and an HTTP
+// server in place of AWS.
 type world struct {
 	t        *testing.T
 	root     string
 	path     string
 	log      string
-	status   string // of the stack; empty: there is none
-	after    string // its status once the CDK was called; empty: as before
-	foreign  bool   // the stack is somebody else's
-	toolkit  bool   // the account is prepared
-	identity string // the code of an error that AWS answers to who we are
-	table    string // what AWS answers about the table
+	status   string // the stack's status; empty: there is no stack
+	after    string // its status after the CDK was called; empty: unchanged
+	foreign  bool   // the stack is not of this service
+	toolkit  bool   // the account is prepared for the CDK
+	identity string // the error code of GetCallerIdentity; empty: it succeeds
+	table    string // the response of DescribeTable; empty: there is no table
 }
 
 func newWorld(t *testing.T) *world {
@@ -70,7 +70,7 @@ func (w *world) write(path, text string) {
 	}
 }
 
-// program puts a program on PATH that writes its name, its GOARCH and its arguments into the log before it does its part.
+// program puts a program on PATH that logs its GOARCH, name and arguments, and then runs part.
 func (w *world) program(name, part string, folder ...string) {
 	w.t.Helper()
 	dir, _, _ := strings.Cut(w.path, string(os.PathListSeparator))
@@ -88,10 +88,10 @@ func (w *world) calls() string {
 	return string(text)
 }
 
-// aws answers the three questions.
+// aws handles the requests to AWS.
 func (w *world) aws(rw http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=id/") {
-		w.t.Errorf("a call is not signed: %v", r.Header)
+		w.t.Errorf("a request is not signed: %v", r.Header)
 	}
 	if r.Header.Get("X-Amz-Target") != "" {
 		if w.table == "" {
@@ -113,7 +113,7 @@ func (w *world) aws(rw http.ResponseWriter, r *http.Request) {
 	case "DescribeStacks":
 		w.describe(rw, r.FormValue("StackName"))
 	default:
-		w.t.Errorf("asked %s", r.FormValue("Action"))
+		w.t.Errorf("unexpected action %s", r.FormValue("Action"))
 	}
 }
 
@@ -148,47 +148,47 @@ func (w *world) describe(rw http.ResponseWriter, name string) {
 		"<Parameters>%s</Parameters><Outputs>%s</Outputs></member></Stacks></DescribeStacksResult></R>", name, status, parameters, outputs)
 }
 
-// deploy runs the program and returns all that it said.
+// deploy runs the program and returns its output.
 func (w *world) deploy(want int, args ...string) string {
 	w.t.Helper()
-	var said bytes.Buffer
-	if code := run(w.t.Context(), args, strings.NewReader(""), &said, &said); code != want {
-		w.t.Errorf("exit code %d, not %d: %s", code, want, &said)
+	var output bytes.Buffer
+	if code := run(w.t.Context(), args, strings.NewReader(""), &output, &output); code != want {
+		w.t.Errorf("exit code %d, not %d: %s", code, want, &output)
 	}
-	return said.String()
+	return output.String()
 }
 
-func tells(t *testing.T, said string, parts ...string) {
+func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(said, part) {
-			t.Errorf("%q is not told in:\n%s", part, said)
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in:\n%s", part, text)
 		}
 	}
 }
 
-// Ensure a first deploy prepares the account, deploys for arm64, and ends with the base URL and the command for the key.
+// Ensure a first deploy prepares the account, deploys for arm64, and prints the base URL and the command for the first key.
 func TestFirstDeploy(t *testing.T) {
 	w := newWorld(t)
 	w.toolkit, w.after = false, "CREATE_COMPLETE"
-	said := w.deploy(0, "--yes", "--profile", "", "--param", "AlarmEmail=operator@example.com")
-	tells(t, said, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
-	tells(t, w.calls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
+	output := w.deploy(0, "--yes", "--profile", "", "--param", "AlarmEmail=operator@example.com")
+	contains(t, output, "111122223333", "eu-central-1", "deploy the new stack", "prepare the account", "https://api.example/prod", "the-table", "make a key")
+	contains(t, w.calls(), "arm64 bash scripts/build", "bootstrap aws://111122223333/eu-central-1",
 		"deploy growth-workspace --require-approval never", "growth-workspace:AlarmEmail=operator@example.com", "growth-workspace:Architecture=arm64")
 }
 
-// Ensure an upgrade builds for what is deployed: a function of the other kind of processor would not start.
+// Ensure an upgrade builds for the deployed architecture: functions for another one would not start.
 func TestUpgradeKeepsTheArchitecture(t *testing.T) {
 	w := newWorld(t)
 	w.status = "UPDATE_COMPLETE"
-	tells(t, w.deploy(0, "--yes"), "upgrade the stack", "functions x86_64")
-	tells(t, w.calls(), "amd64 bash scripts/build", "growth-workspace:Architecture=x86_64")
+	contains(t, w.deploy(0, "--yes"), "upgrade the stack", "functions x86_64")
+	contains(t, w.calls(), "amd64 bash scripts/build", "growth-workspace:Architecture=x86_64")
 	if strings.Contains(w.calls(), "bootstrap") {
 		t.Error("a prepared account was prepared again")
 	}
 }
 
-// Ensure each missing tool is named, all at once, before anything else is looked at.
+// Ensure all missing tools are reported at once, before any other check.
 func TestErrTools(t *testing.T) {
 	for name, test := range map[string]struct {
 		remove []string
@@ -206,22 +206,22 @@ func TestErrTools(t *testing.T) {
 				}
 			}
 			w.identity = "AccessDenied"
-			tells(t, w.deploy(1, "--yes"), test.want...)
+			contains(t, w.deploy(1, "--yes"), test.want...)
 		})
 	}
 	t.Run("an old node", func(t *testing.T) {
 		w := newWorld(t)
 		w.program("node", "echo v18.20.1")
-		tells(t, w.deploy(1, "--yes"), "node is v18.20.1", "install Node.js 20")
+		contains(t, w.deploy(1, "--yes"), "node is v18.20.1", "install Node.js 20")
 	})
 	t.Run("no clone", func(t *testing.T) {
 		w := newWorld(t)
 		w.program("go", "echo /dev/null")
-		tells(t, w.deploy(1, "--yes"), "not a clone of the repository")
+		contains(t, w.deploy(1, "--yes"), "not a clone of the repository")
 	})
 }
 
-// Ensure missing, expired and wrong credentials and a missing region say what to do, and that nothing is built for them.
+// Ensure the errors for missing, expired and wrong credentials and a missing region say what to do, before anything is built.
 func TestErrCredentials(t *testing.T) {
 	for name, test := range map[string]struct {
 		unset, identity string
@@ -231,7 +231,7 @@ func TestErrCredentials(t *testing.T) {
 		"none":       {unset: "AWS_ACCESS_KEY_ID", want: "no AWS credentials: name a profile"},
 		"no region":  {unset: "AWS_REGION", want: "no AWS region: give --region"},
 		"expired":    {identity: "ExpiredToken", want: "have expired: log in again"},
-		"wrong":      {identity: "InvalidClientTokenId", want: "AWS does not take the credentials"},
+		"wrong":      {identity: "InvalidClientTokenId", want: "AWS does not accept the credentials"},
 		"no profile": {args: []string{"--profile", "nobody"}, want: "nobody"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,60 +240,60 @@ func TestErrCredentials(t *testing.T) {
 			if test.unset != "" {
 				t.Setenv(test.unset, "")
 			}
-			tells(t, w.deploy(1, append(test.args, "--yes")...), test.want)
+			contains(t, w.deploy(1, append(test.args, "--yes")...), test.want)
 			if strings.Contains(w.calls(), "build") {
-				t.Error("built before it looked")
+				t.Error("built before the check")
 			}
 		})
 	}
 }
 
-// Ensure a stack in the way is explained, with the command that leads out, and not touched.
+// Ensure a stack that cannot be deployed is reported with the command that helps, and is not changed.
 func TestErrStack(t *testing.T) {
 	for status, want := range map[string]string{
 		"UPDATE_IN_PROGRESS":     "cancel-update-stack --stack-name growth-workspace",
-		"DELETE_IN_PROGRESS":     "Wait until it has ended",
+		"DELETE_IN_PROGRESS":     "Wait until it ends",
 		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name growth-workspace",
 		"DELETE_FAILED":          "a role may not be made",
 	} {
 		t.Run(status, func(t *testing.T) {
 			w := newWorld(t)
 			w.status = status
-			tells(t, w.deploy(1, "--yes"), status, want)
+			contains(t, w.deploy(1, "--yes"), status, want)
 			if strings.Contains(w.calls(), "cdk") {
 				t.Error("the CDK was called")
 			}
 		})
 	}
-	t.Run("somebody else's", func(t *testing.T) {
+	t.Run("another service's", func(t *testing.T) {
 		w := newWorld(t)
 		w.status, w.foreign = "CREATE_COMPLETE", true
-		tells(t, w.deploy(1, "--yes"), "is not of this service: choose another name with --stack")
-		tells(t, w.deploy(1, "--yes", "--destroy"), "is not of this service")
+		contains(t, w.deploy(1, "--yes"), "does not belong to this service: choose another name with --stack")
+		contains(t, w.deploy(1, "--yes", "--destroy"), "does not belong to this service")
 	})
 }
 
-// Ensure a stack whose first deploy failed is said to be removed, and is deployed anew.
+// Ensure the rest of a failed first deploy is announced as removed, and the stack is deployed again.
 func TestFailedFirstDeploy(t *testing.T) {
 	w := newWorld(t)
 	w.status, w.after = "ROLLBACK_COMPLETE", "CREATE_COMPLETE"
-	tells(t, w.deploy(0, "--yes"), "remove what a failed first deploy has left (ROLLBACK_COMPLETE) and deploy")
+	contains(t, w.deploy(0, "--yes"), "remove the rest of a failed first deploy (ROLLBACK_COMPLETE) and deploy")
 }
 
-// Ensure a deploy that fails says what serves now and what to do.
+// Ensure the error of a failed deploy says which version runs now and what to do.
 func TestErrDeploy(t *testing.T) {
 	for name, test := range map[string]struct{ before, after, want string }{
-		"first":        {"", "ROLLBACK_COMPLETE", "nothing of it serves"},
+		"first":        {"", "ROLLBACK_COMPLETE", "nothing is running"},
 		"nothing made": {"", "", "Nothing was deployed"},
-		"upgrade":      {"CREATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "what was deployed before is what serves now"},
+		"upgrade":      {"CREATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "the earlier version is running"},
 		"stuck":        {"CREATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "continue-update-rollback"},
-		"under way":    {"CREATE_COMPLETE", "UPDATE_IN_PROGRESS", "CloudFormation goes on without this program"},
+		"in progress":  {"CREATE_COMPLETE", "UPDATE_IN_PROGRESS", "CloudFormation continues without this program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.status, w.after = test.before, test.after
 			t.Setenv("CDK_EXIT", "1")
-			tells(t, w.deploy(1, "--yes"), "cdk deploy: ", test.want)
+			contains(t, w.deploy(1, "--yes"), "cdk deploy: ", test.want)
 		})
 	}
 	t.Run("interrupted", func(t *testing.T) {
@@ -305,16 +305,16 @@ func TestErrDeploy(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.write(w.log+".cdk", "")
-		tells(t, d.ended(context.Canceled).Error(), "CloudFormation goes on without this program")
+		contains(t, d.ended(context.Canceled).Error(), "CloudFormation continues without this program")
 	})
 	t.Run("the build", func(t *testing.T) {
 		w := newWorld(t)
 		w.program("bash", "exit 1")
-		tells(t, w.deploy(1, "--yes"), "the functions could not be built, and nothing was deployed")
+		contains(t, w.deploy(1, "--yes"), "the functions could not be built, and nothing was deployed")
 	})
 }
 
-// Ensure wrong options are refused before anything is looked at, and name what is right.
+// Ensure wrong options are rejected before any other check, and the error says what is valid.
 func TestErrOptions(t *testing.T) {
 	for want, args := range map[string][]string{
 		"there is no parameter \"Alarm\"":                {"--param", "Alarm=1"},
@@ -325,66 +325,66 @@ func TestErrOptions(t *testing.T) {
 		"must be NAME=VALUE":                             {"--param", "ThrottleRate"},
 		"--arch: Architecture must be one of arm64":      {"--arch", "riscv"},
 		"--table: ExistingTableName must match":          {"--table", "a b"},
-		"--stack \"1st\": a letter":                      {"--stack", "1st"},
-		"exclude each other":                             {"--diff", "--destroy"},
+		"--stack \"1st\": must be a letter":              {"--stack", "1st"},
+		"cannot be combined":                             {"--diff", "--destroy"},
 		"unknown argument \"now\"":                       {"now"},
-		"flag provided but not defined: -regoin (--help": {"--regoin", "x"},
+		"flag provided but not defined: -regoin (see --": {"--regoin", "x"},
 	} {
 		w := newWorld(t)
-		tells(t, w.deploy(2, args...), want)
+		contains(t, w.deploy(2, args...), want)
 		if _, err := os.Stat(w.log); err == nil {
 			t.Errorf("%v: called %s", args, w.calls())
 		}
 	}
 }
 
-// Ensure --table takes only a table of the service that is ready.
+// Ensure --table accepts only an active table of this service.
 func TestErrTable(t *testing.T) {
-	for answer, want := range map[string]string{
+	for response, want := range map[string]string{
 		"":                                     "there is no table restored in eu-central-1",
 		`{"Table":{"TableStatus":"CREATING"}}`: "is CREATING: wait until it is ACTIVE",
-		`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id"}]}}`: "is not one of this service",
+		`{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"id"}]}}`: "does not belong to this service",
 	} {
 		w := newWorld(t)
-		w.table = answer
-		tells(t, w.deploy(1, "--yes", "--table", "restored"), want)
+		w.table = response
+		contains(t, w.deploy(1, "--yes", "--table", "restored"), want)
 	}
 	w := newWorld(t)
 	w.status, w.table = "CREATE_COMPLETE", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}]}}`
-	tells(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays as it is")
-	tells(t, w.calls(), "growth-workspace:ExistingTableName=restored")
+	contains(t, w.deploy(0, "--yes", "--table", "restored"), "table     restored", "the table the-table stays, but")
+	contains(t, w.calls(), "growth-workspace:ExistingTableName=restored")
 }
 
-// Ensure nothing is done without a yes.
+// Ensure nothing is done without a confirmation.
 func TestErrUnconfirmed(t *testing.T) {
 	w := newWorld(t)
-	tells(t, w.deploy(1), "Go on? [y/N]", "give --yes")
+	contains(t, w.deploy(1), "Continue? [y/N]", "confirm with --yes")
 	w.status = "CREATE_COMPLETE"
-	tells(t, w.deploy(1, "--destroy"), "give --yes")
+	contains(t, w.deploy(1, "--destroy"), "confirm with --yes")
 	if strings.Contains(w.calls(), "build") {
-		t.Error("built without a yes")
+		t.Error("built without a confirmation")
 	}
 }
 
-// Ensure a dry run deploys nothing, and a teardown says that the table stays and how to delete it.
+// Ensure --diff deploys nothing, and --destroy prints that the table stays and how to delete it.
 func TestDiffAndDestroy(t *testing.T) {
 	w := newWorld(t)
 	w.status = "CREATE_COMPLETE"
 	w.deploy(0, "--diff")
-	tells(t, w.calls(), "diff growth-workspace")
+	contains(t, w.calls(), "diff growth-workspace")
 	if strings.Contains(w.calls(), "deploy growth-workspace") {
 		t.Error("--diff deploys")
 	}
-	tells(t, w.deploy(0, "--destroy", "--yes"), "the-table is still there", "--no-deletion-protection-enabled", "--table the-table")
-	tells(t, w.calls(), "destroy growth-workspace --force")
+	contains(t, w.deploy(0, "--destroy", "--yes"), "the-table still exists", "--no-deletion-protection-enabled", "--table the-table")
+	contains(t, w.calls(), "destroy growth-workspace --force")
 	w = newWorld(t)
-	tells(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
+	contains(t, w.deploy(1, "--destroy", "--yes"), "there is no stack growth-workspace")
 }
 
-// Ensure the template can be had without credentials.
+// Ensure --synth needs no credentials.
 func TestSynth(t *testing.T) {
 	w := newWorld(t)
 	w.identity = "AccessDenied"
 	w.deploy(0, "--synth", t.TempDir())
-	tells(t, w.calls(), "synth growth-workspace --quiet --output ")
+	contains(t, w.calls(), "synth growth-workspace --quiet --output ")
 }

@@ -1,13 +1,13 @@
-// Command deploy takes a clone of the repository to a deployed stack in an AWS account, and back:
+// Command deploy deploys, upgrades and deletes the stack in an AWS account, from a clone of the repository:
 //
 //	go run ./scripts/deploy [--region R] [--stack NAME]
 //
-// It looks before it acts: tools, region, credentials and the state of the stack are checked first, what is about to
-// happen is said and confirmed, and whatever ends it early says in which state the account is left. `--help` is the
-// manual; infra/RUNBOOK.md has upgrade, rollback, teardown and restore.
+// It first checks the tools, the region, the credentials and the state of the stack. Then it prints what it is going to do
+// and asks for a confirmation. If it stops early, it reports the state of the account. `--help` lists the flags;
+// infra/RUNBOOK.md covers upgrade, rollback, teardown and restore.
 //
-// Reading order: options.go (what may be asked), tool.go and account.go (what is looked at), state.go (what the state of
-// a stack allows), deploy.go (the deeds, all of them the CDK's).
+// options.go has the flags, tool.go and account.go the checks, state.go the states of a stack, and deploy.go the changes,
+// all of which run the CDK.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an orderly end; a second one ends the process at once.
+	// The first signal shuts down gracefully; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -34,18 +34,18 @@ type deployer struct {
 	out, errOut io.Writer
 	root        string // the repository
 	cache       string // where the CDK's command line is installed
-	tmp         string // gone when the program ends
+	tmp         string // removed when the program ends
 	account     *account
 }
 
-// run is the whole program: it returns the exit code, 0, 1 for a failure or 2 for wrong usage.
+// run runs the program and returns the exit code: 0, 1 for a failure or 2 for wrong usage.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	options, err := parse(args, errOut)
 	if errors.Is(err, errHelp) {
 		return 0
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "deploy: %s (--help tells the rest)\n", err)
+		fmt.Fprintf(errOut, "deploy: %s (see --help)\n", err)
 		return 2
 	}
 	d := &deployer{options: options, in: in, out: out, errOut: errOut}
@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return 0
 }
 
-// run looks, then acts.
+// run checks, then acts.
 func (d *deployer) run(ctx context.Context) error {
 	if err := d.places(); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"growthworkspace/infra"
 )
 
-// options is what was asked for.
+// options are the flags.
 type options struct {
 	stack, region, profile string
 	table, arch            string
@@ -22,15 +22,15 @@ type options struct {
 	synth                  string
 }
 
-// setting is a parameter of the stack with the value that it shall have.
+// setting is a parameter of the stack and its new value.
 type setting struct{ name, value string }
 
 type settings []setting
 
 func (s *settings) String() string { return "" }
 
-// Set takes NAME=VALUE, and holds it to what the stack says of its parameters: CloudFormation would say so only after
-// everything was built and uploaded.
+// Set adds NAME=VALUE, for flag.Value. It checks the value against the stack's parameter, because CloudFormation would
+// reject it only after everything was built and uploaded.
 func (s *settings) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
@@ -46,10 +46,10 @@ func (s *settings) Set(text string) error {
 	for _, p := range infra.New().Parameters {
 		names = append(names, p.Name)
 	}
-	return fmt.Errorf("there is no parameter %q; there are %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("there is no parameter %q; the parameters are %s", name, strings.Join(names, ", "))
 }
 
-// permitted tells whether a parameter takes a value.
+// permitted returns an error unless a value is valid for a parameter.
 func permitted(p infra.Parameter, value string) error {
 	if len(p.Allowed) > 0 && !slices.Contains(p.Allowed, value) {
 		return fmt.Errorf("%s must be one of %s", p.Name, strings.Join(p.Allowed, ", "))
@@ -70,15 +70,16 @@ func permitted(p infra.Parameter, value string) error {
 }
 
 var (
-	errHelp   = errors.New("help was asked for")
+	errHelp   = errors.New("help was requested")
 	stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,99}$`)
 )
 
 const manual = `usage: go run ./scripts/deploy [flags]
 
-Builds the functions, prepares the account for the CDK if it is not yet, and
-deploys the stack, or upgrades it. It says what it is about to do and asks.
-Credentials are those of AWS's usual environment.
+Builds the functions, prepares the account for the CDK if necessary, and
+deploys or upgrades the stack. It prints what it is going to do and asks for
+a confirmation. Credentials come from AWS's usual environment variables and
+configuration.
 
 Flags:
 `
@@ -86,18 +87,18 @@ Flags:
 func parse(args []string, errOut io.Writer) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // what is wrong is said once, by run
+	flags.SetOutput(io.Discard) // run prints the error
 	flags.StringVar(&o.stack, "stack", "growth-workspace", "the `name` of the stack")
 	flags.StringVar(&o.region, "region", "", "the AWS `region` (default: that of the environment or the profile)")
 	flags.StringVar(&o.profile, "profile", "", "the `profile` of AWS's configuration")
-	flags.StringVar(&o.table, "table", "", "use this existing `table`, such as one that was restored")
-	flags.StringVar(&o.arch, "arch", "", "arm64 or x86_64 (default: as deployed; arm64 at first)")
-	flags.Var(&o.parameters, "param", "set a parameter of the stack, as `NAME=VALUE`; may be repeated. One that is not named\n"+
-		"stays as it was deployed; at first it has its default")
+	flags.StringVar(&o.table, "table", "", "use this existing `table`, such as a restored one")
+	flags.StringVar(&o.arch, "arch", "", "arm64 or x86_64 (default: the deployed one; arm64 for a new stack)")
+	flags.Var(&o.parameters, "param", "set a parameter of the stack, as `NAME=VALUE`; may be repeated. Other parameters keep\n"+
+		"their deployed values; in a new stack they have their defaults")
 	flags.BoolVar(&o.diff, "diff", false, "show what would change, and change nothing")
-	flags.BoolVar(&o.destroy, "destroy", false, "take the stack down; the table stays")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask")
-	flags.StringVar(&o.synth, "synth", "", "write the stack's template into this `folder`, and call nobody")
+	flags.BoolVar(&o.destroy, "destroy", false, "delete the stack; the table stays")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask for a confirmation")
+	flags.StringVar(&o.synth, "synth", "", "write the stack's template into this `folder`, without calling AWS")
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -114,9 +115,9 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	case !stackName.MatchString(o.stack):
-		return o, fmt.Errorf("--stack %q: a letter, then letters, digits and hyphens", o.stack)
+		return o, fmt.Errorf("--stack %q: must be a letter, then letters, digits and hyphens", o.stack)
 	case o.diff && o.destroy || o.synth != "" && (o.diff || o.destroy):
-		return o, errors.New("--diff, --destroy and --synth exclude each other")
+		return o, errors.New("--diff, --destroy and --synth cannot be combined")
 	}
 	if o.arch == "amd64" { // Go's name for it
 		o.arch = "x86_64"
@@ -132,12 +133,12 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	return o, nil
 }
 
-// of returns the value that is asked for a parameter.
-func (s settings) of(name string) (value string, asked bool) {
+// of returns the value that is set for a parameter, and reports whether there is one.
+func (s settings) of(name string) (value string, ok bool) {
 	for _, x := range s {
 		if x.name == name {
-			value, asked = x.value, true
+			value, ok = x.value, true
 		}
 	}
-	return value, asked
+	return value, ok
 }

@@ -8,28 +8,29 @@ import (
 	"growthworkspace/infra"
 )
 
-// exists tells whether a stack is there.
+// exists reports whether the stack exists.
 func (s stack) exists() bool {
 	return s.Status != "" && s.Status != "DELETE_COMPLETE" && s.Status != "REVIEW_IN_PROGRESS"
 }
 
-// failedAtFirst tells whether the stack never came to be: it serves nothing, and the CDK removes it before it deploys.
+// failedAtFirst reports whether the stack's first deploy failed and was rolled back. The CDK removes such a stack before it
+// deploys.
 func (s stack) failedAtFirst() bool {
 	return s.Status == "ROLLBACK_COMPLETE" || s.Status == "ROLLBACK_FAILED"
 }
 
-// ours tells whether the stack is one of this service, and not somebody's of the same name. Its parameters tell, which a
-// stack has in every state.
+// ours returns an error unless the stack belongs to this service. It checks the parameters, which a stack has in every
+// state.
 func (s stack) ours() error {
 	for _, name := range []string{infra.ParamArchitecture, infra.ParamTable, infra.ParamEndpoint} {
 		if !slices.ContainsFunc(s.Parameters, func(p keyValue) bool { return p.Parameter == name }) {
-			return fmt.Errorf("the stack %s exists and is not of this service: choose another name with --stack", s.Name)
+			return fmt.Errorf("the stack %s exists and does not belong to this service: choose another name with --stack", s.Name)
 		}
 	}
 	return nil
 }
 
-// deployable tells whether the state of a stack allows to deploy; the error says what it is and what to do.
+// deployable returns an error unless the state of the stack allows a deploy. The error says what to do.
 func deployable(s stack) error {
 	if !s.exists() {
 		return nil
@@ -40,49 +41,49 @@ func deployable(s stack) error {
 	return settled(s)
 }
 
-// settled tells whether nothing is under way or stuck.
+// settled returns an error when a change of the stack is in progress or has failed.
 func settled(s stack) error {
 	switch {
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):
-		return fmt.Errorf(`the stack %[1]s is %[2]s: somebody deploys, or a deploy was interrupted, which does not stop CloudFormation.
-Wait until it has ended, then run this again. To watch it:
+		return fmt.Errorf(`the stack %[1]s is %[2]s: a deploy is running, or was interrupted, which does not stop CloudFormation.
+Wait until it ends, then run this again. To watch it:
   aws cloudformation describe-stack-events --stack-name %[1]s --max-items 20
-To turn an update back that should not be:
+To cancel an update and restore the earlier version:
   aws cloudformation cancel-update-stack --stack-name %[1]s`, s.Name, s.Status)
 	case s.Status == "UPDATE_ROLLBACK_FAILED":
-		return fmt.Errorf(`the stack %[1]s is UPDATE_ROLLBACK_FAILED: an update failed, and so did the way back.
+		return fmt.Errorf(`the stack %[1]s is UPDATE_ROLLBACK_FAILED: an update failed, and so did its rollback.
 The reason: %[2]s
-Look for what failed, mend its cause, and let CloudFormation finish the way back; then run this again:
+Find what failed, fix the cause, and let CloudFormation finish the rollback; then run this again:
   aws cloudformation describe-stack-events --stack-name %[1]s --query "StackEvents[?ends_with(ResourceStatus, 'FAILED')]"
   aws cloudformation continue-update-rollback --stack-name %[1]s
-The table and its records are not touched by any of this`, s.Name, or(s.Reason, "not told"))
+None of this changes the table or its records`, s.Name, or(s.Reason, "unknown"))
 	case s.Status == "CREATE_FAILED":
-		return fmt.Errorf(`the stack %[1]s is CREATE_FAILED: its first deploy failed, with the rollback switched off, and nothing of it serves.
+		return fmt.Errorf(`the stack %[1]s is CREATE_FAILED: its first deploy failed, with the rollback switched off, and nothing is running.
 The reason: %[2]s
-Take what is left of it down with --destroy, mend the cause, then run this again`, s.Name, or(s.Reason, "not told"))
+Delete the rest of it with --destroy, fix the cause, then run this again`, s.Name, or(s.Reason, "unknown"))
 	case s.Status == "DELETE_FAILED":
-		return fmt.Errorf(`the stack %[1]s is DELETE_FAILED: it was taken down in part.
+		return fmt.Errorf(`the stack %[1]s is DELETE_FAILED: it was deleted in part.
 The reason: %[2]s
-Mend the cause and take it down again with --destroy; the table stays. Then deploy with --table and the table's name`, s.Name, or(s.Reason, "not told"))
+Fix the cause and delete the rest with --destroy; the table stays. Then deploy with --table and the table's name`, s.Name, or(s.Reason, "unknown"))
 	}
 	return nil
 }
 
-// outcome says in which state a deploy that failed has left the account, and what to do.
+// outcome returns the state in which a failed deploy left the stack, and what to do.
 func outcome(s stack) string {
 	switch {
 	case !s.exists():
 		return "Nothing was deployed: there is no stack " + s.Name + "."
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"):
-		return "CloudFormation goes on without this program: the stack " + s.Name + " is " + s.Status + ". Wait until it has ended, then run this again."
+		return "CloudFormation continues without this program: the stack " + s.Name + " is " + s.Status + ". Wait until it ends, then run this again."
 	case s.failedAtFirst():
-		return "The first deploy failed and nothing of it serves: the stack is " + s.Status + ".\n" +
-			"Mend the cause and run this again: what is left of the stack is removed first. A table that was already made stays, empty;\n" +
+		return "The first deploy failed and nothing is running: the stack is " + s.Status + ".\n" +
+			"Fix the cause and run this again: the rest of the stack is removed first. If a table was created, it stays, empty;\n" +
 			"aws dynamodb list-tables shows it."
 	case s.Status == "UPDATE_ROLLBACK_FAILED", s.Status == "DELETE_FAILED", s.Status == "CREATE_FAILED":
 		return settled(s).Error()
 	}
-	return "The stack " + s.Name + " is " + s.Status + ": what was deployed before is what serves now. Mend the cause and run this again."
+	return "The stack " + s.Name + " is " + s.Status + ": the earlier version is running. Fix the cause and run this again."
 }
 
 func or(text, otherwise string) string {

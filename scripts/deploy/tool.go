@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// nodeLeast is the major version that the CDK's command line needs.
+// nodeLeast is the oldest major version of Node.js that the CDK's command line supports.
 const nodeLeast = 20
 
-// tools tells whether the tools are there; the error names all that are missing, and what to do about each.
+// tools returns an error that lists all missing tools and how to install them.
 func tools(ctx context.Context) error {
 	var missing []error
 	for name, advice := range map[string]string{
 		"go":   "install Go 1.26 or later: https://go.dev/dl",
 		"node": fmt.Sprintf("install Node.js %d or later: https://nodejs.org (the CDK runs on it)", nodeLeast),
 		"npm":  "install npm, which comes with Node.js: https://nodejs.org",
-		"bash": "install bash (scripts/build is written in it)",
+		"bash": "install bash (scripts/build is a bash script)",
 	} {
 		if _, err := exec.LookPath(name); err != nil {
 			missing = append(missing, fmt.Errorf("%s is not on PATH: %s", name, advice))

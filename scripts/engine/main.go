@@ -1,10 +1,10 @@
-// Command engine runs a command beside an engine that speaks DynamoDB's
-// protocol, and ends the engine with it:
+// Command engine starts an engine that speaks DynamoDB's protocol, runs a command, and stops the engine when the command
+// ends:
 //
 //	go run ./scripts/engine --prefer dynamodb-local --memory -- go test ./...
 //
-// WORKSPACE_TEST_ENDPOINT tells the command the engine's address. This program
-// forwards signals to the command and exits with its code.
+// The command gets the engine's URL in WORKSPACE_TEST_ENDPOINT. This program forwards signals to the command and exits with
+// its exit code.
 package main
 
 import (
@@ -31,8 +31,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the command's exit code. When the command did not run, it returns 2
-// for wrong arguments and 1 for everything else.
+// run returns the command's exit code. If the command did not start, it returns 2 for wrong arguments, 127 for a command
+// that cannot be started, and 1 for any other error.
 func run(args []string) (code int, err error) {
 	o := engine.Options{Install: true, Log: os.Stderr}
 	flags := flag.NewFlagSet("engine", flag.ContinueOnError)
@@ -40,26 +40,25 @@ func run(args []string) (code int, err error) {
 		fmt.Fprintln(os.Stderr, usage)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.Prefer, "prefer", "", "the only engine to use: dynoxide or dynamodb-local")
-	flags.StringVar(&o.Data, "data", "", "the folder in which data persists")
+	flags.StringVar(&o.Prefer, "prefer", "", "use only this engine: dynoxide or dynamodb-local")
+	flags.StringVar(&o.Data, "data", "", "store the data in this folder")
 	memory := flags.Bool("memory", false, "keep the data in memory")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, nil
 		}
-		return 2, nil // flags has printed why
+		return 2, nil // flags has printed the error
 	}
 	command := flags.Args()
 	if len(command) == 0 {
 		return 2, errors.New("name a command after --\n" + usage)
 	}
-	// There is no default: data must not vanish by accident.
+	// There is no default, so that data is not lost by accident.
 	if *memory == (o.Data != "") {
 		return 2, errors.New("name either --memory or --data DIR\n" + usage)
 	}
 
-	// Signals are caught before the engine starts, so that none can end us while
-	// it runs.
+	// Catch signals before the engine starts, so that none ends this process while the engine runs.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	e, err := open(o, signals)
@@ -75,7 +74,7 @@ func run(args []string) (code int, err error) {
 	return runBeside(e, command, signals)
 }
 
-// open gives up when a signal arrives.
+// open starts the engine. It stops with an error when a signal arrives.
 func open(o engine.Options, signals <-chan os.Signal) (*engine.Engine, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	opened := make(chan struct{})
@@ -114,7 +113,7 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 		case s := <-signals:
 			_ = cmd.Process.Signal(s)
 		case <-engineEnded:
-			// The command fails by itself, and knows better what it was doing.
+			// Let the command fail by itself: its own error says more.
 			fmt.Fprintln(os.Stderr, "engine:", e.Err())
 			engineEnded = nil
 		case err := <-ended:
@@ -123,8 +122,7 @@ func runBeside(e *engine.Engine, command []string, signals <-chan os.Signal) (in
 	}
 }
 
-// exitCode returns the code that a shell would: 128 plus the signal's number for a
-// command that a signal ended.
+// exitCode returns the exit code as a shell does: 128 plus the signal's number for a command that a signal ended.
 func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

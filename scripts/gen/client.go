@@ -30,6 +30,6 @@ func client() ([]generated, error) {
 		add("records_"+area.Name+".go", m.recordsOf(area.Name, operations))
 		add("operations_"+area.Name+".go", m.operationsOf(operations))
 	}
-	add("version.go", fmt.Sprintf("// Version is the dated version of the interface that the records of this package have.\nconst Version = %q\n", version.Current))
+	add("version.go", fmt.Sprintf("// Version is the dated API version of this package's records.\nconst Version = %q\n", version.Current))
 	return out, m.err
 }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// clientModel has the names that areas share: a record or a closed list is declared once.
+// clientModel collects the declared names. Areas share them, so a record or a closed list is declared once.
 type clientModel struct {
 	records map[string]reflect.Type
 	lists   map[string]reflect.Type // closed lists of values, by their name in the client
@@ -21,7 +21,7 @@ func (m *clientModel) fail(format string, args ...any) {
 	}
 }
 
-// goWord returns a part of a name in Go's spelling.
+// goWord returns a word of a name in Go's spelling.
 func goWord(word string) string {
 	switch lower := strings.ToLower(word); lower {
 	case "id", "url", "ts", "api":
@@ -65,7 +65,7 @@ func goName(name string) string {
 	return strings.Join(words, "")
 }
 
-// commentWidth is where lines of comments end.
+// commentWidth is the maximum width of a comment line.
 const commentWidth = 118
 
 // comment returns a text as lines of a comment.
@@ -85,7 +85,7 @@ func comment(indent, text string) string {
 	return out.String()
 }
 
-// sentence ends a text with a full stop.
+// sentence returns the text with a full stop at its end.
 func sentence(text string) string {
 	if text == "" || strings.HasSuffix(text, ".") {
 		return text

@@ -25,7 +25,7 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 	return imports + body.String()
 }
 
-// inputOf returns the fields of an input, without headers: those are options of a call.
+// inputOf returns the fields of an input, without headers, which are call options.
 func inputOf(op api.Operation) []schema.Field {
 	return slices.DeleteFunc(slices.Clone(op.Input), func(f schema.Field) bool { return f.In == schema.InHeader })
 }
@@ -60,12 +60,12 @@ func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Oper
 	out.WriteString("}\n\n")
 }
 
-// elementOf names the objects in an array.
+// elementOf returns the type name of the objects in an array.
 func elementOf(op api.Operation, f schema.Field) string {
 	return goName(op.ID) + strings.TrimSuffix(goName(f.Name), "s")
 }
 
-// remark returns what the type of a field does not say.
+// remark returns the comment of a field: its description, allowed values and default.
 func remark(f schema.Field, kind string) string {
 	text := f.Doc
 	add := func(format string, args ...any) {
@@ -78,7 +78,7 @@ func remark(f schema.Field, kind string) string {
 		add("%s", strings.Join(f.Enum, ", "))
 	}
 	if f.Default != "" {
-		add("without it %s", f.Default)
+		add("default %s", f.Default)
 	}
 	if text == "" {
 		return ""
@@ -106,7 +106,7 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 		}
 		return "[]" + m.textType(op, f)
 	default:
-		m.fail("%s: %s has the kind %s, which the client cannot spell", op.ID, f.Name, f.Kind)
+		m.fail("%s: %s has the kind %s, which has no Go type", op.ID, f.Name, f.Kind)
 	}
 	if !f.Required {
 		kind = "*" + kind
@@ -114,8 +114,8 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	return kind
 }
 
-// textType returns the closed list of the record's field with the same name, or one with the same values, so that a value
-// that was read can be sent. Otherwise it is a string.
+// textType returns the Go type of a string field. It is the closed list of the record's field with the same name, or one
+// with the same values, so that a value from a response can be sent. Otherwise it is string.
 func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"
@@ -152,22 +152,22 @@ func (m *clientModel) method(out *strings.Builder, op api.Operation) {
 	if len(inputOf(op)) > 0 {
 		in, pass = "in "+name+"Input, ", "in"
 	}
-	scope := "any key may call it"
+	scope := "any valid key"
 	if op.Scope != "" {
-		scope = "with the scope " + string(op.Scope)
+		scope = "the scope " + string(op.Scope)
 	}
 	doc := fmt.Sprintf("%s calls %s: %s", name, op.ID, sentence(lowerFirst(op.Summary)))
 	if op.Description != "" {
 		doc += "\n\n" + strings.ReplaceAll(op.Description, "`", "")
 	}
-	doc += fmt.Sprintf("\n\nIt is %s %s, %s.", op.Method, op.Path, scope)
+	doc += fmt.Sprintf("\n\nIt sends %s %s and needs %s.", op.Method, op.Path, scope)
 	variable := strings.ToLower(name[:1]) + name[1:]
 
 	fmt.Fprintf(out, "var %s = operation{method: %q, path: %q", variable, op.Method, op.Path)
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 		out.WriteString(", hasBody: true")
 	}
-	// An update or a removal has the same result when it is repeated. A POST creates a record.
+	// Updates and deletes are idempotent. A POST that is not a read creates a record.
 	if op.Method != http.MethodPost || op.Effect == api.Read {
 		out.WriteString(", repeatable: true")
 	}
@@ -186,7 +186,7 @@ func (m *clientModel) method(out *strings.Builder, op api.Operation) {
 		comment("", doc), name, in, record, record, variable, pass)
 	every := "All" + strings.TrimPrefix(name, "List")
 	fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) iter.Seq2[%s, error] {\nreturn all[%s](ctx, c, %s, %s, options)\n}\n\n",
-		comment("", every+" is "+name+" from page to page, to the end of the list or the first error."), every, in, record, record, variable, pass)
+		comment("", every+" calls "+name+" for every page of the list. It stops at the first error."), every, in, record, record, variable, pass)
 }
 
 func lowerFirst(text string) string { return strings.ToLower(text[:1]) + text[1:] }

@@ -31,10 +31,10 @@ func (m *clientModel) recordsOf(area string, operations []api.Operation) string 
 	return text
 }
 
-// itemOf returns the record that a list holds.
+// itemOf returns the record type of a list.
 func itemOf(list reflect.Type) reflect.Type { return list.Field(0).Type.Elem() }
 
-// record declares a record, after those in it.
+// record declares a record type, after the types of its fields.
 func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) {
 	if known, ok := m.records[t.Name()]; ok {
 		if known != t {
@@ -52,10 +52,10 @@ func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) 
 		}
 		fmt.Fprintf(&body, "%s %s `json:%q`%s\n", f.Name, kind, name, doc)
 	}
-	fmt.Fprintf(out, "// %s is a record as the service returns it. A field that may be null is a pointer or a slice.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
+	fmt.Fprintf(out, "// %s is a record in a response. A field that may be null is a pointer or a slice.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
 }
 
-// visible returns the fields of a record as encoding/json has them.
+// visible returns the fields of a record that encoding/json encodes.
 func visible(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
 		return f.Anonymous || !f.IsExported() || f.Tag.Get("json") == "" || f.Tag.Get("json") == "-"
@@ -81,7 +81,8 @@ func (m *clientModel) recordType(out *strings.Builder, area string, t reflect.Ty
 	return t.Kind().String()
 }
 
-// closedList names a closed list of values. That of an area begins with the area's name, because several have a Status.
+// closedList returns the name of a closed list of values. It starts with the area's name, because several areas have a
+// Status.
 func (m *clientModel) closedList(area string, t reflect.Type) string {
 	name := t.Name()
 	if strings.Contains(t.PkgPath(), "/functions/") {
@@ -100,7 +101,7 @@ func (m *clientModel) closedList(area string, t reflect.Type) string {
 
 // list declares a closed list.
 func (m *clientModel) list(out *strings.Builder, name string) {
-	fmt.Fprintf(out, "// %s is one of the values below. A later version of the service may know more.\ntype %s string\n\nconst (\n", name, name)
+	fmt.Fprintf(out, "// %s is one of the values below. A later version of the service may add values.\ntype %s string\n\nconst (\n", name, name)
 	for _, value := range reflect.Zero(m.lists[name]).Interface().(schema.Enum).Values() {
 		fmt.Fprintf(out, "%s%s %s = %q\n", name, goName(value), name, value)
 	}

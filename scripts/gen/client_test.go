@@ -8,7 +8,7 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure names of operations, fields and values become names that Go people would choose.
+// Ensure names of operations, fields and values become idiomatic Go names.
 func TestGoName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -21,7 +21,7 @@ func TestGoName(t *testing.T) {
 	}
 }
 
-// Ensure no constant of a closed list hides another: two values may not become one name.
+// Ensure every declared name is unique: two values must not become one constant.
 func TestClientNamesAreApart(t *testing.T) {
 	t.Parallel()
 	m := clientModel{records: map[string]reflect.Type{}, lists: map[string]reflect.Type{}}
@@ -37,7 +37,7 @@ func TestClientNamesAreApart(t *testing.T) {
 				continue
 			}
 			if seen[name] {
-				t.Errorf("two things are called %s", name)
+				t.Errorf("two declarations are called %s", name)
 			}
 			seen[name] = true
 		}
@@ -47,7 +47,7 @@ func TestClientNamesAreApart(t *testing.T) {
 	}
 }
 
-// Ensure two records with one name are refused instead of mixed up.
+// Ensure two record types with one name are an error.
 func TestClientRefusesTwins(t *testing.T) {
 	t.Parallel()
 	type Company struct {
@@ -60,7 +60,7 @@ func TestClientRefusesTwins(t *testing.T) {
 	}
 }
 
-// Ensure comments stay within their width and lose no word.
+// Ensure comments stay within their width and keep every word.
 func TestComment(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("some words of a description ", 20)

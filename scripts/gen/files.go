@@ -52,7 +52,7 @@ func files() ([]generated, error) {
 	return withRemovals(append(out, client...), "events/*.json", toolsFolder+"*.json", clientFolder+"records_*.go", clientFolder+"operations_*.go")
 }
 
-// toolsFolder has a snapshot of each MCP tool, so that a review shows what agents will see.
+// toolsFolder has a snapshot of each MCP tool, so that a review shows what agents see.
 const toolsFolder = "functions/mcp/testdata/tools/"
 
 func document() ([]byte, error) {
@@ -70,7 +70,7 @@ func document() ([]byte, error) {
 func indented(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // people read it
+	e.SetEscapeHTML(false) // easier to read in a review
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
 	return out.Bytes(), err

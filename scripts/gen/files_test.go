@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every committed file is what the declarations say, byte for byte, every time it is generated.
+// Ensure every committed file is up to date, and two runs generate the same bytes.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	t.Chdir("../..")
 	first, err := files()
@@ -16,14 +16,14 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	}
 	second, err := files()
 	if err != nil || !reflect.DeepEqual(first, second) {
-		t.Errorf("a second run generates something else, %v", err)
+		t.Errorf("a second run generates different files, %v", err)
 	}
 	if err := run(true, ""); err != nil {
 		t.Error(err)
 	}
 }
 
-// A file of an operation or an area that is gone is removed.
+// Ensure a file whose operation or area no longer exists is removed.
 func TestWithRemovals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"kept.json", "gone.json", "other.txt"} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// generated is a generated file. Its path starts at the repository's root.
+// generated is a generated file. Its path is relative to the repository's root.
 type generated struct {
 	path string
 	text []byte // nil: the file must not exist
@@ -26,7 +26,7 @@ func (g generated) write() error {
 	return os.WriteFile(g.path, g.text, 0o644)
 }
 
-// withRemovals adds the files that match a pattern but are not generated any more, because their operation or area is gone.
+// withRemovals adds the files that match a pattern but are no longer generated, so that they are removed.
 func withRemovals(out []generated, patterns ...string) ([]generated, error) {
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)

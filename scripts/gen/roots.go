@@ -11,12 +11,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// rootsFile holds the roots of Amazon Trust Services that the functions embed.
+// rootsFile has the root certificates of Amazon Trust Services that the functions embed.
 const rootsFile = "shared/table/amazon.pem"
 
-// refreshRoots copies the published roots from a file of PEM certificates. The source needs no trust: only certificates
-// whose public keys are on the published list are copied, and the result must pass the check that the tests run.
-// Nothing is written when a root is missing.
+// refreshRoots copies the published roots from a file of PEM certificates. The source need not be trusted: only
+// certificates whose public keys are on the published list are copied, and the result must pass table.CheckRoots. Nothing
+// is written when a root is missing.
 func refreshRoots(from, to string, now time.Time) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -39,7 +39,7 @@ func extract(text []byte) ([]byte, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			continue // not one of ours: a system may have certificates that Go does not read
+			continue // the file may have other certificates that Go cannot parse
 		}
 		if known := found[table.RootKey(c)]; c.CheckSignatureFrom(c) == nil && (known == nil || c.NotAfter.After(known.NotAfter)) {
 			found[table.RootKey(c)] = c
@@ -49,7 +49,7 @@ func extract(text []byte) ([]byte, error) {
 	for _, root := range table.PublishedRoots() {
 		c := found[root.Key]
 		if c == nil {
-			return nil, fmt.Errorf("%s is not among the certificates", root.Name)
+			return nil, fmt.Errorf("the file has no certificate of %s", root.Name)
 		}
 		fmt.Fprintf(&out, "# %s, valid to %s\n", c.Subject.CommonName, c.NotAfter.Format(time.DateOnly))
 		if err := pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}); err != nil {

@@ -11,8 +11,8 @@ import (
 
 const embedded = "../../shared/table/amazon.pem"
 
-// Ensure a refresh from a source that has the roots among others gives the file as it is, and that one that lacks a root
-// writes nothing.
+// Ensure a refresh from a file with the roots and other certificates reproduces the embedded file, and a refresh from a file
+// without one of the roots writes nothing.
 func TestRefreshRoots(t *testing.T) {
 	text, err := os.ReadFile(embedded)
 	if err != nil {
@@ -29,14 +29,14 @@ func TestRefreshRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, text) {
-		t.Errorf("the refresh differs from what is embedded: %v", err)
+		t.Errorf("the refresh differs from the embedded file: %v", err)
 	}
 
 	if err := os.WriteFile(from, text[second:], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	other := filepath.Join(dir, "other.pem")
-	if err := refreshRoots(from, other, now); err == nil || !strings.Contains(err.Error(), "Amazon Root CA 1 is not among") {
+	if err := refreshRoots(from, other, now); err == nil || !strings.Contains(err.Error(), "no certificate of Amazon Root CA 1") {
 		t.Errorf("%v, want the missing root named", err)
 	}
 	if _, err := os.Stat(other); err == nil {

@@ -1,8 +1,8 @@
 // Command pack writes the zip of one Lambda function: go run ./scripts/pack BOOTSTRAP ZIP.
 //
-// The same program gives the same zip, byte for byte, whoever makes it and when: the archive holds one entry with a
-// fixed name, time and mode. It prints the size of the zip and its SHA-256 in base64, so that whether a deployed
-// function is the one that a commit builds is one comparison with the function's CodeSha256.
+// The zip is reproducible: the same program gives the same bytes, because the only entry has a fixed name, time and mode.
+// It prints the size of the zip and its SHA-256 in base64. Compare that with the CodeSha256 of a deployed function to find
+// out whether a commit is what is deployed.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	fmt.Printf("%10d  %s\n", bytes, sum)
 }
 
-// pack writes a zip at to whose only entry is the program at from, under the name that Lambda starts. It returns the
-// size of the zip and its SHA-256 in base64, which is what Lambda shows as CodeSha256.
+// pack writes a zip whose only entry is the program from, under the name bootstrap, which Lambda starts. It returns the size
+// of the zip and its SHA-256 in base64, which Lambda shows as CodeSha256.
 func pack(from, to string) (size int, sum string, err error) {
 	program, err := os.ReadFile(from)
 	if err != nil {
@@ -39,7 +39,7 @@ func pack(from, to string) (size int, sum string, err error) {
 	}
 	var out bytes.Buffer
 	if err := write(&out, program); err != nil {
-		return 0, "", fmt.Errorf("make the zip of %s: %w", from, err)
+		return 0, "", fmt.Errorf("create the zip of %s: %w", from, err)
 	}
 	if err := os.WriteFile(to, out.Bytes(), 0o644); err != nil {
 		return 0, "", fmt.Errorf("write the zip: %w", err)
@@ -48,7 +48,7 @@ func pack(from, to string) (size int, sum string, err error) {
 	return out.Len(), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
 
-// epoch is the earliest time that the format can hold.
+// epoch is the earliest time in the zip format.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func write(w io.Writer, program []byte) error {

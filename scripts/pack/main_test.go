@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Ensure the zip depends on the program alone: not on its time, its mode, its folder or the moment of packing.
+// Ensure the zip depends only on the program's bytes, not on its time, mode or folder.
 func TestSameProgramSameZip(t *testing.T) {
 	t.Parallel()
 	program := bytes.Repeat([]byte("program "), 1000)
@@ -55,11 +55,11 @@ func TestSameProgramSameZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, program) {
-		t.Errorf("the entry holds %d bytes, %v", len(got), err)
+		t.Errorf("the entry has %d bytes, %v", len(got), err)
 	}
 }
 
-// Ensure a missing program is named.
+// Ensure the error of a missing program has its path.
 func TestErrMissing(t *testing.T) {
 	t.Parallel()
 	from := filepath.Join(t.TempDir(), "bootstrap")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ensure an account's table is never made, and what is missing is said.
+// Ensure a command on an AWS account without a region fails and says what is missing.
 func TestAccount(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"} {
@@ -16,7 +16,7 @@ func TestAccount(t *testing.T) {
 	want(t, refusal(t, 1, "", "company", "list", "--table", "t"), "no AWS region: set AWS_REGION")
 }
 
-func TestEndpointWithoutAnswer(t *testing.T) {
+func TestEndpointNotRunning(t *testing.T) {
 	t.Parallel()
 	want(t, refusal(t, 1, "", "company", "list", "--endpoint", "http://127.0.0.1:1"), "nothing answers at the endpoint http://127.0.0.1:1")
 	want(t, refusal(t, 1, "", "company", "list", "--endpoint", "localhost"), "must be a URL")

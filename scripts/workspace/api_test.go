@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// service is a running server whose key the environment has.
+// service starts a server and sets the environment variables of its URL and key.
 func service(t *testing.T) (s *server, data string) {
 	t.Helper()
 	private(t)
@@ -33,7 +33,7 @@ func service(t *testing.T) (s *server, data string) {
 	return s, data
 }
 
-// apiJSON calls an operation with --json, as a script does.
+// apiJSON calls an operation with --json and decodes the output.
 func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	t.Helper()
 	r := call(t, in, append([]string{"api", "--json"}, args...)...)
@@ -44,7 +44,7 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
-// readArguments fills in what a read needs with what the lists have.
+// readArguments returns the arguments that a read requires, with ids from the lists, and the path of the request.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
 	lists := map[string]string{
@@ -65,7 +65,7 @@ func readArguments(t *testing.T, op api.Operation) (args []string, path string) 
 			path += "?metricKey=growth.signups"
 			continue
 		case f.Required:
-			t.Fatalf("%s: what is %s?", op.ID, f.Name)
+			t.Fatalf("%s: the test has no value for %s", op.ID, f.Name)
 		default:
 			continue
 		}
@@ -74,7 +74,7 @@ func readArguments(t *testing.T, op api.Operation) (args []string, path string) 
 	return args, path
 }
 
-// Ensure every read is a command, whose JSON is what the service answers, and whose text shows it to people.
+// Ensure every read is a command whose JSON is the service's response and whose text has a line for each record or field.
 func TestAPIReads(t *testing.T) {
 	s, _ := service(t)
 	for _, op := range functions.Operations(nil) {
@@ -84,7 +84,7 @@ func TestAPIReads(t *testing.T) {
 		args, path := readArguments(t, op)
 		got := apiJSON(t, "", append([]string{op.ID}, args...)...)
 		_, body := get(t, s.Key, s.BaseURL+strings.ReplaceAll(path, "{companyId}", s.CompanyID))
-		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // each use of a key changes it
+		if !strings.Contains(op.ID, "key") && !reflect.DeepEqual(got, body) { // using a key changes its lastUsedAt
 			t.Errorf("%s: %v instead of %v", op.ID, got, body)
 		}
 		r := call(t, "", append([]string{"api", op.ID}, args...)...)
@@ -95,7 +95,7 @@ func TestAPIReads(t *testing.T) {
 	}
 }
 
-// Ensure each kind of field reaches the service as its own type, and a record is followed from its creation to its end.
+// Ensure each kind of field is sent with its JSON type, when a record is created, updated and deleted.
 func TestAPIWrites(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
@@ -140,7 +140,7 @@ func TestAPIWrites(t *testing.T) {
 	}
 }
 
-// Ensure --all gives a list whole, whatever the size of its pages, and that without it a person is told of the rest.
+// Ensure --all fetches the whole list for any page size, and without it a note says that there are more records.
 func TestAPIAll(t *testing.T) {
 	service(t)
 	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)
@@ -151,7 +151,7 @@ func TestAPIAll(t *testing.T) {
 		t.Errorf("%d records instead of %d", len(got), len(whole))
 	}
 	r := call(t, "", "api", "list_feedback", "--limit", "7")
-	want(t, r.err, "--all follows the pages", "--cursor ")
+	want(t, r.err, "--all fetches every page", "--cursor ")
 	if strings.Count(r.out, "\n") != 8 {
 		t.Error(r.out)
 	}
@@ -160,7 +160,7 @@ func TestAPIAll(t *testing.T) {
 	}
 }
 
-// Ensure a refusal is shown with flags for places, a message in a line, and the request's id; and as JSON for scripts.
+// Ensure an error response is printed with flags instead of paths, one message per line, and the request id, or as JSON.
 func TestAPIErrors(t *testing.T) {
 	service(t)
 	r := call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
@@ -179,16 +179,16 @@ func TestAPIErrors(t *testing.T) {
 		t.Error(err, r)
 	}
 	want(t, call(t, "", "api", "push_metric_points", "--points", `{"metricKey":"a","ts":"2026-08-10"}`).err, "--points[0].value: is required")
-	// What a file has is in the file's terms.
+	// With --input, messages keep the paths of the file.
 	want(t, call(t, `{"points":[{"metricKey":"a","ts":"2026-08-10"}]}`, "api", "push_metric_points", "--input", "-").err, "body.points[0].value: is required")
 	want(t, call(t, "", "api", "push_metric_points", "--input", "nowhere.json").err, "--input: ", "nowhere.json")
 	t.Setenv(keyVariable, "sk_live_nope")
 	want(t, call(t, "", "api", "get_company", "--company", "co_1").err, "unauthorised (401)", "the key of WORKSPACE_KEY was sent to", "workspace doctor")
-	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not answer")
+	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not respond")
 	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be one such as")
 }
 
-// Ensure wrong usage is said in one line, with exit code 2 and before anything is sent.
+// Ensure a usage error is one line, with exit code 2, before any request is sent.
 func TestAPIUsage(t *testing.T) {
 	private(t)
 	for args, parts := range map[string][]string{
@@ -197,10 +197,10 @@ func TestAPIUsage(t *testing.T) {
 		"api create_plan_item":                                    {"--board-id: is required"},
 		"api create_plan_item brd_1":                              {"--title: is required"},
 		"api get_plan_item ..":                                    {"--item-id: must be an id"},
-		"api get_plan_item itm_1 itm_2":                           {`too many arguments, from "itm_2" on`},
-		"api get_plan_item --item-id itm_1 itm_2":                 {`too many arguments, from "itm_2" on`},
+		"api get_plan_item itm_1 itm_2":                           {`too many arguments, starting with "itm_2"`},
+		"api get_plan_item --item-id itm_1 itm_2":                 {`too many arguments, starting with "itm_2"`},
 		"api list_feedback --reply-statu x":                       {"unknown flag: --reply-statu", "did you mean --reply-status?"},
-		"api list_feedback --all --cursor x":                      {"--all begins at the beginning"},
+		"api list_feedback --all --cursor x":                      {"--all starts at the first page"},
 		"api list_feedback --limit 1 --limit 2":                   {"is given twice"},
 		"api update_plan_item itm_1 --sort-order many":            {"must be a whole number"},
 		"api update_plan_item itm_1 --sort-order 1,2":             {"must be a whole number"},
@@ -225,8 +225,8 @@ func TestAPIUsage(t *testing.T) {
 	}
 }
 
-// Ensure every operation is a command with a flag, and help, for each of its fields, and that none hides one of the flags
-// that all commands have.
+// Ensure every operation is a command with a documented flag for each field, and no field's flag has the name of a flag
+// that all commands share.
 func TestAPICommands(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(&terminal.Terminal{})
@@ -253,7 +253,7 @@ func TestAPICommands(t *testing.T) {
 		for _, f := range op.Input {
 			name := strings.ToLower(regexp.MustCompile(`(\p{Ll})(\p{Lu})`).ReplaceAllString(f.Name, "$1-$2"))
 			if shared[name] {
-				t.Errorf("%s: --%s is one of the flags of all commands", op.ID, name)
+				t.Errorf("%s: --%s is a flag that all commands share", op.ID, name)
 			}
 			flag := group.Commands()[i].Flags().Lookup(name)
 			if flag == nil {
@@ -277,7 +277,7 @@ func TestAPICommands(t *testing.T) {
 	}
 }
 
-// Ensure a shell completes operations and the values of closed lists.
+// Ensure shell completion offers operations and the values of closed lists.
 func TestAPICompletion(t *testing.T) {
 	t.Parallel()
 	want(t, call(t, "", "__complete", "api", "list_pl").out, "list_plan_boards\t", "list_plan_items\t")
@@ -287,7 +287,7 @@ func TestAPICompletion(t *testing.T) {
 	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "pag").out, "paging\n")
 }
 
-// Ensure a key that is kept is read by its owner alone, goes to its own service alone, and can be forgotten.
+// Ensure a stored key is readable only by its owner, is sent only to its own service, and can be removed.
 func TestLogin(t *testing.T) {
 	s, _ := service(t)
 	t.Setenv(keyVariable, "")
@@ -328,10 +328,10 @@ func TestLogin(t *testing.T) {
 	if r := call(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "removed") {
 		t.Error(r)
 	}
-	want(t, call(t, "", "logout").out, "no key is kept")
+	want(t, call(t, "", "logout").out, "no key is stored")
 }
 
-// Ensure the demo company's key serves on this machine without any setting, and nowhere else.
+// Ensure the demo company's key is used for a server on this machine without any setting, and for no other server.
 func TestDemoKeyHere(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, "")
@@ -341,7 +341,8 @@ func TestDemoKeyHere(t *testing.T) {
 	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
 
-// Ensure a key without company:read works, since it says itself which company it opens; one of another form asks.
+// Ensure a key without company:read works, because the key contains its company's id. For a key of another form, the
+// company is requested.
 func TestCompanyOfKey(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
@@ -361,7 +362,7 @@ func TestCompanyOfKey(t *testing.T) {
 	}
 }
 
-// Ensure a person sees the entity tag that --if-match takes: what was previewed is what goes live, and nothing else does.
+// Ensure a preview prints the entity tag for --if-match, and a publish with another tag fails.
 func TestAPIShowsEntityTags(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)

@@ -35,7 +35,7 @@ func TestCompanies(t *testing.T) {
 	want(t, r.out, "SUSPENDED", "First & Co", id)
 }
 
-// Ensure every command names a company that does not exist.
+// Ensure every command reports a company that does not exist, by its id.
 func TestUnknownCompany(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// companyWith makes a company with these records.
+// companyWith creates a company with these records.
 func companyWith(t *testing.T, data string, lines ...string) (companyID string) {
 	t.Helper()
 	companyID = newCompany(t, data)
@@ -26,7 +26,7 @@ func ids(t *testing.T, answer map[string]any) (out []string) {
 
 const duePost = `{"type":"post","record":{"id":"pst_1","platform":"x","title":"T","body":"B","status":"scheduled","scheduledFor":"2020-01-01T00:00:00Z"}}`
 
-// Ensure a dispatcher that has only the command line sends a post once: list, claim, report.
+// Ensure a post can be dispatched with the command line: list, claim, report.
 func TestDue(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -82,7 +82,7 @@ func TestDue(t *testing.T) {
 	want(t, refusal(t, 1, "", "due", "claim", "pst_9", "--company", id, "--data", data), `no post "pst_9" of company `+id)
 }
 
-// Ensure of many dispatchers on the command line exactly one claims a post, and the others can tell that they lost a race.
+// Ensure exactly one of several concurrent claims succeeds, and the others end with exit code 3.
 func TestDueClaimRace(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -104,11 +104,11 @@ func TestDueClaimRace(t *testing.T) {
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d dispatchers have the post", won)
+		t.Errorf("%d dispatchers claimed the post", won)
 	}
 }
 
-// Ensure a sweep reaches every company that is not suspended, with the limit of each, and one company's list only its own.
+// Ensure --company all lists every company that is not suspended, with the limit for each, and a company's list is its own.
 func TestDueOfAllCompanies(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -128,7 +128,7 @@ func TestDueOfAllCompanies(t *testing.T) {
 	want(t, refusal(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
 
-// Ensure what was imported while it was claimed can be ended, by saying so.
+// Ensure records that were imported as publishing or posting can be reported with --claim none.
 func TestImportedClaims(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -146,7 +146,7 @@ func TestImportedClaims(t *testing.T) {
 	}
 }
 
-// Ensure a posting step that has only the command line posts a reply once: list, claim, report.
+// Ensure a reply can be posted with the command line: list, claim, report.
 func TestApproved(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

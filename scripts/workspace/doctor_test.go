@@ -33,7 +33,7 @@ func examined(t *testing.T, code int, args ...string) map[string]finding {
 	return out
 }
 
-// is tells what differs: name and verdict in turn.
+// isAs compares findings with pairs of name and result.
 func isAs(t *testing.T, got map[string]finding, want ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(want); i += 2 {
@@ -42,12 +42,12 @@ func isAs(t *testing.T, got map[string]finding, want ...string) {
 			t.Errorf("%s is %s (%s), want %s", want[i], f.Result, f.Detail, want[i+1])
 		}
 		if f.Result == "fail" && f.Advice == "" {
-			t.Errorf("%s: what is to be done? %s", want[i], f.Detail)
+			t.Errorf("%s has no advice: %s", want[i], f.Detail)
 		}
 	}
 }
 
-// Ensure doctor finds a healthy service and key healthy, names what is wrong with others, and never shows a key.
+// Ensure every check passes for a working service and key, a problem fails its own check, and the key is never printed.
 func TestDoctor(t *testing.T) {
 	s, data := service(t)
 	isAs(t, examined(t, 0), "service", "ok", "encryption", "ok", "clock", "ok", "version", "ok", "key's form", "ok", "key", "ok", "scopes", "ok", "quota", "ok")
@@ -86,7 +86,7 @@ func TestDoctor(t *testing.T) {
 	isAs(t, examined(t, 1, "--base-url", "http://127.0.0.1:1"), "service", "fail", "clock", "skip", "version", "skip", "key's form", "ok", "key", "skip")
 }
 
-// Ensure clocks, versions, certificates and strangers are told apart from the service.
+// Ensure doctor detects wrong clocks, other versions, bad certificates and servers that are not this API.
 func TestDoctorOfOthers(t *testing.T) {
 	private(t)
 	t.Setenv(keyVariable, "another-kind-of-key")
@@ -95,7 +95,7 @@ func TestDoctorOfOthers(t *testing.T) {
 		version string
 		want    []string
 	}{
-		"a stranger":    {0, "", []string{"service", "fail", "version", "fail", "key", "skip"}},
+		"another API":   {0, "", []string{"service", "fail", "version", "fail", "key", "skip"}},
 		"newer":         {0, "2099-01-01", []string{"service", "ok", "version", "warn"}},
 		"older":         {0, "2020-01-01", []string{"version", "warn"}},
 		"a slow clock":  {time.Minute, "2026-08-11", []string{"clock", "warn"}},
@@ -122,7 +122,7 @@ func TestDoctorOfOthers(t *testing.T) {
 			}
 			got := examined(t, code, "--base-url", s.URL)
 			isAs(t, got, c.want...)
-			if c.version != "" { // of a service without the operations on keys
+			if c.version != "" { // the server has no operations on keys
 				isAs(t, got, "key", "ok", "scopes", "skip", "quota", "skip")
 			}
 		})

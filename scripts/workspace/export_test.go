@@ -11,7 +11,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure export, import and export again of a company with records of every type are one and the same.
+// Ensure an export of an imported export is identical, for a company with records of every type.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -32,7 +32,7 @@ func TestIdentity(t *testing.T) {
 		}
 		t.Fatal("the second export has more lines")
 	}
-	// The board is as published as it was: the same preview, and the same items are live.
+	// The imported board is published in the same version.
 	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
 	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")
@@ -41,7 +41,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Ensure an export to a file leaves either the whole file or none, readable by its owner alone.
+// Ensure an export creates a file that only its owner can read, and a failed export leaves no file behind.
 func TestExportToFile(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -65,7 +65,7 @@ func TestExportToFile(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Error(entries, err)
 	}
-	// Without a file the records are the output, and the summary is beside it.
+	// Without a file, the records are on standard output and the summary is on standard error.
 	r := call(t, "", "export", "--company", id, "--json", "--data", data)
 	var summary map[string]any
 	if r.out != string(text) || json.Unmarshal([]byte(r.err), &summary) != nil || summary["file"] != nil {

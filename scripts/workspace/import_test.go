@@ -14,7 +14,7 @@ import (
 
 const goodLine = `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","rating":4}}`
 
-// Ensure every bad line is named with its number and all that is wrong with it, and that nothing of the file is written.
+// Ensure every bad line is reported with its number and all its problems, and nothing of the file is written.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -41,8 +41,8 @@ func TestBadLines(t *testing.T) {
 	want(t, text,
 		"line 3: feedback: record.rating: must be a number", "line 3: feedback: record.sentiment: must be one of positive, neutral, negative",
 		"line 3: feedback: record.extra: unknown property", "line 4: is not a JSON object such as", `line 5: type: "feedbak" is unknown; must be one of company, board`,
-		"line 6: post: record: is required", `line 7: post: "comment": unknown property`, "line 8: post: has something after",
-		`line 9: post: "type" is there twice`, "line 10: is not a JSON object", "line 11: post: is not JSON", "line 13: item: ", "line 12",
+		"line 6: post: record: is required", `line 7: post: "comment": unknown property`, "line 8: post: has text after",
+		`line 9: post: "type" appears twice`, "line 10: is not a JSON object", "line 11: post: is not JSON", "line 13: item: ", "line 12",
 		"line 14: type: must be a string", "line 15: company: is not JSON", "nothing was written")
 	if strings.Contains(text, "line 1:") || strings.Contains(text, "line 2:") {
 		t.Error(text)
@@ -52,7 +52,7 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// Ensure no more than twenty lines are named.
+// Ensure at most BadLinesMax bad lines are reported.
 func TestManyBadLines(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -64,7 +64,7 @@ func TestManyBadLines(t *testing.T) {
 	want(t, text, "there may be more")
 }
 
-// Ensure a record that contradicts a stored one is refused before anything is written.
+// Ensure a record that conflicts with a stored one is rejected before anything is written.
 func TestVerifiedAgainstStored(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -78,10 +78,10 @@ func TestVerifiedAgainstStored(t *testing.T) {
 	if after := exportOf(t, data, id); strings.Contains(after, "fbk_1") {
 		t.Error("something was written")
 	}
-	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // the same again is fine
+	answer(t, data, item("itm_1", "a"), "import", "--company", id, "-") // repeating a record is valid
 }
 
-// Ensure an import takes what it should: any order of types, long lines, a byte order mark, other line ends, files.
+// Ensure an import accepts any order of types, long lines, a byte order mark, CRLF line ends, and files.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -126,7 +126,7 @@ func order(t *testing.T, line string) int {
 	return 0
 }
 
-// Ensure of two lines with one identity the last stays, however many are between them and in flight.
+// Ensure the last of several lines with one identity wins, with many lines between them and concurrent writes.
 func TestLastLineStays(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Ensure keys do over HTTP what the commands say, at once and without a restart.
+// Ensure the key and company commands take effect over HTTP at once, without a restart.
 func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -87,7 +87,7 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 }
 
-// Ensure a secret that is no key's is said to be none, and none is ever repeated.
+// Ensure `key current` rejects invalid and unknown keys, and its errors do not repeat the key.
 func TestCurrentRefuses(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -95,7 +95,8 @@ func TestCurrentRefuses(t *testing.T) {
 	key := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
 	elsewhere := folder(t)
 	for in, wanted := range map[string]string{
-		"": "no secret key", key[:len(key)-1]: "no secret key", "pk_live_" + key[8:]: "a publishable key", key + key: "no secret key", key: "no key of this table",
+		"": "no valid secret key", key[:len(key)-1]: "no valid secret key", "pk_live_" + key[8:]: "a publishable key",
+		key + key: "no valid secret key", key: "not in this table",
 	} {
 		got := refusal(t, 1, in, "key", "current", "--data", elsewhere)
 		if want(t, got, wanted); strings.Contains(got, key[30:60]) {
@@ -104,7 +105,7 @@ func TestCurrentRefuses(t *testing.T) {
 	}
 }
 
-// Ensure an overlap of nothing ends the old key at once.
+// Ensure an overlap of 0s ends the old key at once.
 func TestRotateWithoutOverlap(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -117,7 +118,7 @@ func TestRotateWithoutOverlap(t *testing.T) {
 	}
 }
 
-// Ensure the commands share the engine of a running server, many at once.
+// Ensure concurrent commands can share the engine of a running server.
 func TestListWhileServing(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -25,7 +25,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an orderly end; a second one ends the process at once.
+	// The first signal shuts down gracefully; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -54,7 +54,7 @@ func rootCommand(t *terminal.Terminal) *cobra.Command {
 		Short: "Run the Company Growth Workspace on this machine, and operate it anywhere",
 		Long: `Run the Company Growth Workspace API on this machine, and operate it anywhere.
 
-Two minutes from nothing to a response:
+Two minutes to a first response:
 
   1. go run ./scripts/workspace serve
      starts a local engine and a demo company, and prints a key and a curl line
@@ -66,17 +66,17 @@ Then a company of your own:
   4. workspace key issue --company co_... --scopes all
   5. workspace import --company co_... records.jsonl
 
-The API itself, of this machine or any other: workspace api calls its operations,
-workspace doctor checks that it can be called from here, workspace check holds an
-implementation to the contract.
+To use the API, on this machine or elsewhere: workspace api calls its operations,
+workspace doctor checks that it can be called from here, and workspace check tests
+whether an implementation follows the contract.
 
-Where the data is: in your user's data folder, or where --data says; a running
-serve and the other commands share it. --table NAME goes to DynamoDB instead,
-with AWS's usual environment; --endpoint URL to any engine that speaks its
-protocol.`,
+The data is in your user's data folder, or in the folder of --data. A running serve
+and the other commands share it. --table NAME uses a table in DynamoDB instead, with
+AWS's usual environment variables. --endpoint URL uses any engine that speaks
+DynamoDB's protocol.`,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
-		DisableSuggestions: true, // ours are in one line: see terminal.UnknownCommand
+		DisableSuggestions: true, // terminal.UnknownCommand suggests commands on one line
 		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(terminal.FlagError)

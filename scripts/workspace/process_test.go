@@ -15,11 +15,11 @@ import (
 	"growthworkspace/scripts/workspace/serve"
 )
 
-// Ensure a real server ends with exit code 0 at SIGTERM and SIGINT, and leaves no engine behind.
+// Ensure a server process ends with exit code 0 on SIGTERM and SIGINT, and leaves no engine behind.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals") // and no CI of ours runs there
+		t.Skip("Windows has no such signals")
 	}
 	data := folder(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -33,7 +33,7 @@ func TestSignals(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that ended well is gone
+		t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has ended
 		line, err := bufio.NewReader(out).ReadBytes('\n')
 		if err != nil {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// page returns the page as a client sees it that calls the server by a name.
+// page requests the server's page with this Host header.
 func page(t *testing.T, s *server, host string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.BaseURL+"/", nil)
@@ -17,19 +17,19 @@ func page(t *testing.T, s *server, host string) string {
 	if host != "" {
 		r.Host = host
 	}
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != 200 {
-		t.Fatal(answer.StatusCode, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != 200 {
+		t.Fatal(response.StatusCode, err)
 	}
 	return string(text)
 }
 
-// Ensure the page of a server that only this machine reaches greets with the demo key, and only those who call it so.
+// Ensure the page shows the demo key on a loopback address, but not for a Host header with another name.
 func TestPageGreets(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, folder(t))
@@ -37,7 +37,7 @@ func TestPageGreets(t *testing.T) {
 		t.Error("the page has no demo key")
 	}
 	if text := page(t, s, "workspace.example.com"); strings.Contains(text, s.Key) || strings.Contains(text, s.CompanyID) {
-		t.Error("the page shows the demo key under a name of somebody else's")
+		t.Error("the page shows the demo key for another host name")
 	}
 	s.stop(t)
 }

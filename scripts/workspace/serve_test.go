@@ -8,7 +8,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 )
 
-// Ensure a restart keeps the key and the data, and that the key's file is for its owner alone.
+// Ensure a restart keeps the key and the data, and only the owner can read the key's file.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -34,7 +34,7 @@ func TestRestart(t *testing.T) {
 	}
 	again.stop(t)
 
-	// A key that no longer works is replaced, and the company is left alone.
+	// A key that no longer works is replaced; the company stays.
 	for _, spoil := range []func(){
 		func() { _ = os.Remove(file) },
 		func() { _ = os.WriteFile(file, []byte("nonsense"), 0o600) },
@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Ensure two servers share a folder, whichever ends first.
+// Ensure two servers can share a data folder, and the second keeps working when the first ends.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := folder(t)

@@ -11,7 +11,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Ensure what visitors see can be read, listed and rolled back from the command line, public content only.
+// Ensure published versions can be read, listed and rolled back from the command line, with public fields only.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -31,7 +31,7 @@ func TestSnapshot(t *testing.T) {
 	for _, args := range [][]string{{}, {"list"}, {"rollback", "--version", "1"}} {
 		want(t, refused(args...), "board brd_1: the board was never published")
 	}
-	s := startServer(t, data) // which shares the engine
+	s := startServer(t, data) // keeps the engine running between the commands
 	publish := func(title string) {
 		t.Helper()
 		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`

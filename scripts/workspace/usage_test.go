@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Ensure wrong usage is said in one line that tells what to do, with exit code 2 and before anything is started.
+// Ensure a usage error is one line that says what to do, with exit code 2 and before anything is started.
 func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -19,7 +19,7 @@ func TestWrongUsage(t *testing.T) {
 		{"company lst", []string{"did you mean list?"}},
 		{"serve --adr :0", []string{"unknown flag: --adr", "did you mean --addr?"}},
 		{"serve --addr 8080", []string{"--addr: must be host:port"}},
-		{"serve now", []string{`too many arguments, from "now" on`}},
+		{"serve now", []string{`too many arguments, starting with "now"`}},
 		{"company create", []string{"--name: must have 1 to 200 characters"}},
 		{"company suspend", []string{"name the ID"}},
 		{"key list", []string{"--company ID"}},
@@ -53,7 +53,7 @@ func TestWrongUsage(t *testing.T) {
 		{"snapshot --company co_1 --board brd_1 --version 0", []string{"--version: must be 1 to"}},
 		{"snapshot rollback --company co_1 --board brd_1", []string{"--version: must be 1 to"}},
 		{"snapshot list --company co_1 --board x#y", []string{"--board ID"}},
-		{"company list --data d --table t", []string{"--data names a folder"}},
+		{"company list --data d --table t", []string{"--data cannot be combined with --table"}},
 	} {
 		r := call(t, "", strings.Fields(c.args)...)
 		if r.code != 2 || r.out != "" || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {
@@ -64,7 +64,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// Ensure each command's help has an example, and the root's the way from nothing to an answer.
+// Ensure each command's help has an example, and the root's help shows the first steps.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	root := call(t, "", "--help")

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/engine"
 )
 
-// asCommand makes the test binary the command itself, for tests of a real process.
+// asCommand is the environment variable that makes the test binary run as the command, for tests with real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 
 // The environment variables that name the key and the service.
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// folder returns a data folder. It skips the test where no engine is installed, and fails it where nothing may be skipped.
+// folder returns a data folder. Without an installed engine it skips the test, or fails it when CI_NO_SKIP is set.
 func folder(t *testing.T) string {
 	t.Helper()
 	probe.Do(func() {
@@ -57,7 +57,7 @@ var (
 	probeErr error
 )
 
-// result is what a call of the command line gave.
+// result is the exit code and the output of a command.
 type result struct {
 	code     int
 	out, err string
@@ -70,7 +70,7 @@ func call(t *testing.T, in string, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// answer calls with --json and decodes the one object that must be on stdout.
+// answer runs a command with --json and decodes stdout, which must be exactly one object.
 func answer(t *testing.T, data, in string, args ...string) map[string]any {
 	t.Helper()
 	r := call(t, in, append(args, "--json", "--data", data)...)
@@ -88,7 +88,7 @@ func answer(t *testing.T, data, in string, args ...string) map[string]any {
 	return object
 }
 
-// refusal calls with --json and returns the error, which must be the one object on stderr.
+// refusal runs a command with --json and returns its error. stderr must be exactly one object.
 func refusal(t *testing.T, code int, in string, args ...string) string {
 	t.Helper()
 	r := call(t, in, append(args, "--json")...)
@@ -102,13 +102,13 @@ func refusal(t *testing.T, code int, in string, args ...string) string {
 	return object["error"]
 }
 
-// company makes a company and returns its id.
+// newCompany creates a company and returns its id.
 func newCompany(t *testing.T, data string) string {
 	t.Helper()
 	return answer(t, data, "", "company", "create", "--name", "Acme")["companyId"].(string)
 }
 
-// export returns the company's records as import takes them, without its id.
+// exportOf returns an export of the company, with its id removed.
 func exportOf(t *testing.T, data, companyID string) string {
 	t.Helper()
 	r := call(t, "", "export", "--company", companyID, "--data", data)
@@ -118,16 +118,16 @@ func exportOf(t *testing.T, data, companyID string) string {
 	return strings.ReplaceAll(r.out, companyID, "co_")
 }
 
-// server is serve, run by this process.
+// server is a running `serve` command in this process.
 type server struct {
 	serve.Announcement
 	cancel context.CancelFunc
 	ended  chan int
 	logs   *locked
-	rest   chan string // what came after the first line
+	rest   chan string // the output after the first line
 }
 
-// locked is a buffer that several goroutines use.
+// locked is a buffer for concurrent use.
 type locked struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -163,14 +163,14 @@ func startServer(t *testing.T, data string, args ...string) *server {
 		t.Fatalf("serve: %v: %q %s", err, line, s.logs)
 	}
 	go func() {
-		rest, _ := io.ReadAll(reader) // a pipe of ours
+		rest, _ := io.ReadAll(reader) // a pipe returns no error here
 		s.rest <- string(rest)
 	}()
 	t.Cleanup(func() { s.stop(t) })
 	return s
 }
 
-// stop ends the server as a signal does. It may be called more than once.
+// stop ends the server by canceling its context, as a signal does. It may be called more than once.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	if s.cancel == nil {

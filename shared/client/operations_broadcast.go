@@ -9,7 +9,7 @@ import (
 
 // ListBroadcastPlansInput is the input of ListBroadcastPlans. A field that is nil is not sent.
 type ListBroadcastPlansInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 25
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 25
 	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
@@ -19,19 +19,19 @@ var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // Newest first.
 //
-// It is GET /v1/companies/{companyId}/broadcast/plans, with the scope broadcast:read.
+// It sends GET /v1/companies/{companyId}/broadcast/plans and needs the scope broadcast:read.
 func (c *Client) ListBroadcastPlans(ctx context.Context, in ListBroadcastPlansInput, options ...CallOption) (Page[Plan], error) {
 	return page[Plan](ctx, c, listBroadcastPlans, in, options)
 }
 
-// AllBroadcastPlans is ListBroadcastPlans from page to page, to the end of the list or the first error.
+// AllBroadcastPlans calls ListBroadcastPlans for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastPlans(ctx context.Context, in ListBroadcastPlansInput, options ...CallOption) iter.Seq2[Plan, error] {
 	return all[Plan](ctx, c, listBroadcastPlans, in, options)
 }
 
 // ListBroadcastIdeasInput is the input of ListBroadcastIdeas. A field that is nil is not sent.
 type ListBroadcastIdeasInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; default 50
 	PlanID *string              `json:"-" query:"planId"` // only ideas of this content plan
 	Status *BroadcastIdeaStatus `json:"-" query:"status"` // only ideas with this status
 	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
@@ -43,19 +43,19 @@ var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // Newest first.
 //
-// It is GET /v1/companies/{companyId}/broadcast/ideas, with the scope broadcast:read.
+// It sends GET /v1/companies/{companyId}/broadcast/ideas and needs the scope broadcast:read.
 func (c *Client) ListBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInput, options ...CallOption) (Page[Idea], error) {
 	return page[Idea](ctx, c, listBroadcastIdeas, in, options)
 }
 
-// AllBroadcastIdeas is ListBroadcastIdeas from page to page, to the end of the list or the first error.
+// AllBroadcastIdeas calls ListBroadcastIdeas for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInput, options ...CallOption) iter.Seq2[Idea, error] {
 	return all[Idea](ctx, c, listBroadcastIdeas, in, options)
 }
 
 // ListBroadcastPostsInput is the input of ListBroadcastPosts. A field that is nil is not sent.
 type ListBroadcastPostsInput struct {
-	Limit    *int64               `json:"-" query:"limit"`    // maximum number of records per page; without it 50
+	Limit    *int64               `json:"-" query:"limit"`    // maximum number of records per page; default 50
 	Platform *BroadcastPlatform   `json:"-" query:"platform"` // only posts for this platform
 	Status   *BroadcastPostStatus `json:"-" query:"status"`   // only posts with this status
 	IdeaID   *string              `json:"-" query:"ideaId"`   // only posts based on this content idea
@@ -68,12 +68,12 @@ var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // Latest scheduledFor first; a post without one is ordered by its createdAt. Filters combine.
 //
-// It is GET /v1/companies/{companyId}/broadcast/posts, with the scope broadcast:read.
+// It sends GET /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:read.
 func (c *Client) ListBroadcastPosts(ctx context.Context, in ListBroadcastPostsInput, options ...CallOption) (Page[Post], error) {
 	return page[Post](ctx, c, listBroadcastPosts, in, options)
 }
 
-// AllBroadcastPosts is ListBroadcastPosts from page to page, to the end of the list or the first error.
+// AllBroadcastPosts calls ListBroadcastPosts for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInput, options ...CallOption) iter.Seq2[Post, error] {
 	return all[Post](ctx, c, listBroadcastPosts, in, options)
 }
@@ -98,7 +98,7 @@ var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{compan
 // The post is a draft unless status is scheduled, which needs scheduledFor. This call sends nothing: a dispatcher
 // sends scheduled posts when they are due.
 //
-// It is POST /v1/companies/{companyId}/broadcast/posts, with the scope broadcast:write.
+// It sends POST /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:write.
 func (c *Client) CreateBroadcastPost(ctx context.Context, in CreateBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, createBroadcastPost, in, options)
 }
@@ -114,7 +114,7 @@ var getBroadcastPost = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed.
 //
-// It is GET /v1/companies/{companyId}/broadcast/posts/{postId}, with the scope broadcast:read.
+// It sends GET /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:read.
 func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, getBroadcastPost, in, options)
 }
@@ -139,7 +139,7 @@ var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{compa
 // a post, or to retry a failed one, set status scheduled; it needs a scheduledFor. To unschedule a post, set status
 // draft.
 //
-// It is PATCH /v1/companies/{companyId}/broadcast/posts/{postId}, with the scope broadcast:write.
+// It sends PATCH /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write.
 func (c *Client) UpdateBroadcastPost(ctx context.Context, in UpdateBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, updateBroadcastPost, in, options)
 }
@@ -155,7 +155,7 @@ var deleteBroadcastPost = operation{method: "DELETE", path: "/v1/companies/{comp
 //
 // Deleting a post that is publishing or published is a conflict.
 //
-// It is DELETE /v1/companies/{companyId}/broadcast/posts/{postId}, with the scope broadcast:write.
+// It sends DELETE /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write.
 func (c *Client) DeleteBroadcastPost(ctx context.Context, in DeleteBroadcastPostInput, options ...CallOption) (Deleted, error) {
 	return call[Deleted](ctx, c, deleteBroadcastPost, in, options)
 }
@@ -167,12 +167,12 @@ var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{compa
 //
 // Returns all channels, ordered by platform. Tokens are never returned.
 //
-// It is GET /v1/companies/{companyId}/broadcast/channels, with the scope broadcast:read.
+// It sends GET /v1/companies/{companyId}/broadcast/channels and needs the scope broadcast:read.
 func (c *Client) ListBroadcastChannels(ctx context.Context, options ...CallOption) (Page[Channel], error) {
 	return page[Channel](ctx, c, listBroadcastChannels, struct{}{}, options)
 }
 
-// AllBroadcastChannels is ListBroadcastChannels from page to page, to the end of the list or the first error.
+// AllBroadcastChannels calls ListBroadcastChannels for every page of the list. It stops at the first error.
 func (c *Client) AllBroadcastChannels(ctx context.Context, options ...CallOption) iter.Seq2[Channel, error] {
 	return all[Channel](ctx, c, listBroadcastChannels, struct{}{}, options)
 }

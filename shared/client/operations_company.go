@@ -13,12 +13,12 @@ var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: 
 //
 // Every other path contains the company's id.
 //
-// It is GET /v1/companies, with the scope company:read.
+// It sends GET /v1/companies and needs the scope company:read.
 func (c *Client) ListCompanies(ctx context.Context, options ...CallOption) (Page[Company], error) {
 	return page[Company](ctx, c, listCompanies, struct{}{}, options)
 }
 
-// AllCompanies is ListCompanies from page to page, to the end of the list or the first error.
+// AllCompanies calls ListCompanies for every page of the list. It stops at the first error.
 func (c *Client) AllCompanies(ctx context.Context, options ...CallOption) iter.Seq2[Company, error] {
 	return all[Company](ctx, c, listCompanies, struct{}{}, options)
 }
@@ -29,7 +29,7 @@ var getCompany = operation{method: "GET", path: "/v1/companies/{companyId}", rep
 //
 // Fields that were never set are null.
 //
-// It is GET /v1/companies/{companyId}, with the scope company:read.
+// It sends GET /v1/companies/{companyId} and needs the scope company:read.
 func (c *Client) GetCompany(ctx context.Context, options ...CallOption) (Company, error) {
 	return call[Company](ctx, c, getCompany, struct{}{}, options)
 }
@@ -53,14 +53,14 @@ var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}"
 //
 // Changes only the properties that are sent.
 //
-// It is PATCH /v1/companies/{companyId}, with the scope company:write.
+// It sends PATCH /v1/companies/{companyId} and needs the scope company:write.
 func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, options ...CallOption) (Company, error) {
 	return call[Company](ctx, c, updateCompany, in, options)
 }
 
 // ListKeysInput is the input of ListKeys. A field that is nil is not sent.
 type ListKeysInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 50
 	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
@@ -70,12 +70,12 @@ var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", 
 //
 // Includes revoked and expired keys. Returns the records of keys, never their secrets.
 //
-// It is GET /v1/companies/{companyId}/keys, with the scope keys:read.
+// It sends GET /v1/companies/{companyId}/keys and needs the scope keys:read.
 func (c *Client) ListKeys(ctx context.Context, in ListKeysInput, options ...CallOption) (Page[Key], error) {
 	return page[Key](ctx, c, listKeys, in, options)
 }
 
-// AllKeys is ListKeys from page to page, to the end of the list or the first error.
+// AllKeys calls ListKeys for every page of the list. It stops at the first error.
 func (c *Client) AllKeys(ctx context.Context, in ListKeysInput, options ...CallOption) iter.Seq2[Key, error] {
 	return all[Key](ctx, c, listKeys, in, options)
 }
@@ -86,7 +86,7 @@ var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/ke
 //
 // Shows the key's company, scopes and expiry.
 //
-// It is GET /v1/companies/{companyId}/keys/current, any key may call it.
+// It sends GET /v1/companies/{companyId}/keys/current and needs any valid key.
 func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key, error) {
 	return call[Key](ctx, c, getCurrentKey, struct{}{}, options)
 }
@@ -105,7 +105,7 @@ var createKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys"
 // secret is the key. It is returned only once, because the service stores only its digest. A key can grant only
 // scopes that it has; others are unauthorised. Not an MCP tool: a secret must not enter a model's context.
 //
-// It is POST /v1/companies/{companyId}/keys, with the scope keys:write.
+// It sends POST /v1/companies/{companyId}/keys and needs the scope keys:write.
 func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...CallOption) (IssuedKey, error) {
 	return call[IssuedKey](ctx, c, createKey, in, options)
 }
@@ -113,7 +113,7 @@ func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...Ca
 // RotateKeyInput is the input of RotateKey. A field that is nil is not sent.
 type RotateKeyInput struct {
 	KeyID          string `json:"-" path:"keyId"`
-	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key stays valid, at most until its own expiry; without it 86400
+	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key stays valid, at most until its own expiry; default 86400
 }
 
 var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/{keyId}/rotate", hasBody: true, takesKey: true}
@@ -124,7 +124,7 @@ var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/
 // secret is the new key and is returned only once. The calling key must have every scope of the rotated key. Rotating
 // a key twice is a conflict. Not an MCP tool: a secret must not enter a model's context.
 //
-// It is POST /v1/companies/{companyId}/keys/{keyId}/rotate, with the scope keys:write.
+// It sends POST /v1/companies/{companyId}/keys/{keyId}/rotate and needs the scope keys:write.
 func (c *Client) RotateKey(ctx context.Context, in RotateKeyInput, options ...CallOption) (IssuedKey, error) {
 	return call[IssuedKey](ctx, c, rotateKey, in, options)
 }
@@ -140,7 +140,7 @@ var revokeKey = operation{method: "DELETE", path: "/v1/companies/{companyId}/key
 //
 // The key is rejected from then on. A key can revoke itself. Its record stays in the list.
 //
-// It is DELETE /v1/companies/{companyId}/keys/{keyId}, with the scope keys:write.
+// It sends DELETE /v1/companies/{companyId}/keys/{keyId} and needs the scope keys:write.
 func (c *Client) RevokeKey(ctx context.Context, in RevokeKeyInput, options ...CallOption) (Deleted, error) {
 	return call[Deleted](ctx, c, revokeKey, in, options)
 }

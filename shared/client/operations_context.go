@@ -13,7 +13,7 @@ var getContextBrandKit = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // not_found when the company has none yet.
 //
-// It is GET /v1/companies/{companyId}/context/brand-kit, with the scope context:read.
+// It sends GET /v1/companies/{companyId}/context/brand-kit and needs the scope context:read.
 func (c *Client) GetContextBrandKit(ctx context.Context, options ...CallOption) (BrandKit, error) {
 	return call[BrandKit](ctx, c, getContextBrandKit, struct{}{}, options)
 }
@@ -37,14 +37,14 @@ var updateContextBrandKit = operation{method: "PATCH", path: "/v1/companies/{com
 // Changes only the properties that are sent; an array replaces the whole stored list. New voice guidelines apply to
 // every future draft.
 //
-// It is PATCH /v1/companies/{companyId}/context/brand-kit, with the scope context:write.
+// It sends PATCH /v1/companies/{companyId}/context/brand-kit and needs the scope context:write.
 func (c *Client) UpdateContextBrandKit(ctx context.Context, in UpdateContextBrandKitInput, options ...CallOption) (BrandKit, error) {
 	return call[BrandKit](ctx, c, updateContextBrandKit, in, options)
 }
 
 // ListContextContentTypesInput is the input of ListContextContentTypes. A field that is nil is not sent.
 type ListContextContentTypesInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 50
 	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
@@ -54,12 +54,12 @@ var listContextContentTypes = operation{method: "GET", path: "/v1/companies/{com
 //
 // Ordered by name in Unicode code point order; content types without a name come last.
 //
-// It is GET /v1/companies/{companyId}/context/content-types, with the scope context:read.
+// It sends GET /v1/companies/{companyId}/context/content-types and needs the scope context:read.
 func (c *Client) ListContextContentTypes(ctx context.Context, in ListContextContentTypesInput, options ...CallOption) (Page[ContentType], error) {
 	return page[ContentType](ctx, c, listContextContentTypes, in, options)
 }
 
-// AllContextContentTypes is ListContextContentTypes from page to page, to the end of the list or the first error.
+// AllContextContentTypes calls ListContextContentTypes for every page of the list. It stops at the first error.
 func (c *Client) AllContextContentTypes(ctx context.Context, in ListContextContentTypesInput, options ...CallOption) iter.Seq2[ContentType, error] {
 	return all[ContentType](ctx, c, listContextContentTypes, in, options)
 }
@@ -80,7 +80,7 @@ var createContextContentType = operation{method: "POST", path: "/v1/companies/{c
 //
 // Writers of such posts follow its guidance.
 //
-// It is POST /v1/companies/{companyId}/context/content-types, with the scope context:write.
+// It sends POST /v1/companies/{companyId}/context/content-types and needs the scope context:write.
 func (c *Client) CreateContextContentType(ctx context.Context, in CreateContextContentTypeInput, options ...CallOption) (ContentType, error) {
 	return call[ContentType](ctx, c, createContextContentType, in, options)
 }
@@ -102,14 +102,14 @@ var updateContextContentType = operation{method: "PATCH", path: "/v1/companies/{
 //
 // Changes only the properties that are sent; an array replaces the whole stored list.
 //
-// It is PATCH /v1/companies/{companyId}/context/content-types/{contentTypeId}, with the scope context:write.
+// It sends PATCH /v1/companies/{companyId}/context/content-types/{contentTypeId} and needs the scope context:write.
 func (c *Client) UpdateContextContentType(ctx context.Context, in UpdateContextContentTypeInput, options ...CallOption) (ContentType, error) {
 	return call[ContentType](ctx, c, updateContextContentType, in, options)
 }
 
 // ListContextGoalsInput is the input of ListContextGoals. A field that is nil is not sent.
 type ListContextGoalsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 50
 	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
@@ -119,12 +119,12 @@ var listContextGoals = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // metricKey is the metric that measures a goal; null when there is none.
 //
-// It is GET /v1/companies/{companyId}/context/goals, with the scope context:read.
+// It sends GET /v1/companies/{companyId}/context/goals and needs the scope context:read.
 func (c *Client) ListContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) (Page[Goal], error) {
 	return page[Goal](ctx, c, listContextGoals, in, options)
 }
 
-// AllContextGoals is ListContextGoals from page to page, to the end of the list or the first error.
+// AllContextGoals calls ListContextGoals for every page of the list. It stops at the first error.
 func (c *Client) AllContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) iter.Seq2[Goal, error] {
 	return all[Goal](ctx, c, listContextGoals, in, options)
 }

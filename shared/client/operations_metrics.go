@@ -9,7 +9,7 @@ import (
 
 // ListMetricDefinitionsInput is the input of ListMetricDefinitions. A field that is nil is not sent.
 type ListMetricDefinitionsInput struct {
-	Limit       *int64  `json:"-" query:"limit"`       // maximum number of records per page; without it 100
+	Limit       *int64  `json:"-" query:"limit"`       // maximum number of records per page; default 100
 	NeedsReview *string `json:"-" query:"needsReview"` // true: only keys to confirm; false: only confirmed keys; true, false
 	Cursor      *string `json:"-" query:"cursor"`      // cursor of the next page, from the previous response
 }
@@ -20,12 +20,12 @@ var listMetricDefinitions = operation{method: "GET", path: "/v1/companies/{compa
 //
 // needsReview=true lists the keys that a push created and nobody has confirmed yet.
 //
-// It is GET /v1/companies/{companyId}/metrics/definitions, with the scope metrics:read.
+// It sends GET /v1/companies/{companyId}/metrics/definitions and needs the scope metrics:read.
 func (c *Client) ListMetricDefinitions(ctx context.Context, in ListMetricDefinitionsInput, options ...CallOption) (Page[Definition], error) {
 	return page[Definition](ctx, c, listMetricDefinitions, in, options)
 }
 
-// AllMetricDefinitions is ListMetricDefinitions from page to page, to the end of the list or the first error.
+// AllMetricDefinitions calls ListMetricDefinitions for every page of the list. It stops at the first error.
 func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefinitionsInput, options ...CallOption) iter.Seq2[Definition, error] {
 	return all[Definition](ctx, c, listMetricDefinitions, in, options)
 }
@@ -33,10 +33,10 @@ func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefiniti
 // ListMetricPointsInput is the input of ListMetricPoints. A field that is nil is not sent.
 type ListMetricPointsInput struct {
 	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions
-	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; without it day
+	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; default day
 	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on
 	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC
-	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; a page has the newest points of the window; without it 365
+	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; a page has the newest points of the window; default 365
 	Cursor    *string       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
 }
 
@@ -47,12 +47,12 @@ var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}
 // Returns the newest limit points of the window, oldest first; the next page has the points before them. The list is
 // empty for a metric that has no points or no definition.
 //
-// It is GET /v1/companies/{companyId}/metrics/points, with the scope metrics:read.
+// It sends GET /v1/companies/{companyId}/metrics/points and needs the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {
 	return page[Point](ctx, c, listMetricPoints, in, options)
 }
 
-// AllMetricPoints is ListMetricPoints from page to page, to the end of the list or the first error.
+// AllMetricPoints calls ListMetricPoints for every page of the list. It stops at the first error.
 func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) iter.Seq2[Point, error] {
 	return all[Point](ctx, c, listMetricPoints, in, options)
 }
@@ -62,7 +62,7 @@ type PushMetricPointsPoint struct {
 	MetricKey string            `json:"metricKey"`          // the key of a definition, or a new key
 	TS        string            `json:"ts"`                 // a day, or an RFC 3339 time; moved to the start of its bucket, UTC
 	Value     float64           `json:"value"`              // in the unit of the definition
-	Grain     *MetricsGrain     `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; without it day
+	Grain     *MetricsGrain     `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
 	Dims      map[string]string `json:"dims,omitzero"`      // dimension values
 	Currency  *string           `json:"currency,omitzero"`  // ISO 4217
 	BaseValue *float64          `json:"baseValue,omitzero"` // value in the company's base currency
@@ -82,7 +82,7 @@ var pushMetricPoints = operation{method: "POST", path: "/v1/companies/{companyId
 // Points of an undefined key are stored under custom.<key>, with a new definition that needs review; createdKeys
 // lists these keys. A push to a derived metric is rejected. Nothing is stored unless every point is valid.
 //
-// It is POST /v1/companies/{companyId}/metrics/points, with the scope metrics:write.
+// It sends POST /v1/companies/{companyId}/metrics/points and needs the scope metrics:write.
 func (c *Client) PushMetricPoints(ctx context.Context, in PushMetricPointsInput, options ...CallOption) (PushResult, error) {
 	return call[PushResult](ctx, c, pushMetricPoints, in, options)
 }

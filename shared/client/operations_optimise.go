@@ -13,12 +13,12 @@ var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // Returns all sites, ordered by createdAt.
 //
-// It is GET /v1/companies/{companyId}/optimise/sites, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/sites and needs the scope optimise:read.
 func (c *Client) ListOptimiseSites(ctx context.Context, options ...CallOption) (Page[Site], error) {
 	return page[Site](ctx, c, listOptimiseSites, struct{}{}, options)
 }
 
-// AllOptimiseSites is ListOptimiseSites from page to page, to the end of the list or the first error.
+// AllOptimiseSites calls ListOptimiseSites for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseSites(ctx context.Context, options ...CallOption) iter.Seq2[Site, error] {
 	return all[Site](ctx, c, listOptimiseSites, struct{}{}, options)
 }
@@ -34,19 +34,19 @@ var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId
 //
 // Returns all goals of the site, ordered by the field order.
 //
-// It is GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {
 	return page[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
-// AllOptimiseGoals is ListOptimiseGoals from page to page, to the end of the list or the first error.
+// AllOptimiseGoals calls ListOptimiseGoals for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) iter.Seq2[SiteGoal, error] {
 	return all[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
 // ListOptimiseAuditsInput is the input of ListOptimiseAudits. A field that is nil is not sent.
 type ListOptimiseAuditsInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; without it 20
+	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; default 20
 	SiteID *string              `json:"-" query:"siteId"` // only audits of this site
 	Status *OptimiseAuditStatus `json:"-" query:"status"` // only audits in this state
 	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
@@ -58,12 +58,12 @@ var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyI
 //
 // Without findings; get a single audit to read its findings.
 //
-// It is GET /v1/companies/{companyId}/optimise/audits, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/audits and needs the scope optimise:read.
 func (c *Client) ListOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) (Page[AuditSummary], error) {
 	return page[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
 
-// AllOptimiseAudits is ListOptimiseAudits from page to page, to the end of the list or the first error.
+// AllOptimiseAudits calls ListOptimiseAudits for every page of the list. It stops at the first error.
 func (c *Client) AllOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInput, options ...CallOption) iter.Seq2[AuditSummary, error] {
 	return all[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
@@ -79,7 +79,7 @@ var getOptimiseAudit = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // The findings are grouped by page and can be up to 5 MB.
 //
-// It is GET /v1/companies/{companyId}/optimise/audits/{auditId}, with the scope optimise:read.
+// It sends GET /v1/companies/{companyId}/optimise/audits/{auditId} and needs the scope optimise:read.
 func (c *Client) GetOptimiseAudit(ctx context.Context, in GetOptimiseAuditInput, options ...CallOption) (Audit, error) {
 	return call[Audit](ctx, c, getOptimiseAudit, in, options)
 }

@@ -9,7 +9,7 @@ import (
 
 // ListPlanBoardsInput is the input of ListPlanBoards. A field that is nil is not sent.
 type ListPlanBoardsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; without it 25
+	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 25
 	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
@@ -19,12 +19,12 @@ var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/p
 //
 // Oldest first.
 //
-// It is GET /v1/companies/{companyId}/plan/boards, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/boards and needs the scope plan:read.
 func (c *Client) ListPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) (Page[Board], error) {
 	return page[Board](ctx, c, listPlanBoards, in, options)
 }
 
-// AllPlanBoards is ListPlanBoards from page to page, to the end of the list or the first error.
+// AllPlanBoards calls ListPlanBoards for every page of the list. It stops at the first error.
 func (c *Client) AllPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) iter.Seq2[Board, error] {
 	return all[Board](ctx, c, listPlanBoards, in, options)
 }
@@ -40,7 +40,7 @@ var getPlanBoard = operation{method: "GET", path: "/v1/companies/{companyId}/pla
 //
 // publishedVersion and publishedAt describe the live version. A preview shows what the next publish would change.
 //
-// It is GET /v1/companies/{companyId}/plan/boards/{boardId}, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/boards/{boardId} and needs the scope plan:read.
 func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options ...CallOption) (Board, error) {
 	return call[Board](ctx, c, getPlanBoard, in, options)
 }
@@ -48,7 +48,7 @@ func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options
 // ListPlanItemsInput is the input of ListPlanItems. A field that is nil is not sent.
 type ListPlanItemsInput struct {
 	BoardID string      `json:"-" path:"boardId"`
-	Limit   *int64      `json:"-" query:"limit"`  // maximum number of records per page; without it 50
+	Limit   *int64      `json:"-" query:"limit"`  // maximum number of records per page; default 50
 	Status  *PlanStatus `json:"-" query:"status"` // only items with this status
 	Cursor  *string     `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
@@ -59,12 +59,12 @@ var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/pl
 //
 // The editors' view: it includes items of every status, not only what visitors see.
 //
-// It is GET /v1/companies/{companyId}/plan/boards/{boardId}/items, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:read.
 func (c *Client) ListPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) (Page[Item], error) {
 	return page[Item](ctx, c, listPlanItems, in, options)
 }
 
-// AllPlanItems is ListPlanItems from page to page, to the end of the list or the first error.
+// AllPlanItems calls ListPlanItems for every page of the list. It stops at the first error.
 func (c *Client) AllPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) iter.Seq2[Item, error] {
 	return all[Item](ctx, c, listPlanItems, in, options)
 }
@@ -88,7 +88,7 @@ var createPlanItem = operation{method: "POST", path: "/v1/companies/{companyId}/
 //
 // The item is a draft unless status is sent. Visitors do not see it until the board is published.
 //
-// It is POST /v1/companies/{companyId}/plan/boards/{boardId}/items, with the scope plan:write.
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:write.
 func (c *Client) CreatePlanItem(ctx context.Context, in CreatePlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, createPlanItem, in, options)
 }
@@ -104,7 +104,7 @@ var getPlanItem = operation{method: "GET", path: "/v1/companies/{companyId}/plan
 //
 // Returns the latest edit. The item is live when its publishedVersion equals that of its board.
 //
-// It is GET /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:read.
+// It sends GET /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:read.
 func (c *Client) GetPlanItem(ctx context.Context, in GetPlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, getPlanItem, in, options)
 }
@@ -127,7 +127,7 @@ var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}
 //
 // Changes only the properties that are sent. The slug cannot change. Visitors see the changes after the next publish.
 //
-// It is PATCH /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:write.
+// It sends PATCH /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:write.
 func (c *Client) UpdatePlanItem(ctx context.Context, in UpdatePlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, updatePlanItem, in, options)
 }
@@ -143,7 +143,7 @@ var deletePlanItem = operation{method: "DELETE", path: "/v1/companies/{companyId
 //
 // A live item stays visible until the next publish.
 //
-// It is DELETE /v1/companies/{companyId}/plan/items/{itemId}, with the scope plan:write.
+// It sends DELETE /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:write.
 func (c *Client) DeletePlanItem(ctx context.Context, in DeletePlanItemInput, options ...CallOption) (Deleted, error) {
 	return call[Deleted](ctx, c, deletePlanItem, in, options)
 }
@@ -159,7 +159,7 @@ var previewPlanPublish = operation{method: "POST", path: "/v1/companies/{company
 //
 // Changes nothing. To publish exactly what was reviewed, send the response's ETag as If-Match when publishing.
 //
-// It is POST /v1/companies/{companyId}/plan/boards/{boardId}/publish/preview, with the scope plan:read.
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish/preview and needs the scope plan:read.
 func (c *Client) PreviewPlanPublish(ctx context.Context, in PreviewPlanPublishInput, options ...CallOption) (Preview, error) {
 	return call[Preview](ctx, c, previewPlanPublish, in, options)
 }
@@ -176,7 +176,7 @@ var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId
 // Makes the items with status published visible to the delivery API, all at once. The only way to undo it is to
 // publish again.
 //
-// It is POST /v1/companies/{companyId}/plan/boards/{boardId}/publish, with the scope plan:publish.
+// It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish and needs the scope plan:publish.
 func (c *Client) PublishPlanBoard(ctx context.Context, in PublishPlanBoardInput, options ...CallOption) (Publication, error) {
 	return call[Publication](ctx, c, publishPlanBoard, in, options)
 }

@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// Plan is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Plan is a record in a response. A field that may be null is a pointer or a slice.
 type Plan struct {
 	ID             string               `json:"id"`
 	CompanyID      string               `json:"companyId"`
@@ -23,7 +23,7 @@ type Plan struct {
 	UpdatedAt      *string              `json:"updatedAt"`
 }
 
-// Idea is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Idea is a record in a response. A field that may be null is a pointer or a slice.
 type Idea struct {
 	ID            string               `json:"id"`
 	CompanyID     string               `json:"companyId"`
@@ -41,7 +41,7 @@ type Idea struct {
 	UpdatedAt     *string              `json:"updatedAt"`
 }
 
-// Post is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Post is a record in a response. A field that may be null is a pointer or a slice.
 type Post struct {
 	ID            string               `json:"id"`
 	CompanyID     string               `json:"companyId"`
@@ -64,7 +64,7 @@ type Post struct {
 	UpdatedAt     *string              `json:"updatedAt"`
 }
 
-// Channel is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Channel is a record in a response. A field that may be null is a pointer or a slice.
 type Channel struct {
 	ID                  string                  `json:"id"`
 	CompanyID           string                  `json:"companyId"`
@@ -83,7 +83,7 @@ type Channel struct {
 	UpdatedAt           *string                 `json:"updatedAt"`
 }
 
-// BroadcastPlanStatus is one of the values below. A later version of the service may know more.
+// BroadcastPlanStatus is one of the values below. A later version of the service may add values.
 type BroadcastPlanStatus string
 
 const (
@@ -94,7 +94,7 @@ const (
 	BroadcastPlanStatusArchived BroadcastPlanStatus = "archived"
 )
 
-// BroadcastSourceKind is one of the values below. A later version of the service may know more.
+// BroadcastSourceKind is one of the values below. A later version of the service may add values.
 type BroadcastSourceKind string
 
 const (
@@ -106,7 +106,7 @@ const (
 	BroadcastSourceKindRoadmap   BroadcastSourceKind = "roadmap"
 )
 
-// BroadcastIdeaStatus is one of the values below. A later version of the service may know more.
+// BroadcastIdeaStatus is one of the values below. A later version of the service may add values.
 type BroadcastIdeaStatus string
 
 const (
@@ -115,7 +115,7 @@ const (
 	BroadcastIdeaStatusRejected  BroadcastIdeaStatus = "rejected"
 )
 
-// BroadcastPlatform is one of the values below. A later version of the service may know more.
+// BroadcastPlatform is one of the values below. A later version of the service may add values.
 type BroadcastPlatform string
 
 const (
@@ -127,7 +127,7 @@ const (
 	BroadcastPlatformPush      BroadcastPlatform = "push"
 )
 
-// BroadcastPostStatus is one of the values below. A later version of the service may know more.
+// BroadcastPostStatus is one of the values below. A later version of the service may add values.
 type BroadcastPostStatus string
 
 const (
@@ -138,7 +138,7 @@ const (
 	BroadcastPostStatusFailed     BroadcastPostStatus = "failed"
 )
 
-// BroadcastChannelStatus is one of the values below. A later version of the service may know more.
+// BroadcastChannelStatus is one of the values below. A later version of the service may add values.
 type BroadcastChannelStatus string
 
 const (

@@ -2,7 +2,7 @@
 
 package client
 
-// Company is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Company is a record in a response. A field that may be null is a pointer or a slice.
 type Company struct {
 	ID               string               `json:"id"`               // the company's id
 	Name             *string              `json:"name"`             // display name
@@ -22,7 +22,7 @@ type Company struct {
 	UpdatedAt        *string              `json:"updatedAt"`
 }
 
-// Key is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Key is a record in a response. A field that may be null is a pointer or a slice.
 type Key struct {
 	ID         string   `json:"id"`         // the key's id
 	CompanyID  string   `json:"companyId"`  // the company that the key belongs to
@@ -38,7 +38,7 @@ type Key struct {
 	ReplacedBy *string  `json:"replacedBy"` // the id of the key that replaced it in a rotation
 }
 
-// IssuedKey is a record as the service returns it. A field that may be null is a pointer or a slice.
+// IssuedKey is a record in a response. A field that may be null is a pointer or a slice.
 type IssuedKey struct {
 	ID         string   `json:"id"`         // the key's id
 	CompanyID  string   `json:"companyId"`  // the company that the key belongs to
@@ -55,13 +55,13 @@ type IssuedKey struct {
 	Secret     string   `json:"secret"`     // the key; returned only once
 }
 
-// Deleted is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Deleted is a record in a response. A field that may be null is a pointer or a slice.
 type Deleted struct {
 	ID      string `json:"id"`      // the id of the deleted record
 	Deleted bool   `json:"deleted"` // always true
 }
 
-// CompanyStage is one of the values below. A later version of the service may know more.
+// CompanyStage is one of the values below. A later version of the service may add values.
 type CompanyStage string
 
 const (
@@ -71,7 +71,7 @@ const (
 	CompanyStageScale  CompanyStage = "scale"
 )
 
-// CompanyTeamSize is one of the values below. A later version of the service may know more.
+// CompanyTeamSize is one of the values below. A later version of the service may add values.
 type CompanyTeamSize string
 
 const (
@@ -85,7 +85,7 @@ const (
 	CompanyTeamSize5001Plus   CompanyTeamSize = "5001+"
 )
 
-// CompanyTargetMarket is one of the values below. A later version of the service may know more.
+// CompanyTargetMarket is one of the values below. A later version of the service may add values.
 type CompanyTargetMarket string
 
 const (
@@ -94,7 +94,7 @@ const (
 	CompanyTargetMarketB2b2c CompanyTargetMarket = "b2b2c"
 )
 
-// CompanyOnboarding is one of the values below. A later version of the service may know more.
+// CompanyOnboarding is one of the values below. A later version of the service may add values.
 type CompanyOnboarding string
 
 const (

@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// BrandKit is a record as the service returns it. A field that may be null is a pointer or a slice.
+// BrandKit is a record in a response. A field that may be null is a pointer or a slice.
 type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
@@ -24,7 +24,7 @@ type BrandKit struct {
 	UpdatedAt       *string         `json:"updatedAt"`
 }
 
-// ContentType is a record as the service returns it. A field that may be null is a pointer or a slice.
+// ContentType is a record in a response. A field that may be null is a pointer or a slice.
 type ContentType struct {
 	ID               string   `json:"id"`
 	CompanyID        string   `json:"companyId"`
@@ -38,7 +38,7 @@ type ContentType struct {
 	UpdatedAt        *string  `json:"updatedAt"`
 }
 
-// Goal is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Goal is a record in a response. A field that may be null is a pointer or a slice.
 type Goal struct {
 	ID            string             `json:"id"`
 	CompanyID     string             `json:"companyId"`
@@ -54,7 +54,7 @@ type Goal struct {
 	UpdatedAt     *string            `json:"updatedAt"`
 }
 
-// ContextGoalStatus is one of the values below. A later version of the service may know more.
+// ContextGoalStatus is one of the values below. A later version of the service may add values.
 type ContextGoalStatus string
 
 const (

@@ -2,7 +2,7 @@
 
 package client
 
-// Feedback is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Feedback is a record in a response. A field that may be null is a pointer or a slice.
 type Feedback struct {
 	ID          string               `json:"id"`
 	CompanyID   string               `json:"companyId"`
@@ -28,7 +28,7 @@ type Feedback struct {
 	UpdatedAt   *string              `json:"updatedAt"`
 }
 
-// FeedbackSource is one of the values below. A later version of the service may know more.
+// FeedbackSource is one of the values below. A later version of the service may add values.
 type FeedbackSource string
 
 const (
@@ -37,7 +37,7 @@ const (
 	FeedbackSourceReddit     FeedbackSource = "reddit"
 )
 
-// FeedbackKind is one of the values below. A later version of the service may know more.
+// FeedbackKind is one of the values below. A later version of the service may add values.
 type FeedbackKind string
 
 const (
@@ -45,7 +45,7 @@ const (
 	FeedbackKindMention FeedbackKind = "mention"
 )
 
-// FeedbackFlag is one of the values below. A later version of the service may know more.
+// FeedbackFlag is one of the values below. A later version of the service may add values.
 type FeedbackFlag string
 
 const (
@@ -56,7 +56,7 @@ const (
 	FeedbackFlagChurn  FeedbackFlag = "churn"
 )
 
-// FeedbackSentiment is one of the values below. A later version of the service may know more.
+// FeedbackSentiment is one of the values below. A later version of the service may add values.
 type FeedbackSentiment string
 
 const (
@@ -65,7 +65,7 @@ const (
 	FeedbackSentimentNegative FeedbackSentiment = "negative"
 )
 
-// FeedbackReplyStatus is one of the values below. A later version of the service may know more.
+// FeedbackReplyStatus is one of the values below. A later version of the service may add values.
 type FeedbackReplyStatus string
 
 const (

@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// Definition is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Definition is a record in a response. A field that may be null is a pointer or a slice.
 type Definition struct {
 	ID          string              `json:"id"`
 	CompanyID   string              `json:"companyId"`
@@ -23,7 +23,7 @@ type Definition struct {
 	UpdatedAt   *string             `json:"updatedAt"`
 }
 
-// Point is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Point is a record in a response. A field that may be null is a pointer or a slice.
 type Point struct {
 	SeriesID   string          `json:"seriesId"` // the same for all points with this metricKey, grain and dims
 	PointKey   string          `json:"pointKey"` // identifies the bucket; a push with the same seriesId and pointKey replaces the point
@@ -39,13 +39,13 @@ type Point struct {
 	IngestedAt *string         `json:"ingestedAt"` // when the value was last pushed
 }
 
-// PushResult is a record as the service returns it. A field that may be null is a pointer or a slice.
+// PushResult is a record in a response. A field that may be null is a pointer or a slice.
 type PushResult struct {
 	Accepted    float64  `json:"accepted"`    // the number of points in the request; all of them are stored
 	CreatedKeys []string `json:"createdKeys"` // the stored keys whose definitions this push created
 }
 
-// MetricsUnit is one of the values below. A later version of the service may know more.
+// MetricsUnit is one of the values below. A later version of the service may add values.
 type MetricsUnit string
 
 const (
@@ -57,7 +57,7 @@ const (
 	MetricsUnitBytes         MetricsUnit = "bytes"
 )
 
-// MetricsAggregation is one of the values below. A later version of the service may know more.
+// MetricsAggregation is one of the values below. A later version of the service may add values.
 type MetricsAggregation string
 
 const (
@@ -69,7 +69,7 @@ const (
 	MetricsAggregationNone MetricsAggregation = "none"
 )
 
-// MetricsPolarity is one of the values below. A later version of the service may know more.
+// MetricsPolarity is one of the values below. A later version of the service may add values.
 type MetricsPolarity string
 
 const (
@@ -78,7 +78,7 @@ const (
 	MetricsPolarityNeutral    MetricsPolarity = "neutral"
 )
 
-// MetricsKind is one of the values below. A later version of the service may know more.
+// MetricsKind is one of the values below. A later version of the service may add values.
 type MetricsKind string
 
 const (
@@ -87,7 +87,7 @@ const (
 	MetricsKindSplit    MetricsKind = "split"
 )
 
-// MetricsGrain is one of the values below. A later version of the service may know more.
+// MetricsGrain is one of the values below. A later version of the service may add values.
 type MetricsGrain string
 
 const (

@@ -4,7 +4,7 @@ package client
 
 import "encoding/json"
 
-// Site is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Site is a record in a response. A field that may be null is a pointer or a slice.
 type Site struct {
 	ID          string   `json:"id"`
 	CompanyID   string   `json:"companyId"`
@@ -18,7 +18,7 @@ type Site struct {
 	UpdatedAt   *string  `json:"updatedAt"`
 }
 
-// SiteGoal is a record as the service returns it. A field that may be null is a pointer or a slice.
+// SiteGoal is a record in a response. A field that may be null is a pointer or a slice.
 type SiteGoal struct {
 	ID        string             `json:"id"`
 	CompanyID string             `json:"companyId"`
@@ -34,7 +34,7 @@ type SiteGoal struct {
 	UpdatedAt *string            `json:"updatedAt"`
 }
 
-// AuditSummary is a record as the service returns it. A field that may be null is a pointer or a slice.
+// AuditSummary is a record in a response. A field that may be null is a pointer or a slice.
 type AuditSummary struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
@@ -53,7 +53,7 @@ type AuditSummary struct {
 	UpdatedAt    *string              `json:"updatedAt"`
 }
 
-// Audit is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Audit is a record in a response. A field that may be null is a pointer or a slice.
 type Audit struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
@@ -73,7 +73,7 @@ type Audit struct {
 	Findings     json.RawMessage      `json:"findings"` // findings per page, any JSON value, up to 5 MB; only returned with a single audit
 }
 
-// OptimiseGoalKind is one of the values below. A later version of the service may know more.
+// OptimiseGoalKind is one of the values below. A later version of the service may add values.
 type OptimiseGoalKind string
 
 const (
@@ -81,7 +81,7 @@ const (
 	OptimiseGoalKindEvent OptimiseGoalKind = "event"
 )
 
-// OptimiseGoalMatch is one of the values below. A later version of the service may know more.
+// OptimiseGoalMatch is one of the values below. A later version of the service may add values.
 type OptimiseGoalMatch string
 
 const (
@@ -91,7 +91,7 @@ const (
 	OptimiseGoalMatchRegex    OptimiseGoalMatch = "regex"
 )
 
-// OptimiseAuditStatus is one of the values below. A later version of the service may know more.
+// OptimiseAuditStatus is one of the values below. A later version of the service may add values.
 type OptimiseAuditStatus string
 
 const (

@@ -2,7 +2,7 @@
 
 package client
 
-// Board is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Board is a record in a response. A field that may be null is a pointer or a slice.
 type Board struct {
 	ID               string   `json:"id"` // the board's id
 	CompanyID        string   `json:"companyId"`
@@ -16,7 +16,7 @@ type Board struct {
 	UpdatedAt        *string  `json:"updatedAt"`
 }
 
-// Item is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Item is a record in a response. A field that may be null is a pointer or a slice.
 type Item struct {
 	ID               string      `json:"id"`        // the item's id
 	RoadmapID        string      `json:"roadmapId"` // the board's id
@@ -34,7 +34,7 @@ type Item struct {
 	UpdatedAt        *string     `json:"updatedAt"`
 }
 
-// PublishedItem is a record as the service returns it. A field that may be null is a pointer or a slice.
+// PublishedItem is a record in a response. A field that may be null is a pointer or a slice.
 type PublishedItem struct {
 	ID               string   `json:"id"`
 	Slug             string   `json:"slug"`
@@ -43,7 +43,7 @@ type PublishedItem struct {
 	PublishedVersion *float64 `json:"publishedVersion"` // the version in which it last went live
 }
 
-// Preview is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Preview is a record in a response. A field that may be null is a pointer or a slice.
 type Preview struct {
 	BoardID        string          `json:"boardId"`        // the board's id
 	CurrentVersion *float64        `json:"currentVersion"` // the version that is live; null when the board was never published
@@ -56,7 +56,7 @@ type Preview struct {
 	UnchangedCount float64         `json:"unchangedCount"` // how many items would stay as they are
 }
 
-// Publication is a record as the service returns it. A field that may be null is a pointer or a slice.
+// Publication is a record in a response. A field that may be null is a pointer or a slice.
 type Publication struct {
 	BoardID          string          `json:"boardId"`          // the board's id
 	PublishedVersion float64         `json:"publishedVersion"` // the version that is live now
@@ -69,7 +69,7 @@ type Publication struct {
 	UnchangedCount   float64         `json:"unchangedCount"`   // how many items stayed as they were
 }
 
-// PlanStatus is one of the values below. A later version of the service may know more.
+// PlanStatus is one of the values below. A later version of the service may add values.
 type PlanStatus string
 
 const (

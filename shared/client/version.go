@@ -2,5 +2,5 @@
 
 package client
 
-// Version is the dated version of the interface that the records of this package have.
+// Version is the dated API version of this package's records.
 const Version = "2026-08-11"

@@ -1,6 +1,6 @@
 // Package table defines the service's one DynamoDB table and its client: conditional writes, transactions, batches,
 // pages of lists, and lists that are merged from several index partitions. The first comment of each area's store.go
-// defines the area's keys. The reasons are in scripts/docs/explanation/table-design.md.
+// defines the area's keys. The reasons are in scripts/docs/explanation/table.md.
 //
 // Every record is an item with pk, sk, the keys of the indexes that it is in, and its fields under their JSON names. A
 // null field is absent. Two more attributes belong to this package. rev counts the record's writes, for

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// The names of what operations share; those of headers are the headers' own.
+// The names of the components that operations share. A header's component has the header's name.
 const (
 	securityScheme   = "secretKey"
 	companyParameter = "companyId"
@@ -33,7 +33,7 @@ const (
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
 
-// record adds a record and those in it to the components, and returns its name there.
+// record adds a record, and the records in its fields, to the components. Returns its name there.
 func (b *builder) record(t reflect.Type) string {
 	b.add(t.Name(), t)
 	return t.Name()
@@ -47,7 +47,7 @@ func (b *builder) add(name string, t reflect.Type) {
 		return
 	}
 	b.types[name] = t
-	b.schemas.set(name, nil) // before those in it
+	b.schemas.set(name, nil) // reserves its position before the records in its fields
 	s := jsonschema.Record(t, func(inner reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Ref: refer("schemas", b.record(inner)).Ref}
 	})
@@ -62,20 +62,20 @@ func (b *builder) components() components {
 	return components{
 		SecuritySchemes: ordered[any]{{securityScheme, map[string]string{
 			"type": "http", "scheme": "bearer",
-			"description": "A secret key, which begins with " + auth.SecretPrefix + ". It is scoped to one company and holds scopes; keep it on a server.",
+			"description": "A secret key, which begins with " + auth.SecretPrefix + ". It is for one company and has scopes. Keep it on a server.",
 		}}},
 		Parameters: ordered[parameter]{
 			{companyParameter, parameter{
 				Name: companyParameter, In: "path", Required: true, Schema: &jsonschema.Schema{Type: "string"}, Example: exampleCompany,
-				Description: "the id of the key's company, as `GET /v1/companies` lists it; any other is `not_found`",
+				Description: "the id of the key's company, from `GET /v1/companies`; any other id is `not_found`",
 			}},
 			{versionHeader, parameter{
 				Name: versionHeader, In: "header", Schema: &jsonschema.Schema{Type: "string", Enum: []any{version.Current}},
-				Description: "pins the dated version of the interface; absent, the version with which the key was issued",
+				Description: "the dated API version of this request; default: the version at which the key was issued",
 			}},
 			{seenHeader, parameter{
 				Name: seenHeader, In: "header", Schema: &jsonschema.Schema{Type: "string"},
-				Description: "the ETag of the record as you have it; if it still is the same, the answer is 304 without a body",
+				Description: "the ETag of your copy of the record; if it is current, the response is 304 without a body",
 			}},
 		},
 		Headers:   headers(),
@@ -89,23 +89,23 @@ func headers() (out ordered[header]) {
 		out.set(name, header{description, required, &s, example})
 	}
 	whole := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
-	text(versionHeader, "The current version of the interface.", true, jsonschema.Schema{Type: "string", Format: "date"}, version.Current)
+	text(versionHeader, "The current API version.", true, jsonschema.Schema{Type: "string", Format: "date"}, version.Current)
 	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "req_01k2c5v0q8e9t3m7x4r6n1b2wz")
-	text("RateLimit-Limit", "How many requests of this quota the key may make in the window.", false, whole, 600)
-	text("RateLimit-Remaining", "How many of them it may make now.", false, whole, 599)
-	text("RateLimit-Reset", "Seconds until the quota is whole again.", false, whole, 1)
+	text("RateLimit-Limit", "The requests of this quota that the key may send in the window.", false, whole, 600)
+	text("RateLimit-Remaining", "The requests that are left now.", false, whole, 599)
+	text("RateLimit-Reset", "Seconds until the quota is full again.", false, whole, 1)
 	text("RateLimit-Policy", "The quota and its window in seconds.", false, jsonschema.Schema{Type: "string", Pattern: `^[0-9]+;w=[0-9]+$`}, "600;w=60")
-	text(hasMoreHeader, "Whether the list goes on after this page.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
-	text(linkHeader, "The address of the next page, when there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
+	text(hasMoreHeader, "Whether there is a next page.", true, jsonschema.Schema{Type: "string", Enum: []any{"true", "false"}}, "true")
+	text(linkHeader, "The URL of the next page, if there is one: `<url>; rel=\"next\"`.", false, jsonschema.Schema{Type: "string"},
 		`<https://api.example.com/v1/companies/`+exampleCompany+`/plan/boards?cursor=c3VwcG9zZWRseSBvcGFxdWU>; rel="next"`)
-	text(replayedHeader, "There, and true, when the request was answered before under its Idempotency-Key: this is that answer.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")
-	text(tagHeader, "The entity tag of the record, or of what a publish shows, for If-Match and If-None-Match.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
-	text(retryHeader, "Seconds to wait; a request after that long is admitted.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
-	text(challengeHeader, "The scheme to authenticate with.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
+	text(replayedHeader, "true if this is the stored response to an earlier request with the same Idempotency-Key; otherwise absent.", false, jsonschema.Schema{Type: "string", Enum: []any{"true"}}, "true")
+	text(tagHeader, "The entity tag of the record or the preview, for If-Match and If-None-Match.", false, jsonschema.Schema{Type: "string"}, `"5d41402abc4b2a76b9719d911017c592"`)
+	text(retryHeader, "Seconds to wait before the next request.", true, jsonschema.Schema{Type: "integer", Minimum: new(float64(1))}, 12)
+	text(challengeHeader, "The authentication scheme.", true, jsonschema.Schema{Type: "string", Enum: []any{"Bearer"}}, "Bearer")
 	return out
 }
 
-// codes returns every code, by status.
+// codes returns every error code, sorted by status.
 func codes() []fault.Code {
 	var out []fault.Code
 	for code := range fault.Codes() {
@@ -115,7 +115,7 @@ func codes() []fault.Code {
 	return out
 }
 
-// responses are the refusals that any operation refers to. What no operation answers with has no place among them.
+// responses returns the error responses and the 304 that operations refer to. It leaves out codes that no operation returns.
 func (b *builder) responses() (out ordered[response]) {
 	for _, code := range codes() {
 		t, ok := refusalTexts[code]
@@ -142,7 +142,7 @@ func (b *builder) responses() (out ordered[response]) {
 		out.set(pascal(string(code)), r)
 	}
 	if b.used["304"] {
-		r := response{Description: "The record is as `If-None-Match` names it. There is no body."}
+		r := response{Description: "The record still has the entity tag in `If-None-Match`. There is no body."}
 		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {
 			r.Headers.set(h, refer("headers", h))
 		}
@@ -151,11 +151,11 @@ func (b *builder) responses() (out ordered[response]) {
 	return out
 }
 
-// errorEnvelope is the envelope of every failure (spec.md, Errors).
+// errorEnvelope returns the schema of every error response's body (scripts/docs/reference/errors.md).
 func errorEnvelope() *jsonschema.Schema {
-	return closed("The envelope of every failure.", "errors", &jsonschema.Schema{
+	return closed("The body of every error response.", "errors", &jsonschema.Schema{
 		Type: "array", MinItems: new(1), Items: &jsonschema.Schema{Ref: refer("schemas", entrySchema).Ref},
-		Description: "all that is wrong with the request, one entry each; they have the same code",
+		Description: "the errors of the request, all with the same code",
 	})
 }
 
@@ -164,13 +164,13 @@ func errorEntry() *jsonschema.Schema {
 	for _, code := range codes() {
 		all = append(all, string(code))
 	}
-	return closed("One thing that is wrong.",
+	return closed("One error.",
 		"code", &jsonschema.Schema{Type: "string", Enum: all, Description: "stable; branch on it"},
-		"message", &jsonschema.Schema{Type: "string", Description: "for people, may be reworded; of `bad_request`, it begins with the place of the field: `body.title: …`"},
+		"message", &jsonschema.Schema{Type: "string", Description: "for people, and may be reworded; for `bad_request` it starts with the path of the field: `body.title: …`"},
 	)
 }
 
-// closed is a closed object; members are name and schema in turn, all required.
+// closed returns the schema of an object without other properties. members are pairs of name and schema, all required.
 func closed(description string, members ...any) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Description: description, Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for i := 0; i < len(members); i += 2 {
@@ -186,7 +186,7 @@ func envelope(code fault.Code, message string) json.RawMessage {
 	return fault.Envelope(fault.New(code, "%s", message))
 }
 
-// pascal spells not_found as NotFound.
+// pascal turns not_found into NotFound.
 func pascal(snake string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(snake, "_") {

@@ -7,7 +7,7 @@ import (
 	"growthworkspace/shared/jsonschema"
 )
 
-// document is an OpenAPI document, its members in the order in which they are read.
+// document is an OpenAPI document. Its members are in the order in which a reader needs them.
 type document struct {
 	Generated  string                      `json:"x-generated"`
 	OpenAPI    string                      `json:"openapi"`
@@ -52,7 +52,7 @@ type operation struct {
 	Tags        []string     `json:"tags"`
 	Summary     string       `json:"summary"`
 	Description string       `json:"description"`
-	Scope       string       `json:"x-scope,omitempty"` // none: any valid key will do
+	Scope       string       `json:"x-scope,omitempty"` // empty: any valid key
 	Quota       string       `json:"x-quota"`
 	Parameters  []any        `json:"parameters"`
 	RequestBody *requestBody `json:"requestBody,omitempty"`
@@ -117,7 +117,7 @@ type member[T any] struct {
 	value T
 }
 
-// at returns the value of a member, zero when there is none.
+// at returns the value of a member, or the zero value when there is none.
 func (o ordered[T]) at(name string) (value T) {
 	for _, m := range o {
 		if m.name == name {
@@ -138,7 +138,7 @@ func (o *ordered[T]) set(name string, value T) {
 	*o = append(*o, member[T]{name, value})
 }
 
-// MarshalJSON is json.Marshaler.
+// MarshalJSON implements json.Marshaler.
 func (o ordered[T]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')

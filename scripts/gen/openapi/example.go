@@ -10,19 +10,19 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// exampleCompany is the company of all examples.
+// exampleCompany is the company's id in all examples.
 const exampleCompany = "co_01k2c5v0q8e9t3m7x4r6n1b2wz"
 
-// answerExample is an example of what an operation answers; a list has one record.
-func (b *builder) answerExample(op api.Operation) json.RawMessage {
+// responseExample returns an example of an operation's response. A list has one record.
+func (b *builder) responseExample(op api.Operation) json.RawMessage {
 	if !op.IsList() {
 		return b.recordExample(op.Output)
 	}
 	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
 }
 
-// recordExample is the source's, in the order of the fields, with null for what it leaves out. Without one it is made
-// up, so that a new record needs no more than its type.
+// recordExample returns the example of the source, in the order of the fields, with null for missing properties. Without an
+// example in the source, the values are made up.
 func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	s := jsonschema.Record(t, nil)
 	given := b.object(b.source.Records[t.Name()].Example, "records."+t.Name(), s)
@@ -41,16 +41,17 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 	return b.marshal(out)
 }
 
-// bodyExample is the source's, or has what the body and the record that it makes have in common.
+// bodyExample returns the example of the source. Without one, it takes the body's properties from the example of the record
+// in the response.
 func (b *builder) bodyExample(op api.Operation, body *jsonschema.Schema) json.RawMessage {
-	place := "bodies." + op.ID
-	b.used[place] = true
+	path := "bodies." + op.ID
+	b.used[path] = true
 	given, ok := b.source.Bodies[op.ID]
 	if !ok {
 		given = b.recordExample(op.Output)
-		place = ""
+		path = ""
 	}
-	values := b.object(given, place, body)
+	values := b.object(given, path, body)
 	var out ordered[json.RawMessage]
 	for _, name := range body.PropertyOrder {
 		value := values[name]
@@ -65,23 +66,24 @@ func (b *builder) bodyExample(op api.Operation, body *jsonschema.Schema) json.Ra
 	return b.marshal(out)
 }
 
-// object reads an example of the source; nil when there is none. place is empty for one that may have more than s.
-func (b *builder) object(text json.RawMessage, place string, s *jsonschema.Schema) (out map[string]json.RawMessage) {
+// object decodes an example, or returns nil when there is none. It reports properties that s does not have, unless path is
+// empty.
+func (b *builder) object(text json.RawMessage, path string, s *jsonschema.Schema) (out map[string]json.RawMessage) {
 	if len(text) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(text, &out); err != nil {
-		b.problem("%s: %w", place, err)
+		b.problem("%s: %w", path, err)
 	}
 	for name := range out {
-		if place != "" && s.Properties[name] == nil {
-			b.problem("%s has %s, which is no property", place, name)
+		if path != "" && s.Properties[name] == nil {
+			b.problem("%s has the unknown property %s", path, name)
 		}
 	}
 	return out
 }
 
-// madeUp is a value that a schema accepts.
+// madeUp returns a value that is valid for a schema.
 func madeUp(s *jsonschema.Schema) any {
 	kind := s.Type
 	if kind == "" && len(s.Types) > 0 {

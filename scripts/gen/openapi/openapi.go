@@ -1,6 +1,6 @@
-// Package openapi makes the OpenAPI 3.1 document of the declared operations. document.go has the shape of a document,
-// operation.go what one operation becomes, component.go what operations share, example.go the examples, and text.go
-// what a developer reads first. Nothing here knows an area: what cannot be derived is in a Source.
+// Package openapi builds the OpenAPI 3.1 document of the declared operations. document.go has the types of a document,
+// operation.go builds an operation, component.go the shared components, example.go the examples, and text.go the
+// introduction. The package knows no area: texts and examples that cannot be derived come from a Source.
 package openapi
 
 import (
@@ -16,11 +16,11 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Source is what a document says beyond the declarations: the words and examples that nobody can derive.
+// Source has the descriptions and examples of a document that cannot be derived from the declarations.
 type Source struct {
-	Areas   map[string]string          `json:"areas"`   // what an area is, by its path segment; company where there is none
+	Areas   map[string]string          `json:"areas"`   // the description of each area, by its path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type
-	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation, where the record's does not do
+	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation, instead of the record's example
 }
 
 // SourceRecord describes a record. Properties that the example leaves out are null.
@@ -29,7 +29,7 @@ type SourceRecord struct {
 	Example     json.RawMessage `json:"example"`
 }
 
-// ParseSource reads a Source, strictly.
+// ParseSource decodes a Source. Unknown properties are an error.
 func ParseSource(text []byte) (s Source, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -44,8 +44,8 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	b := builder{source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: information(),
-		// A relative address is one from where the document was read, stage included.
-		Servers:  []server{{URL: "/", Description: "where this document was served"}},
+		// A relative URL is resolved against the document's own URL, including the gateway's stage.
+		Servers:  []server{{URL: "/", Description: "the server of this document"}},
 		Security: []map[string][]string{{securityScheme: {}}},
 	}
 	for _, op := range operations {
@@ -62,12 +62,12 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	return encode(d)
 }
 
-// builder collects what operations share on the way through them.
+// builder collects the components while it builds the operations.
 type builder struct {
 	source   Source
 	schemas  ordered[any]            // components, in the order of their first use
-	types    map[string]reflect.Type // of the components
-	used     map[string]bool         // what of the source was used
+	types    map[string]reflect.Type // the types of the components
+	used     map[string]bool         // the used paths of the source
 	problems []error
 }
 
@@ -75,7 +75,7 @@ func (b *builder) problem(format string, args ...any) {
 	b.problems = append(b.problems, fmt.Errorf(format, args...))
 }
 
-// unused names what of the source is for nothing, which is a name that was misspelled or has changed.
+// unused reports the unused entries of the source: their name is misspelled or has changed.
 func (b *builder) unused() {
 	var names []string
 	for name := range b.source.Areas {
@@ -90,12 +90,12 @@ func (b *builder) unused() {
 	slices.Sort(names)
 	for _, name := range names {
 		if !b.used[name] {
-			b.problem("the source has %s, which nothing is called", name)
+			b.problem("the source has %s, which does not exist", name)
 		}
 	}
 }
 
-// areaOf is the path segment after the company's id; the company itself has none.
+// areaOf returns the path segment after the company's id, or "company" when there is none.
 func areaOf(op api.Operation) string {
 	segments := strings.Split(op.Path, "/")
 	if len(segments) > 4 {
@@ -112,14 +112,14 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 	}
 	text, ok := b.source.Areas[area]
 	if !ok {
-		b.problem("the source has no areas.%s: say in a sentence what the area is", area)
+		b.problem("the source has no areas.%s: describe the area in one sentence", area)
 	}
 	b.used["areas."+area] = true
 	return append(tags, tag{area, text})
 }
 
 func encode(v any) ([]byte, error) {
-	text, err := schema.Encode(v) // with the characters of HTML as they are: people read the document
+	text, err := schema.Encode(v) // without escapes for HTML, which are hard to read
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}

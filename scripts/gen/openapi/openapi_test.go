@@ -70,7 +70,7 @@ func mustBuild(t *testing.T, source string, operations ...api.Operation) (text s
 	return text, value
 }
 
-// at follows a path of member names, joined by spaces.
+// at returns the JSON at a path of member names, which are separated by spaces.
 func at(t *testing.T, value any, path string) string {
 	t.Helper()
 	for name := range strings.SplitSeq(path, " ") {
@@ -83,12 +83,12 @@ func at(t *testing.T, value any, path string) string {
 	return string(text)
 }
 
-// Ensure a declaration alone makes a complete operation, with made-up examples where nobody has written one.
+// Ensure a declaration alone gives a complete operation, with made-up values where the source has no example.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	text, doc := mustBuild(t, "{"+areas+"}", update, list)
 	if !strings.HasPrefix(text, "{\n  \"x-generated\": \"by go run ./scripts/gen; do not edit\",\n  \"openapi\": \"3.1.0\",") {
-		t.Errorf("it begins with %.120s", text)
+		t.Errorf("the document begins with %.120s", text)
 	}
 	const op = "paths /v1/companies/{companyId}/things/{bigThingId} patch "
 	for path, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestBuild(t *testing.T) {
 		op + "x-scope":     `"plan:write"`,
 		op + "x-quota":     `"write"`,
 		op + "tags":        `["things"]`,
-		op + "description": `"Changes it.\n\nNeeds the scope ` + "`plan:write`. Counts in the quota `write`" + `."`,
+		op + "description": `"Changes it.\n\nNeeds the scope ` + "`plan:write`. Uses the quota `write`" + `."`,
 		op + "parameters": `[{"$ref":"#/components/parameters/companyId"},{"description":"the id of the big thing","in":"path","name":"bigThingId","required":true,"schema":{"type":"string"}},` +
 			`{"description":"a tag","in":"header","name":"If-Match","schema":{"type":"string"}},{"$ref":"#/components/parameters/Service-Version"}]`,
 		op + "requestBody required":                                         `true`,
@@ -118,7 +118,7 @@ func TestBuild(t *testing.T) {
 		"components responses TooManyRequests":                              `null`,
 		"components responses RateLimited headers Retry-After":              `{"$ref":"#/components/headers/Retry-After"}`,
 		"components responses MethodNotAllowed":                             `null`,
-		"servers":                                                           `[{"description":"where this document was served","url":"/"}]`,
+		"servers":                                                           `[{"description":"the server of this document","url":"/"}]`,
 		op + "requestBody content application/json schema properties count": `{"format":"int64","maximum":9007199254740991,"minimum":-9007199254740991,"type":"integer"}`,
 	} {
 		if got := at(t, doc, path); got != want {
@@ -129,11 +129,11 @@ func TestBuild(t *testing.T) {
 		t.Error("fields are not in the order of the type")
 	}
 	if again, _ := mustBuild(t, "{"+areas+"}", update, list); again != text {
-		t.Error("the same declarations make another document")
+		t.Error("the same declarations give a different document")
 	}
 }
 
-// Ensure examples come from the source, in the order of the fields, and bodies take from them what they have in common.
+// Ensure examples come from the source, in the order of the fields, and bodies use the record's values for their properties.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	source := `{` + areas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
@@ -146,7 +146,7 @@ func TestExamples(t *testing.T) {
 		t.Errorf("list %s", got)
 	}
 	if !strings.Contains(text, `"name": "<Chair>"`) || at(t, doc, "components schemas part description") != `"A part."` {
-		t.Error("the words are not those of the source")
+		t.Error("the texts are not those of the source")
 	}
 	_, doc = mustBuild(t, `{`+areas+`,"bodies":{"update_thing":{"name":"Table","count":4}}}`, update)
 	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"count":4,"name":"Table"}` {
@@ -154,16 +154,16 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Ensure what is wrong with the source is said, so that a change of a name cannot leave words behind.
+// Ensure errors in the source are reported, so that a renamed operation or record leaves no unused text.
 func TestSourceIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ source, want string }{
-		"no area":          {`{}`, "areas.things"},
-		"an area too many": {`{"areas":{"things":"","stuff":""}}`, "areas.stuff, which nothing is called"},
-		"a record":         {`{` + areas + `,"records":{"thin":{}}}`, "records.thin, which nothing is called"},
-		"a body":           {`{` + areas + `,"bodies":{"update_thin":{}}}`, "bodies.update_thin, which nothing is called"},
-		"a property":       {`{` + areas + `,"records":{"thing":{"example":{"nam":1}}}}`, "records.thing has nam, which is no property"},
-		"a body's":         {`{` + areas + `,"bodies":{"update_thing":{"size":1}}}`, "bodies.update_thing has size, which is no property"},
+		"no area":         {`{}`, "areas.things"},
+		"an unknown area": {`{"areas":{"things":"","stuff":""}}`, "areas.stuff, which does not exist"},
+		"a record":        {`{` + areas + `,"records":{"thin":{}}}`, "records.thin, which does not exist"},
+		"a body":          {`{` + areas + `,"bodies":{"update_thin":{}}}`, "bodies.update_thin, which does not exist"},
+		"a property":      {`{` + areas + `,"records":{"thing":{"example":{"nam":1}}}}`, "records.thing has the unknown property nam"},
+		"a body's":        {`{` + areas + `,"bodies":{"update_thing":{"size":1}}}`, "bodies.update_thing has the unknown property size"},
 	} {
 		if _, err := build(t, c.source, update, list); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -174,7 +174,7 @@ func TestSourceIsChecked(t *testing.T) {
 	}
 }
 
-// Ensure two records of one name are found when the document is made, not by who reads it.
+// Ensure two record types with one name are an error.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	type thing struct {

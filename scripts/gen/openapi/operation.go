@@ -35,23 +35,23 @@ func (b *builder) operation(op api.Operation) operation {
 	return out
 }
 
-// describe ends in what a caller needs besides: readers of a rendered page do not see extensions.
+// describe returns the description with the scope and the quota, because rendered pages do not show extensions.
 func describe(op api.Operation) string {
 	text := op.Description
 	if text != "" {
 		text += "\n\n"
 	}
-	scope := "Any valid key may call it"
+	scope := "Accepts any valid key"
 	if op.Scope != "" {
 		scope = fmt.Sprintf("Needs the scope `%s`", op.Scope)
 	}
-	return text + fmt.Sprintf("%s. Counts in the quota `%s`.", scope, op.Class)
+	return text + fmt.Sprintf("%s. Uses the quota `%s`.", scope, op.Class)
 }
 
-// conditional tells whether a read can be answered with 304: what has an entity tag.
+// conditional reports whether a read can respond with 304: its record has an entity tag.
 func conditional(op api.Operation) bool { return op.Method == http.MethodGet && op.Tagged() }
 
-// refusals returns the codes that an operation may answer with, one for each status.
+// refusals returns the error codes of an operation, sorted by status and without duplicates.
 func refusals(op api.Operation) []fault.Code {
 	codes := []fault.Code{fault.BadRequest, fault.Unauthorised, fault.Forbidden, fault.NotFound, fault.RateLimited}
 	for _, f := range op.Input {
@@ -79,7 +79,7 @@ func parameters(op api.Operation) []any {
 		p := parameter{
 			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Doc, Schema: forClients(jsonschema.Parameter(f)),
 		}
-		p.Schema.Description = "" // the parameter has it
+		p.Schema.Description = "" // it is on the parameter
 		if p.Description == "" && f.In == schema.InPath {
 			p.Description = "the id of the " + words(strings.TrimSuffix(f.Name, "Id"))
 		}
@@ -91,7 +91,7 @@ func parameters(op api.Operation) []any {
 	return append(out, refer("parameters", versionHeader))
 }
 
-// success is the answer with status 200. The order of the calls is that in which components appear.
+// success returns the response with status 200. Components appear in the order in which it adds them.
 func (b *builder) success(op api.Operation) response {
 	headers := []string{versionHeader, requestIDHeader}
 	headers = append(headers, quotaHeaders...)
@@ -117,11 +117,11 @@ func (b *builder) success(op api.Operation) response {
 	if text := b.source.Records[name].Description; text != "" && !op.IsList() {
 		out.Description = text
 	}
-	out.Content = jsonContent(mediaType{refer("schemas", name), b.answerExample(op)})
+	out.Content = jsonContent(mediaType{refer("schemas", name), b.responseExample(op)})
 	return out
 }
 
-// words spells contentType as content type.
+// words turns contentType into content type.
 func words(camel string) string {
 	var out strings.Builder
 	for _, c := range camel {
@@ -133,16 +133,16 @@ func words(camel string) string {
 	return out.String()
 }
 
-// plainTexts describe properties that mean the same in every record, for those who read a page; who reads Go or calls a
-// tool knows what they mean by their names.
+// plainTexts describes properties that mean the same in every record. They have no doc tag, because Go code and tools do
+// not need it.
 var plainTexts = map[string]string{
 	"id": "the record's id", "companyId": "the company's id", "items": "the records of the page, in the order of the list",
-	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "how it is called",
-	"title": "the heading", "summary": "what it is about, in short",
+	"createdAt": "when the record was created", "updatedAt": "when a value last changed", "name": "the display name",
+	"title": "the title", "summary": "a short summary",
 }
 
-// forClients adds the formats that tell generators of clients how wide a number is; without them they take the
-// narrowest type, and values are lost. And it says what needs no saying elsewhere.
+// forClients adds formats to numbers, because without them client generators choose types that are too narrow. It also adds
+// plainTexts.
 func forClients(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

@@ -2,7 +2,7 @@ package demo
 
 import "growthworkspace/shared/id"
 
-// The domain is one that can belong to nobody (RFC 2606).
+// website uses a domain that is reserved for examples (RFC 2606).
 const website = "https://mossgrove.example"
 
 func (g *generator) company() {
@@ -15,7 +15,7 @@ func (g *generator) company() {
 	}, g.ago(400), g.ago(9)))
 }
 
-// The ids that other areas refer to, by the order in which brand makes them.
+// The content types that other areas refer to, in the order in which brand creates them.
 const (
 	typeTip = iota
 	typeRelease
@@ -24,6 +24,7 @@ const (
 	typeOffer
 )
 
+// The goals that other areas refer to, in the order in which brand creates them.
 const (
 	goalTeams = iota
 	goalRating
@@ -69,5 +70,5 @@ func (g *generator) brand() {
 	}
 }
 
-// ref is the id of the n-th record of a kind, counted from zero.
+// ref returns the id of the n-th record with a prefix, counted from zero.
 func ref(prefix string, n int) string { return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1)) }

@@ -112,7 +112,7 @@ func (g *generator) post(n int) {
 	case "scheduled":
 		due := g.ago(-1.5 - float64(n)/2)
 		if n == 2 {
-			due = g.now.Add(-20 * time.Minute) // due: a dispatcher would take it now
+			due = g.now.Add(-20 * time.Minute) // due now
 		}
 		record["scheduledFor"] = at(due)
 	case "published":
@@ -128,7 +128,7 @@ func (g *generator) post(n int) {
 	g.add("post", id.Post, stamped(record, created, updated))
 }
 
-// threadOf parts a text as the area does for x: at word ends, 280 characters at most.
+// threadOf splits a text as the broadcast area does for x: between words, at most 280 characters each.
 func threadOf(text string) (parts []string) {
 	const most = 280
 	for len(text) > most {

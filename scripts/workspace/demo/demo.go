@@ -1,8 +1,8 @@
-// Package demo makes the company that a fresh workspace begins with: Mossgrove, an invented maker of a notes app, with
-// believable records of every kind. Nothing in it is of a real company or person.
+// Package demo creates the company of a new local workspace: Mossgrove, an invented maker of a notes app, with realistic
+// records of every type. No record is about a real company or person.
 //
-// Everything follows from one argument, the time at which the data ends, and a fixed seed. Ids follow from the seed
-// alone, so that making the company twice makes it once.
+// The records depend only on a fixed seed and the time at which the data ends. Ids depend only on the seed, so creating
+// the company again replaces the same records.
 package demo
 
 import (
@@ -20,19 +20,19 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// CompanyID is the demo company's id, the same everywhere.
+// CompanyID is the demo company's id. It is the same in every table.
 var CompanyID = id.FromBytes(id.Company, idBytes(id.Company, 1))
 
-// Line is a record and its type, as a line of an import has them.
+// Line is a record and its type, as in a line of an import.
 type Line struct {
 	Type   string `json:"type"`
 	Record Record `json:"record"`
 }
 
-// Record is a record as JSON has it.
+// Record is a record as a JSON object.
 type Record = map[string]any
 
-// Lines returns the records of the company, whose data ends at now.
+// Lines returns the records of the company. The data ends at now.
 func Lines(now time.Time) []Line {
 	g := newGenerator(now)
 	g.company()
@@ -48,9 +48,8 @@ func Lines(now time.Time) []Line {
 // batchMax is how many records are written at once.
 const batchMax = 200
 
-// Seed writes the company. The records go through the same checks as an import's, the published board is published as
-// anybody would, and the profile comes last: as long as it is missing the company does not exist, and a seed that died
-// is simply done again.
+// Seed writes the company. The records pass the same checks as an import, and the board is published with the store's own
+// operation. The profile is written last: without it the company does not exist, so an interrupted Seed is repeated.
 func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 	lines := Lines(now)
 	types := functions.Transfers(t)
@@ -82,7 +81,7 @@ func write(ctx context.Context, kind transfer.Type, lines []Line) error {
 		}
 		record, problems := kind.Check(text)
 		if len(problems) > 0 {
-			return fmt.Errorf("a %s is wrong: %s: %s", kind.Name, strings.Join(problems, "; "), text)
+			return fmt.Errorf("a %s is invalid: %s: %s", kind.Name, strings.Join(problems, "; "), text)
 		}
 		records = append(records, record)
 	}

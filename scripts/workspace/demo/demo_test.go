@@ -23,12 +23,12 @@ func encode(t *testing.T, now time.Time) string {
 	return string(text)
 }
 
-// Ensure the company follows from the time alone, and its ids not even from that: making it twice makes it once.
+// Ensure the records depend only on the time, and the ids not even on that.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	first, second := encode(t, now), encode(t, now)
 	if first != second {
-		t.Error("two companies of one time differ")
+		t.Error("two companies created for the same time differ")
 	}
 	later := demo.Lines(now.AddDate(0, 0, 40))
 	for n, line := range demo.Lines(now) {
@@ -38,8 +38,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Ensure every record passes an import's checks at whatever time it is, has its own id, and lies in the past where it
-// happened.
+// Ensure every record passes the checks of an import at any time of creation, has a unique id, and has no time in the
+// future for an event that has happened.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]transfer.Type{}
@@ -52,7 +52,7 @@ func TestRecords(t *testing.T) {
 			count[line.Type]++
 			if id := line.Record["id"]; id != nil {
 				if ids[id] {
-					t.Errorf("%v is there twice", id)
+					t.Errorf("%v appears twice", id)
 				}
 				ids[id] = true
 			}
@@ -79,13 +79,13 @@ func TestRecords(t *testing.T) {
 			"content-plan": 3, "content-idea": 12, "post": 25, "channel": 5, "brand-kit": 1, "content-type": 5, "brand-goal": 4,
 		} {
 			if count[kind] < least {
-				t.Errorf("%d of %s instead of at least %d", count[kind], kind, least)
+				t.Errorf("%d records of type %s instead of at least %d", count[kind], kind, least)
 			}
 		}
 	}
 }
 
-// Ensure the company shows what the service can hold.
+// Ensure the records cover the values of the closed lists.
 func TestVariety(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 
 const feedbackCount = 60
 
-// replies are the statuses that a reply of each tone can have, some more often than others.
+// replies has the reply statuses for each sentiment. A repeated status is more likely.
 var replies = map[string][]string{
 	"negative": {"needs_review", "needs_review", "draft", "approved", "posted", "posted", "failed", "none", "posting"},
 	"neutral":  {"none", "draft", "needs_review", "posted", "skipped", "approved"},
@@ -60,7 +60,7 @@ func (g *generator) feedback() {
 	}
 }
 
-// priorityOf is 1 for what cannot wait; 0 for what nobody has to look at.
+// priorityOf returns 1 for the most urgent feedback and 0 for feedback without a priority.
 func priorityOf(v voice) int {
 	for _, f := range v.flags {
 		if f == "safety" || f == "legal" {

@@ -1,10 +1,10 @@
 package demo
 
-// voice is what somebody wrote. The texts are invented, and so are the names below.
+// voice is the text of a review or mention. The texts and the author names below are invented.
 type voice struct {
 	sentiment, title, body string
 	flags                  []string
-	reply                  string // what we would answer
+	reply                  string // the company's reply
 }
 
 var voices = []voice{

@@ -14,7 +14,7 @@ import (
 // generator collects the records. Its random numbers come from a fixed seed.
 type generator struct {
 	now    time.Time
-	today  time.Time // its first moment
+	today  time.Time // the start of the day
 	random *rand.Rand
 	lines  []Line
 	count  map[string]uint64
@@ -24,12 +24,12 @@ func newGenerator(now time.Time) *generator {
 	now = now.UTC().Truncate(time.Second)
 	return &generator{
 		now: now, today: now.Truncate(24 * time.Hour),
-		random: rand.New(rand.NewPCG(20260811, 42)), // believable data, no secrets
+		random: rand.New(rand.NewPCG(20260811, 42)), // for sample data, not for secrets
 		count:  map[string]uint64{},
 	}
 }
 
-// idBytes returns the value of the n-th id of a prefix: ids of one prefix sort as they were made, as real ones do.
+// idBytes returns the bytes of the n-th id with a prefix. Ids sort by n, as real ids sort by their time of creation.
 func idBytes(prefix string, n uint64) [16]byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "growthworkspace demo %s %d", prefix, n))
 	const epoch = 1_767_225_600_000 // the start of 2026, in milliseconds
@@ -55,8 +55,8 @@ func (g *generator) add(typeName, prefix string, record Record) string {
 	return s
 }
 
-// ago is a moment some days before now, at some time of that day; negative days are in the future. It is never between
-// now and the end of today, so that what has happened has happened.
+// ago returns a time that is some days before now, with up to an hour of jitter. Negative days are in the future. The
+// jitter leads away from now, so a past time stays in the past.
 func (g *generator) ago(days float64) time.Time {
 	jitter := time.Duration(g.random.IntN(3600)) * time.Second
 	t := g.now.Add(-time.Duration(days * 24 * float64(time.Hour)))
@@ -66,10 +66,10 @@ func (g *generator) ago(days float64) time.Time {
 	return t.Add(jitter)
 }
 
-// at spells a time as records have it.
+// at formats a time as in records.
 func at(t time.Time) string { return timestamp.Format(t) }
 
-// stamped sets createdAt and, never before it, updatedAt.
+// stamped sets createdAt and updatedAt. updatedAt is never before createdAt.
 func stamped(record Record, created, updated time.Time) Record {
 	if updated.Before(created) {
 		updated = created
@@ -80,5 +80,5 @@ func stamped(record Record, created, updated time.Time) Record {
 
 func pick[T any](g *generator, values []T) T { return values[g.random.IntN(len(values))] }
 
-// chance is true with a probability of percent.
+// chance returns true with a probability of percent.
 func (g *generator) chance(percent int) bool { return g.random.IntN(100) < percent }

@@ -13,15 +13,16 @@ const (
 	historyMonths = 12
 )
 
-// definition is a metric, and how its values run: base on the last day, growth a day, spread around it.
+// definition is a metric and its values: base is the value on the last day, growth the change per day, and spread the
+// random deviation.
 type definition struct {
 	record               Record
 	base, growth, spread float64
 	decimals             int
-	grains               string // d, w, m: those with points
+	grains               string // the grains with points: d, w, m
 	dim                  string
 	shares               map[string]float64
-	names                []string // of the shares, in order
+	names                []string // the keys of shares, in order
 	currency             string
 }
 
@@ -87,16 +88,16 @@ func (g *generator) metrics() {
 	}
 }
 
-// usdInEUR is what a dollar was worth in the demo company's books.
+// usdInEUR is the demo company's exchange rate.
 const usdInEUR = 0.92
 
-// bucket adds the points of one bucket, some days ago: one, or one for each value of the dimension.
+// bucket adds the points of one time bucket: one point, or one for each value of the dimension.
 func (g *generator) bucket(d definition, grain string, start time.Time, daysAgo, length int) {
 	value := d.base * math.Pow(1+d.growth, -float64(daysAgo)) * (1 + d.spread*(2*g.random.Float64()-1))
 	if d.record["aggregation"] == "sum" {
 		value *= float64(length)
 		if grain == "day" && (start.Weekday() == time.Saturday || start.Weekday() == time.Sunday) {
-			value *= .6 // the week has its rhythm
+			value *= .6 // weekends are quieter
 		}
 	}
 	if d.dim == "" || grain != "day" {

@@ -8,7 +8,7 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// The boards, in the order in which they are made.
+// The boards, in the order in which they are created.
 const (
 	boardPublic = iota
 	boardInternal
@@ -19,7 +19,7 @@ type item struct {
 	categories                                   []string
 }
 
-// items are those of each board. The first and the sixth of the public board change after its publish.
+// items has the items of each board. publish changes the first and the sixth of the public board.
 var items = [][]item{
 	boardPublic: {
 		{"offline-maps", "Maps that work without a signal", "Download the sheet you need before you leave; notes stick to places.", "now", "published", "This quarter", []string{"offline", "maps"}},
@@ -69,7 +69,7 @@ func (g *generator) roadmap() {
 	}
 }
 
-// publish makes the public board public, and then edits it: a preview has something to show.
+// publish publishes the public board and then edits two items, so that a preview has changes to show.
 func publish(ctx context.Context, s plan.Store) error {
 	anything := func(string) error { return nil }
 	if _, err := s.Publish(ctx, CompanyID, ref(id.Board, boardPublic), anything); err != nil {

@@ -14,7 +14,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// worker is what `due` and `approved` share. A worker lists records that are ready, claims one, handles it and reports the
+// worker is the commands that `due` and `approved` share. They list records that are ready, claim one, and report the
 // result. S is the store, R a record and C a record with its claim.
 type worker[S, R, C any] struct {
 	*operator
@@ -29,7 +29,7 @@ type worker[S, R, C any] struct {
 	readyHeader, stuckHeader string
 	readyRow                 func(R) []string
 	stuckRow                 func(C) []string
-	claimed, moved           func(C) string // the result for people
+	claimed, moved           func(C) string // the printed result of a claim and of a report
 }
 
 // listing is a list that may be longer than its limit.
@@ -42,7 +42,7 @@ type listing[T any] struct {
 const listedMax = 1000
 
 func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
-	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("how many `records` of each company at most, 1 to %d", listedMax))
+	limit := cmd.Flags().Int("limit", 50, fmt.Sprintf("the most `records` of each company, 1 to %d", listedMax))
 	check := func(cmd *cobra.Command) error {
 		if *limit < 1 || *limit > listedMax {
 			return terminal.Misuse(cmd, "--limit: must be 1 to %d", listedMax)
@@ -67,7 +67,7 @@ func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
 }
 
 func (w worker[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
-	text := cmd.Flags().String("older", "15m", "claims made this `long` ago or longer, such as 15m, 2h or 1d")
+	text := cmd.Flags().String("older", "15m", "claims that are at least this `long` ago, such as 15m, 2h or 1d")
 	var older time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if older, err = parseSpan(*text); err != nil {
@@ -99,15 +99,15 @@ func (w worker[S, R, C]) claimCommand(cmd *cobra.Command) *cobra.Command {
 	})
 }
 
-// noClaim is --claim for a record that has none.
+// noClaim is the --claim of a record without a claim.
 const noClaim = "none"
 
-// reportCommand makes a command that reports the result of a claim. check looks at its other flags, and may be nil.
+// reportCommand returns a command that reports the result of a claim. check validates its other flags, and may be nil.
 func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report func(s S, ctx context.Context, companyID, recordID, claimID string) (C, error)) *cobra.Command {
-	claim := cmd.Flags().String("claim", "", "the `id` of the claim that holds it; none for what was imported while it was claimed")
+	claim := cmd.Flags().String("claim", "", "the `id` of the current claim; none for a record that was imported without one")
 	both := func(cmd *cobra.Command) error {
 		if *claim != noClaim && !id.Valid("clm", *claim) {
-			return terminal.Misuse(cmd, "--claim: must be the claimId that the claim printed, or none")
+			return terminal.Misuse(cmd, "--claim: must be the claimId that claim printed, or none")
 		}
 		if check == nil {
 			return nil
@@ -117,7 +117,7 @@ func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report f
 	return w.onCompany(cmd, both, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
 		claimID := *claim
 		if claimID == noClaim {
-			claimID = "" // as in the stores
+			claimID = "" // the stores' value for no claim
 		}
 		record, err := report(w.open(s.Table), ctx, companyID, args[0], claimID)
 		if err != nil {
@@ -127,10 +127,10 @@ func (w worker[S, R, C]) reportCommand(cmd *cobra.Command, check check, report f
 	})
 }
 
-// everyCompany is --company for all that are not suspended.
+// everyCompany is the --company of every company that is not suspended.
 const everyCompany = "all"
 
-// sweep makes a command that lists records of one company or of all.
+// sweep returns a command that lists records of one company or of all.
 func (o *operator) sweep(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companies []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`, or all for every company that is not suspended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -151,7 +151,7 @@ func (o *operator) sweep(cmd *cobra.Command, check check, do func(ctx context.Co
 	return cmd
 }
 
-// swept returns the id of one company, or of all that are not suspended.
+// swept returns the given company's id, or for "all" the ids of all companies that are not suspended.
 func swept(ctx context.Context, s *session.Session, companyID string) (ids []string, err error) {
 	if companyID != everyCompany {
 		_, err := s.Company(ctx, companyID)

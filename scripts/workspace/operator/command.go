@@ -23,7 +23,7 @@ type operator struct {
 	table *session.Flags
 }
 
-// callTimeout is the deadline of one attempt of a table call. It is longer than that of a request: an operator may send
+// callTimeout is the deadline of one attempt of a table call. It is longer than in the API, because an import sends
 // megabytes.
 const callTimeout = 30 * time.Second
 
@@ -37,11 +37,11 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 	return do(cmd.Context(), s)
 }
 
-// check looks at the flags of a command before the table is opened.
+// check validates the flags of a command before the table is opened.
 type check func(*cobra.Command) error
 
-// onCompany makes a command on one company: it adds the flag --company and requires that the company exists. check may
-// be nil.
+// onCompany makes cmd a command on one company: it adds the flag --company and requires that the company exists. check
+// may be nil.
 func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID string, args []string) error) *cobra.Command {
 	companyID := cmd.Flags().String("company", "", "the company's `id`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,7 @@ func (o *operator) onCompany(cmd *cobra.Command, check check, do func(ctx contex
 	return cmd
 }
 
-// explain names the record that an error of a store is about. A conflict becomes an error with its own exit code.
+// explain adds the record's name to an error of a store. A conflict becomes an error with its own exit code.
 func explain(err error, what, recordID, companyID string) error {
 	var refused *fault.Error
 	switch {
@@ -79,12 +79,12 @@ func explain(err error, what, recordID, companyID string) error {
 	return fmt.Errorf("%s %s: %s", what, recordID, strings.Join(refused.Messages, "; "))
 }
 
-// onKey makes a command on one key of a company, named by its first argument.
+// onKey makes cmd a command on one key of a company. Its first argument is the key's id.
 func (o *operator) onKey(cmd *cobra.Command, check check, do func(ctx context.Context, store *keys.Store, companyID, keyID string) error) *cobra.Command {
 	return o.onCompany(cmd, check, func(ctx context.Context, s *session.Session, companyID string, args []string) error {
 		keyID := args[0]
 		err := error(fault.ErrNotFound)
-		if id.Valid(id.Key, keyID) { // anything else must not become a key of the table
+		if id.Valid(id.Key, keyID) { // an invalid id must not become part of a table key
 			err = do(ctx, s.Keys(), companyID, keyID)
 		}
 		var refused *fault.Error

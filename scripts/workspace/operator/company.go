@@ -16,7 +16,7 @@ import (
 	"growthworkspace/shared/id"
 )
 
-const nameCharsMax = 200 // as in the API
+const nameCharsMax = 200 // the API's limit
 
 func (o *operator) companyCommand() *cobra.Command {
 	create := &cobra.Command{
@@ -37,15 +37,15 @@ or send them to the API.`,
 		Use: "list", Short: "List the companies", Args: terminal.Takes(),
 		Long: `List the companies, the oldest first.
 
-This reads the whole table, because nothing reaches over companies by design: in an
-account with many records it takes a while and is paid like any other scan.`,
+This scans the whole table, because by design no index spans companies. With many
+records it takes a while and is billed like any other scan.`,
 		Example: "  workspace company list\n  workspace company list --json --table workspace-prod",
 	}
 	list.RunE = func(cmd *cobra.Command, _ []string) error { return o.with(cmd, o.listCompanies) }
 	suspend := o.onCompanyID(&cobra.Command{
 		Use: "suspend ID", Short: "Refuse all keys of a company", Args: terminal.Takes("ID"),
-		Long: `Refuse all keys of a company with 403, from now on until it is resumed. Keys that are
-issued meanwhile are refused too. No record changes.`,
+		Long: `Refuse all keys of a company with 403 until it is resumed, including keys that are issued
+in the meantime. No record changes.`,
 		Example: "  workspace company suspend co_...",
 	}, o.suspendCompany)
 	resume := o.onCompanyID(&cobra.Command{
@@ -55,7 +55,7 @@ issued meanwhile are refused too. No record changes.`,
 	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend and resume companies"}, create, list, suspend, resume)
 }
 
-// onCompanyID makes a command on the company that its argument names.
+// onCompanyID makes cmd a command on one company. Its argument is the company's id.
 func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, s *session.Session, companyID string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return o.with(cmd, func(ctx context.Context, s *session.Session) error {

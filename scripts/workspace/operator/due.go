@@ -33,58 +33,58 @@ func (o *operator) dueCommand() *cobra.Command {
 	}
 	published := &cobra.Command{
 		Use: "published POST --company ID --claim ID", Short: "Report that a post was sent", Args: terminal.Takes("POST"),
-		Long: `Move a post from publishing to published, with what the platform told. The API refuses
-to edit or delete it from now on.`,
+		Long: `Move a post from publishing to published, and record the platform's id and address. From
+now on the API rejects changes and deletion.`,
 		Example: "  workspace due published pst_... --company co_... --claim clm_... --external-id 1790 --external-url https://x.example/1790",
 	}
 	externalID := published.Flags().String("external-id", "", "the platform's own `id`")
 	externalURL := published.Flags().String("external-url", "", "the post's address on the platform, a `URL`")
-	publishedAt := published.Flags().String("published-at", "", "when it went out, a `time` such as 2026-08-11T09:30:00Z (default: now)")
+	publishedAt := published.Flags().String("published-at", "", "when it was published, a `time` such as 2026-08-11T09:30:00Z (default: now)")
 	outcome := func() broadcast.Outcome {
 		return broadcast.Outcome{ExternalID: given(*externalID), ExternalURL: given(*externalURL), PublishedAt: given(*publishedAt)}
 	}
 	failed := &cobra.Command{
 		Use: "failed POST --company ID --claim ID --reason TEXT", Short: "Report that a post could not be sent", Args: terminal.Takes("POST"),
-		Long: `Move a post from publishing to failed. The reason is the post's failureReason, which the
-company reads. A failed post can be edited, scheduled and claimed again: report only what
-was not sent.`,
+		Long: `Move a post from publishing to failed. The reason becomes the post's failureReason, which
+the company can read. A failed post can be edited, scheduled and claimed again, so use this
+only for a post that was not sent.`,
 		Example: `  workspace due failed pst_... --company co_... --claim clm_... --reason "the account is locked"`,
 	}
 	reason := failed.Flags().String("reason", "", "why, a `text` of 1 to 2000 characters")
 	return terminal.Group(&cobra.Command{
 		Use: "due", Short: "Dispatch the posts that are due: list, claim, report",
-		Long: `Dispatch the posts that are due. Nothing in this service sends: a dispatcher lists what
-is due, claims a post, sends what the claim printed, and reports.
+		Long: `Dispatch the posts that are due. The service itself sends nothing. A dispatcher lists the
+posts that are due, claims one, sends what claim printed, and reports the result.
 
   scheduled --claim--> publishing --published--> published
   failed    --claim--> publishing --failed-----> failed
                        publishing --retry------> scheduled
 
-Of any number of dispatchers exactly one gets a claim; the others end with exit code 3:
-the post's state does not allow it, and nothing was changed. While a post is publishing
-the API refuses to edit and to delete it. A report needs the id of the claim that holds
-the post; to repeat a report is safe.
+If several dispatchers claim a post, exactly one gets it. The others end with exit code 3:
+the post's state does not allow the claim, and nothing was changed. While a post is
+publishing, the API rejects changes and deletion. A report needs the id of the current
+claim. Repeating a report is safe.
 
-A claim does not expire: only the platform knows whether a dispatcher that died had sent
-the post. "due stuck" lists such posts with their claims; look at the platform, then
-report what happened, or use "retry" for one that was not sent.`,
+A claim does not expire: if a dispatcher dies, only the platform knows whether it had sent
+the post. "due stuck" lists such posts with their claims. Look at the platform, then report
+what happened, or use "retry" for a post that was not sent.`,
 	},
 		w.listCommand(&cobra.Command{
 			Use: "list --company ID|all", Short: "List the posts that are due", Args: terminal.Takes(),
-			Long: `List the posts that are scheduled for now or before, the earliest first, company by
-company. A post that was claimed is not in the list any more, so claim, then list again.
+			Long: `List the posts that are scheduled for now or before, company by company, the earliest
+first. A claimed post leaves the list, so to get more than --limit, claim and list again.
 
---company all goes through every company that is not suspended, and reads the whole table
-to find them, because nothing reaches over companies by design: do it rarely, or keep the
-ids. With --json: {"items": [post, ...], "hasMore": true if --limit left some out}.`,
+--company all lists every company that is not suspended. It scans the whole table to find
+them, because by design no index spans companies: use it rarely, or remember the ids.
+With --json: {"items": [post, ...], "hasMore": true if --limit left some out}.`,
 			Example: "  workspace due list --company co_...\n  workspace due list --company all --json --table workspace-prod",
 		}),
 		w.claimCommand(&cobra.Command{
 			Use: "claim POST --company ID", Short: "Claim a post to send it", Args: terminal.Takes("POST"),
-			Long: `Move a post that is due, or one that failed, to publishing. Who gets it must send what
---json prints, which is the post as it is now, with claimId and claimedAt, and report.
+			Long: `Move a post that is due, or one that failed, to publishing. The dispatcher must send the
+post as --json prints it, with claimId and claimedAt, and report the result.
 
-Exit code 3: another dispatcher has the post, or it was edited and is not due any more.`,
+Exit code 3: another dispatcher has claimed the post, or it was edited and is no longer due.`,
 			Example: "  workspace due claim pst_... --company co_... --json",
 		}),
 		w.reportCommand(published, func(cmd *cobra.Command) error { return badReport(cmd, outcome().Check()) },
@@ -97,15 +97,15 @@ Exit code 3: another dispatcher has the post, or it was edited and is not due an
 			}),
 		w.reportCommand(&cobra.Command{
 			Use: "retry POST --company ID --claim ID", Short: "Give a post back to be sent later", Args: terminal.Takes("POST"),
-			Long: `Move a post from publishing back to scheduled, where it is due at once, for any
-dispatcher. For one that was not sent: nothing keeps it from being sent again.`,
+			Long: `Move a post from publishing back to scheduled, where it is due at once for any
+dispatcher. Use this only for a post that was not sent: it will be sent again.`,
 			Example: "  workspace due retry pst_... --company co_... --claim clm_...",
 		}, nil, broadcast.Store.RetryPost),
 		w.stuckCommand(&cobra.Command{
 			Use: "stuck --company ID|all", Short: "List the posts whose dispatcher has probably died", Args: terminal.Takes(),
-			Long: `List the posts that are publishing under an old claim, the oldest first, company by
-company. Look at the platform, then report with the claim that is shown: published if
-it is there, retry or failed if it is not.
+			Long: `List the posts that are publishing under an old claim, company by company, the oldest
+first. Look at the platform, then report with the claim that is shown: published if the
+post is there, retry or failed if it is not.
 
 A post without a claim was imported as publishing: report with --claim none.
 With --json: {"items": [post with claimId and claimedAt, ...]}.`,
@@ -113,7 +113,7 @@ With --json: {"items": [post with claimId and claimedAt, ...]}.`,
 		}))
 }
 
-// given is a flag's text, null when it is not set.
+// given returns a flag's text, or nil when it is empty.
 func given(text string) *string {
 	if text == "" {
 		return nil

@@ -22,14 +22,14 @@ import (
 func (o *operator) exportCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
 		Use: "export --company ID [FILE]", Short: "Read all records of a company into a file", Args: terminal.Takes("[FILE]"),
-		Long: `Read all records of a company, as lines that import accepts: into FILE, which appears
-when it is whole, or to standard output. Keys are not exported.
+		Long: `Write all records of a company, as lines that import accepts, to FILE or to standard
+output. FILE appears only once it is complete. Keys are not exported.
 
-The order is always the same, so two exports of the same records are the same text.
-Records that are written meanwhile may or may not be in it.
+The order is always the same, so two exports of the same records are identical. Records
+that are written during the export may be missing from it.
 
 With --json the summary is one JSON object: on standard output when FILE is named, else
-on standard error, because the records themselves are the output.`,
+on standard error, because the records are on standard output.`,
 		Example: `  workspace export --company co_... records.jsonl
   workspace export --company co_... | gzip > records.jsonl.gz`,
 	}, nil, func(ctx context.Context, s *session.Session, companyID string, args []string) error {

@@ -24,19 +24,19 @@ func (o *operator) importCommand() *cobra.Command {
 		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.Takes("FILE"),
 		Long: `Write records into a company, from a file or, with -, from standard input.
 
-A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. The records
-are those of the API's responses; a field that a record lacks is null. Types, in any order:
+A line is one record: {"type": "feedback", "record": {"id": "fbk_1", ...}}. A record has the
+fields of the API's responses; a missing field is null. Types, in any order:
 
   ` + strings.Join(records.Names(functions.Transfers(nil)), ", ") + `
 
-A record replaces the stored one with the same id, whole: what it leaves out is null
-then; everything else stays. A metric definition is known by its key, a metric point by
-its metric, grain, dimensions and time, the brand kit and the company by there being one
-of each. An export shows the fields of every type. companyId may be left out, and is not
-used: the records go to the company that you name.
+A record replaces the whole stored record with the same id: fields that it leaves out
+become null. Stored records that are not in the file stay. A metric definition is
+identified by its key, a metric point by its metric, grain, dimensions and time; the brand
+kit and the company exist once. An export shows the fields of every type. companyId is
+ignored: the records go to the company of --company.
 
-The whole file is checked first. If a line is wrong, up to ` + fmt.Sprint(records.BadLinesMax) + ` lines are named with all
-that is wrong with them, and nothing is written. To run an import again is safe.`,
+The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(records.BadLinesMax) + ` are listed
+and nothing is written. Repeating an import is safe.`,
 		Example: `  workspace import --company co_... records.jsonl
   workspace export --company co_... | workspace import --company co_... -
   echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
@@ -50,7 +50,7 @@ that is wrong with them, and nothing is written. To run an import again is safe.
 	})
 }
 
-// source opens the records. The size is -1 when nobody knows it.
+// source opens the records. The size is -1 when it is unknown.
 func (o *operator) source(name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
 		return io.NopCloser(o.In), -1, nil
@@ -100,7 +100,7 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return fmt.Errorf("%w: at least %d of %d records were written (%s); to run the import again is safe, it replaces what is there",
+		return fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
 			err, n, checked.Total(), counts(written))
 	}
 	result := imported{written, secondsSince(begin)}
@@ -109,7 +109,7 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 
 func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }
 
-// counts spells a number of records by type.
+// counts formats the number of records of each type.
 func counts(byType map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(byType)) {

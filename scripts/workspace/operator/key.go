@@ -22,15 +22,15 @@ func (o *operator) keyCommand() *cobra.Command {
 		Use: "key", Short: "Issue, list, rotate and revoke a company's keys",
 		Long: `Issue, list, rotate and revoke the secret keys of a company.
 
-A key is shown once, when it is issued. The table has its hash only, so nobody can
-show it again: who loses a key rotates it or issues another.`,
+A key is shown once, when it is issued. The table stores only its hash, so it cannot be
+shown again: if a key is lost, rotate it or issue another.`,
 	}, o.keyIssueCommand(), o.keyListCommand(), o.keyCurrentCommand(), o.keyRotateCommand(), o.keyRevokeCommand(), o.keyQuotaCommand())
 }
 
 func (o *operator) keyListCommand() *cobra.Command {
 	return o.onCompany(&cobra.Command{
 		Use: "list --company ID", Short: "List a company's keys", Args: terminal.Takes(),
-		Long:    "List a company's keys, the oldest first, the revoked and expired ones included.",
+		Long:    "List a company's keys, the oldest first, including revoked and expired ones.",
 		Example: "  workspace key list --company co_...",
 	}, nil, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
 		items, err := s.Keys().List(ctx, companyID)
@@ -45,7 +45,7 @@ func (o *operator) keyListCommand() *cobra.Command {
 	})
 }
 
-// stateOf says whether a key works.
+// stateOf describes whether a key works.
 func stateOf(k keys.Key, now time.Time) string {
 	switch {
 	case k.RevokedAt != nil:
@@ -65,10 +65,9 @@ type currentKey struct {
 
 func (o *operator) keyCurrentCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "current", Short: "Say which key a secret is", Args: terminal.Takes(),
-		Long: `Read a secret key from standard input and print its record: the company that it opens,
-what it may do, and whether it still works. A key that was found somewhere is identified
-by this, and can then be revoked.`,
+		Use: "current", Short: "Show which key a secret is", Args: terminal.Takes(),
+		Long: `Read a secret key from standard input and print its record: its company, its scopes, and
+whether it still works. Use it to identify a key that leaked, and then revoke it.`,
 		Example: "  printf %s \"$KEY\" | workspace key current\n  workspace key current < key.txt",
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -79,14 +78,14 @@ by this, and can then be revoked.`,
 		token, err := auth.Parse(text)
 		switch {
 		case errors.Is(err, auth.ErrPublishable):
-			return errors.New("what is on standard input is a publishable key: it opens nothing here")
+			return errors.New("standard input has a publishable key, which gives no access to this API")
 		case err != nil:
-			return fmt.Errorf("what is on standard input is no secret key: it must begin with %s and be whole", auth.SecretPrefix)
+			return fmt.Errorf("standard input has no valid secret key: it must begin with %s and be complete", auth.SecretPrefix)
 		}
 		return o.with(cmd, func(ctx context.Context, s *session.Session) error {
 			key, err := s.Keys().Holder(ctx, token)
 			if errors.Is(err, auth.ErrUnauthorised) {
-				return errors.New("no key of this table: it has the form of one, and may be another table's")
+				return errors.New("the key is not in this table: its form is valid, so it may belong to another table")
 			}
 			if err != nil {
 				return err
@@ -101,8 +100,8 @@ by this, and can then be revoked.`,
 
 func (o *operator) keyRevokeCommand() *cobra.Command {
 	return o.onKey(&cobra.Command{
-		Use: "revoke KEY_ID --company ID", Short: "End a key at once", Args: terminal.Takes("KEY_ID"),
-		Long:    "End a key at once, for good: the next request with it is refused with 401.",
+		Use: "revoke KEY_ID --company ID", Short: "Revoke a key at once", Args: terminal.Takes("KEY_ID"),
+		Long:    "Revoke a key at once and permanently: the next request with it is refused with 401.",
 		Example: "  workspace key revoke key_... --company co_...",
 	}, nil, func(ctx context.Context, store *keys.Store, companyID, keyID string) error {
 		key, err := store.Revoke(ctx, companyID, keyID)
@@ -113,7 +112,7 @@ func (o *operator) keyRevokeCommand() *cobra.Command {
 	})
 }
 
-// quotaMax is more requests than one key is ever served.
+// quotaMax bounds --limit. It is more than one key can use.
 const quotaMax = 1_000_000
 
 type keyQuota struct {
@@ -129,8 +128,8 @@ func (o *operator) keyQuotaCommand() *cobra.Command {
 		defaults = append(defaults, fmt.Sprintf("%s %d", c, auth.DefaultQuota(c)))
 	}
 	cmd := &cobra.Command{
-		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Give a key another quota", Args: terminal.Takes("KEY_ID"),
-		Long: `Set how many requests of a class a key may make in a minute; 0 freezes the class.
+		Use: "quota KEY_ID --company ID --class read --limit N", Short: "Change a key's quota", Args: terminal.Takes("KEY_ID"),
+		Long: `Set how many requests of a class a key may make in a minute; 0 blocks the class.
 The defaults are ` + strings.Join(defaults, ", ") + `.`,
 		Example: "  workspace key quota key_... --company co_... --class read --limit 6000",
 	}

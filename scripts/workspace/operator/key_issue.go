@@ -23,7 +23,7 @@ type issuedKey struct {
 	Secret string `json:"key"`
 }
 
-const onlyNow = "This is the only time that the key is shown: the table has its hash only."
+const onlyNow = "The key is shown only once: the table stores only its hash."
 
 func (o *operator) keyIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -33,9 +33,9 @@ func (o *operator) keyIssueCommand() *cobra.Command {
   workspace key issue --company co_... --scopes feedback:read,feedback:write --name "reply bot" --expires 90d
   KEY=$(workspace key issue --company co_... --scopes all --json | jq -r .key)`,
 	}
-	scopes := cmd.Flags().String("scopes", "", "all, or `scopes` with commas between")
+	scopes := cmd.Flags().String("scopes", "", "all, or `scopes` separated by commas")
 	name := cmd.Flags().String("name", "", "what the key is for")
-	expires := cmd.Flags().String("expires", "", "when it ends: a `time` from now (90d, 12h) or a date (2027-01-31); never without it")
+	expires := cmd.Flags().String("expires", "", "when it expires: a `time` from now (90d, 12h) or a date (2027-01-31); default: never")
 	var grant keys.Grant
 	check := func(cmd *cobra.Command) (err error) {
 		grant = keys.Grant{Name: *name, APIVersion: version.Current}
@@ -53,7 +53,7 @@ func (o *operator) keyIssueCommand() *cobra.Command {
 			return err
 		}
 		if at, err := s.Keys().SuspendedAt(ctx, companyID); err == nil && at != nil {
-			o.Note("The company is suspended since %s: the key works once it is resumed.", *at)
+			o.Note("The company has been suspended since %s: the key works once it is resumed.", *at)
 		}
 		return o.Print(issuedKey{key, secret}, "%s\n\nid       %s\nscopes   %s\nexpires  %s\n\n%s",
 			secret, key.ID, strings.Join(key.Scopes, ", "), endOf(key), onlyNow)
@@ -66,17 +66,17 @@ type rotatedKey struct {
 	ReplacedExpires *string `json:"replacedExpiresAt"`
 }
 
-// overlapMax is the longest overlap that the API allows, too.
+// overlapMax is the longest overlap, the same as in the API.
 const overlapMax = 30 * 24 * time.Hour
 
 func (o *operator) keyRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate KEY_ID --company ID", Short: "Replace a key by a new one", Args: terminal.Takes("KEY_ID"),
-		Long: `Issue a key with the same name, scopes and quotas, and let the old one end after the
-overlap. Both work until then: move what uses the old key in the meantime.`,
+		Long: `Issue a key with the same name, scopes and quotas. The old key expires after the overlap;
+until then both work, so that clients can be moved to the new one.`,
 		Example: "  workspace key rotate key_... --company co_...\n  workspace key rotate key_... --company co_... --overlap 7d",
 	}
-	text := cmd.Flags().String("overlap", "24h", "how `long` the old key works on: 0s to 30d")
+	text := cmd.Flags().String("overlap", "24h", "how `long` the old key keeps working: 0s to 30d")
 	var overlap time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if overlap, err = parseSpan(*text); err != nil || overlap > overlapMax {
@@ -90,13 +90,13 @@ overlap. Both work until then: move what uses the old key in the meantime.`,
 			return err
 		}
 		result := rotatedKey{issuedKey: issuedKey{fresh, secret}, Replaces: keyID}
-		// The new key exists by now, so an error must not hide it.
+		// The new key already exists, so an error here must not keep it from being printed.
 		if all, err := store.List(ctx, companyID); err == nil {
 			if i := slices.IndexFunc(all, func(k keys.Key) bool { return k.ID == keyID }); i >= 0 {
 				result.ReplacedExpires = all[i].ExpiresAt
 			}
 		}
-		return o.Print(result, "%s\n\nid       %s\nexpires  %s\n\nThe old key, %s, ends at %s.\n%s",
+		return o.Print(result, "%s\n\nid       %s\nexpires  %s\n\nThe old key, %s, expires at %s.\n%s",
 			secret, fresh.ID, endOf(fresh), keyID, terminal.Text(result.ReplacedExpires), onlyNow)
 	})
 }

@@ -12,15 +12,15 @@ import (
 	"growthworkspace/shared/id"
 )
 
-// versionMax is the greatest version of a board.
+// versionMax is the highest version number of a board.
 const versionMax = 9_999_999_999
 
 func (o *operator) snapshotCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "snapshot --company ID --board ID", Short: "Read what visitors see of a board, and roll it back",
-		Long: `Print what visitors see of a board, in the live version or an earlier one, as one JSON
-object: {"boardId", "version", "publishedAt", "live", "items"}. It is public content only.
-Every version is kept.`,
+		Use: "snapshot --company ID --board ID", Short: "Read a board's published content, and roll it back",
+		Long: `Print a board's published content, of the live version or an earlier one, as one JSON
+object: {"boardId", "version", "publishedAt", "live", "items"}. It has only the fields that
+are public. Every version is kept.`,
 		Example: `  workspace snapshot --company co_... --board brd_...
   workspace snapshot --company co_... --board brd_... --version 3
   workspace snapshot list --company co_... --board brd_...
@@ -56,7 +56,7 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 	return nil
 }
 
-// onBoard makes a command on a board of a company. check looks at its other flags, and may be nil.
+// onBoard makes cmd a command on a board of a company. check validates its other flags, and may be nil.
 func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, store plan.Store, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
@@ -77,7 +77,7 @@ func (o *operator) snapshotListCommand() *cobra.Command {
 	return o.onBoard(&cobra.Command{
 		Use: "list --company ID --board ID", Short: "List the versions of a board", Args: terminal.Takes(),
 		Long: `List the versions of a board, the newest first: each publish that changed something, and
-each rollback. What was published before the board was imported is not known here.
+each rollback. Versions from before the board was imported are not stored.
 With --json: {"items": [{"version", "publishedAt", "itemCount", "restores", "live"}, ...]};
 restores is the version whose content a rollback made live again.`,
 		Example: "  workspace snapshot list --company co_... --board brd_...",
@@ -103,15 +103,15 @@ restores is the version whose content a rollback made live again.`,
 func (o *operator) snapshotRollbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rollback --company ID --board ID --version N", Short: "Make the content of an earlier version live again", Args: terminal.Takes(),
-		Long: `Make the content of an earlier version live again, all at once, as the next version. The
-items stay as they are edited: the next preview shows how they differ from what is live,
-and the next publish makes them live again. To repeat a rollback changes nothing.
+		Long: `Make the content of an earlier version live again, atomically, as the next version. The
+items themselves do not change: the next preview shows how they differ from the live
+content, and the next publish makes them live. Repeating a rollback changes nothing.
 
-With --json: the result of the publish, as the API has it.
-Exit code 3: others kept publishing the board.`,
+With --json: the same result as a publish in the API.
+Exit code 3: other processes kept publishing the board.`,
 		Example: "  workspace snapshot rollback --company co_... --board brd_... --version 3",
 	}
-	version := cmd.Flags().Int64("version", 0, "the `number` of the version whose content is wanted")
+	version := cmd.Flags().Int64("version", 0, "the `number` of the version to restore")
 	check := func(cmd *cobra.Command) error { return checkVersion(cmd, *version) }
 	return o.onBoard(cmd, check, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
 		done, err := store.Rollback(ctx, companyID, boardID, float64(*version))
@@ -119,7 +119,7 @@ Exit code 3: others kept publishing the board.`,
 			return err
 		}
 		if !done.Changed {
-			return o.Print(done, "nothing to do: %s shows that content, in version %.0f", boardID, done.PublishedVersion)
+			return o.Print(done, "nothing to do: %s already has that content, in version %.0f", boardID, done.PublishedVersion)
 		}
 		return o.Print(done, "%s is live in version %.0f with the content of version %d, %.0f items: %d added, %d updated, %d removed",
 			boardID, done.PublishedVersion, *version, done.ItemCount, len(done.Added), len(done.Updated), len(done.Removed))

@@ -10,7 +10,7 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// parseEnd reads when a key ends; the zero time is never. A date ends with its first moment, UTC.
+// parseEnd parses the time at which a key expires; the zero time means never. A date means its first moment, UTC.
 func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -33,7 +33,7 @@ func parseEnd(text string, now time.Time) (time.Time, error) {
 
 const spanDaysMax = 36500
 
-// parseSpan reads 90d, 12h, 90m or 3600s.
+// parseSpan parses a duration such as 90d, 12h, 90m or 3600s.
 func parseSpan(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)

@@ -1,4 +1,4 @@
-// Package private keeps keys and records in files that only their owner can read.
+// Package private stores keys and records in files that only their owner can read.
 package private
 
 import (
@@ -12,7 +12,8 @@ import (
 	"runtime"
 )
 
-// Read decodes a key and reports whether its file exists. It refuses a file that others can read: its key is no secret any more.
+// Read decodes a key file into v and reports whether it exists. Returns an error for a file that others can read, because
+// its key is no longer secret.
 func Read(file string, v any) (found bool, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -27,27 +28,27 @@ func Read(file string, v any) (found bool, err error) {
 		return false, fmt.Errorf("read the key: %w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return false, fmt.Errorf("%s can be read by others: run chmod 600 on it, and rotate the key that it holds", file)
+		return false, fmt.Errorf("%s can be read by others: run chmod 600 on it, and rotate its key", file)
 	}
 	if err := json.NewDecoder(f).Decode(v); err != nil {
-		return false, fmt.Errorf("%s does not read: run `workspace login` again", file)
+		return false, fmt.Errorf("%s is not valid: run `workspace login` again", file)
 	}
 	return true, nil
 }
 
-// Write writes a key.
+// Write stores a key as JSON. It creates the folder.
 func Write(file string, v any) error {
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
 		err = Create(file, func(w io.Writer) error { return json.NewEncoder(w).Encode(v) })
 	}
 	if err != nil {
-		return fmt.Errorf("keep the key: %w", err)
+		return fmt.Errorf("store the key: %w", err)
 	}
 	return nil
 }
 
-// Create writes the whole file or nothing.
+// Create writes a file atomically: it appears complete or not at all.
 func Create(file string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".*.tmp") // readable by its owner only
 	if err != nil {

@@ -2,8 +2,8 @@
 //
 //	{"type": "feedback", "record": {"id": "fbk_1", ...}}
 //
-// An import has two passes. Check reads and checks every line, and keeps the records in temporary files. Checked.Write
-// then stores them. So what is stored is what was checked, even if the file changes meanwhile.
+// An import has two passes. Check reads and checks every line, and copies the records to temporary files. Checked.Write
+// then stores them. So exactly the checked records are stored, even if the input file changes in the meantime.
 package records
 
 import (
@@ -21,11 +21,11 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// BadLinesMax is how many bad lines an error names, and how many problems of one line.
+// BadLinesMax is how many bad lines an error lists, and how many problems of one line.
 const BadLinesMax = 20
 
 // Check reads every line, checks it alone and against the stored records, and returns the records to write. Returns an
-// error that names what is wrong, for a person.
+// error that lists the bad lines and their problems.
 func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader) (*Checked, error) {
 	spool, err := newChecked(types)
 	if err != nil {
@@ -45,8 +45,8 @@ type check struct {
 
 	companyID string
 	bad       []badLine
-	pending   []pending // of each type, to be compared with the stored records
-	// first is the line on which a unique text was first. The key is a digest, so that long texts cost no memory.
+	pending   []pending // by type: records that are not yet compared with the stored ones
+	// first is the line on which a unique text first appeared. The key is a digest, so that long texts cost no memory.
 	first map[[16]byte]int
 }
 
@@ -147,12 +147,12 @@ func (c *check) verify(ctx context.Context, i int) error {
 
 func (c *check) report(number int, typeName string, problems ...string) {
 	if len(problems) > BadLinesMax {
-		problems = append(problems[:BadLinesMax:BadLinesMax], fmt.Sprintf("and %d problems more", len(problems)-BadLinesMax))
+		problems = append(problems[:BadLinesMax:BadLinesMax], fmt.Sprintf("and %d more problems", len(problems)-BadLinesMax))
 	}
 	c.bad = append(c.bad, badLine{number, typeName, problems})
 }
 
-// err names the bad lines. Returns nil when there are none.
+// err returns an error that lists the bad lines, or nil when there are none.
 func (c *check) err() error {
 	if len(c.bad) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Checked is the checked records of an import, in a temporary file for each type: the types are written in their own
-// order, whatever that of the import is.
+// Checked is the checked records of an import. Each type has a temporary file, because types are written in a fixed order
+// and the input may have any.
 type Checked struct {
 	types []transfer.Type
 	dir   string
@@ -23,7 +23,7 @@ type Checked struct {
 func newChecked(types []transfer.Type) (*Checked, error) {
 	dir, err := os.MkdirTemp("", "workspace-import-*")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary folder for the import: %w", err)
+		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
 	}
 	return &Checked{
 		types: types, dir: dir,
@@ -35,7 +35,7 @@ func newChecked(types []transfer.Type) (*Checked, error) {
 func (c *Checked) Close() {
 	for _, f := range c.files {
 		if f != nil {
-			_ = f.Close() // it is removed with its folder
+			_ = f.Close() // the file is removed below
 		}
 	}
 	_ = os.RemoveAll(c.dir)
@@ -54,14 +54,14 @@ func (c *Checked) add(i int, record []byte) error {
 	if c.files[i] == nil {
 		f, err := os.Create(filepath.Join(c.dir, c.types[i].Name))
 		if err != nil {
-			return fmt.Errorf("keep a record of the import: %w", err)
+			return fmt.Errorf("create a temporary file for the import: %w", err)
 		}
 		c.files[i], c.outs[i] = f, bufio.NewWriterSize(f, 64<<10)
 	}
 	c.count[i]++
 	_, err := c.outs[i].Write(record)
 	if err := errors.Join(err, c.outs[i].WriteByte('\n')); err != nil {
-		return fmt.Errorf("keep a record of the import in %s: %w", c.dir, err)
+		return fmt.Errorf("write a temporary file in %s: %w", c.dir, err)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ const (
 	batchBytesMax   = 4 << 20
 )
 
-// add reports whether the batch is full now.
+// add appends a record and reports whether the batch is full.
 func (b *batch) add(record any, size int) (full bool) {
 	b.records, b.bytes = append(b.records, record), b.bytes+size
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax

@@ -44,7 +44,7 @@ func parseEntry(text []byte) (e entry, problems []string) {
 		}
 		switch {
 		case seen[name]:
-			problems = append(problems, fmt.Sprintf("%q is there twice", name))
+			problems = append(problems, fmt.Sprintf("%q appears twice", name))
 		case name == "type":
 			if err := json.Unmarshal(value, &e.Type); err != nil || string(value) == "null" {
 				problems = append(problems, "type: must be a string")
@@ -52,7 +52,7 @@ func parseEntry(text []byte) (e entry, problems []string) {
 		case name == "record":
 			e.Record = value
 		default:
-			problems = append(problems, fmt.Sprintf("%q: unknown property; a line has type and record", name))
+			problems = append(problems, fmt.Sprintf("%q: unknown property; a line has only type and record", name))
 		}
 		seen[name] = true
 	}
@@ -60,7 +60,7 @@ func parseEntry(text []byte) (e entry, problems []string) {
 		return e, []string{"is not JSON: " + err.Error()}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return e, []string{"has something after the JSON object"}
+		return e, []string{"has text after the JSON object"}
 	}
 	for _, name := range []string{"type", "record"} {
 		if !seen[name] {

@@ -16,7 +16,7 @@ type counted struct {
 	ID string `json:"id"`
 }
 
-// Ensure an interrupt ends an import in order, and says how much is certainly written.
+// Ensure an interrupted import returns the number of records that were written, and removes its temporary files.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Ensure a line that is too long is named, and nothing is read beyond it.
+// Ensure a line that is too long is reported, and nothing after it is read.
 func TestLineTooLong(t *testing.T) {
 	t.Parallel()
 	kind := transfer.Define[counted]("counted", "", nil, nil, nil)

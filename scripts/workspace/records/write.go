@@ -15,7 +15,7 @@ import (
 const lanes = 8
 
 // Write stores the records, type by type, and calls progress with the number of records of each batch. It returns how
-// many of each type were certainly written, after an error too.
+// many of each type were written for certain, also with an error.
 func (c *Checked) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -35,10 +35,10 @@ func (c *Checked) Write(ctx context.Context, companyID string, progress func(n i
 
 func (c *Checked) writeType(ctx context.Context, companyID string, i int, progress func(n int)) (int, error) {
 	if err := c.outs[i].Flush(); err != nil {
-		return 0, fmt.Errorf("keep the records of the import in %s: %w", c.dir, err)
+		return 0, fmt.Errorf("write a temporary file in %s: %w", c.dir, err)
 	}
 	if _, err := c.files[i].Seek(0, io.SeekStart); err != nil {
-		return 0, fmt.Errorf("read the records of the import again: %w", err)
+		return 0, fmt.Errorf("read the temporary files of the import: %w", err)
 	}
 	var written atomic.Int64
 	var work [lanes]chan batch
@@ -84,9 +84,9 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	for lines.Scan() {
 		record, problems := c.types[i].Check(lines.Bytes())
 		if len(problems) > 0 {
-			return fmt.Errorf("a record of type %s was right and is now wrong: %s", c.types[i].Name, problems[0])
+			return fmt.Errorf("a record of type %s was valid and is now invalid: %s", c.types[i].Name, problems[0])
 		}
-		lane := 0 // a single batch has nothing to gain, and the brand kit has no identity but its company
+		lane := 0 // one batch gains nothing from lanes, and the brand kit has no id that laneOf could use
 		if c.count[i] > batchRecordsMax {
 			lane = laneOf(record)
 		}
@@ -97,7 +97,7 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the records of the import again: %w", err)
+		return fmt.Errorf("read the temporary files of the import: %w", err)
 	}
 	for lane := range open {
 		if len(open[lane].records) > 0 {
@@ -109,8 +109,9 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	return nil
 }
 
-// laneOf sends records with the same identity to the same lane, which keeps their order: the last one must win. The
-// identity is the metric of a definition or a point, and the id of other records. A type without one has few records.
+// laneOf returns the lane of a record. Records with the same identity share a lane, which keeps their order: the last one
+// must win. The identity is the metric of a definition or a point, and the id of other records. A record without one gets
+// lane 0.
 func laneOf(record any) int {
 	v := reflect.ValueOf(record)
 	for _, name := range []string{"MetricKey", "Key", "ID"} {

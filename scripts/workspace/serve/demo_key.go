@@ -22,15 +22,15 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// demoCompany is a key of the demo company, and the file that keeps it.
+// demoCompany is a key of the demo company, and the file that stores it.
 type demoCompany struct {
 	session.DemoKey
 
 	file string
 }
 
-// openDemo returns a key of the demo company. It creates the company and the key where they are missing. Two processes
-// that do so at once create the same records, since their ids are fixed, and each gets a key that works.
+// openDemo returns a key of the demo company. It creates the company and the key if they are missing. Two processes that
+// do so at once create the same records, since the ids are fixed, and each gets a key that works.
 func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) (demoCompany, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {
@@ -54,7 +54,7 @@ func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) 
 		return demoCompany{}, err
 	}
 	if at != nil {
-		t.Note("the demo company is suspended: `workspace company resume %s` lets its keys work again", demo.CompanyID)
+		t.Note("the demo company is suspended: `workspace company resume %s` makes its keys work again", demo.CompanyID)
 	}
 	d := demoCompany{file: file}
 	if works, err := d.read(ctx, open); err != nil || works {
@@ -69,7 +69,7 @@ func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) 
 	return d, private.Write(file, d.DemoKey)
 }
 
-// read reads the file and reports whether it has a key that works.
+// read reads the key file and reports whether its key works.
 func (d *demoCompany) read(ctx context.Context, open *session.Session) (works bool, err error) {
 	text, err := os.ReadFile(d.file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -95,7 +95,8 @@ func (d *demoCompany) read(ctx context.Context, open *session.Session) (works bo
 	return false, fmt.Errorf("check the demo key: %w", err)
 }
 
-// greeting returns the key for the page of a server that only this machine reaches. Any other page gets none.
+// greeting returns the key that the page shows. It is empty unless addr is a loopback address, so that only users of this
+// machine see the key.
 func (d demoCompany) greeting(addr net.Addr) openapi.Demo {
 	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		return openapi.Demo{}

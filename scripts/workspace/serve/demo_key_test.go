@@ -7,7 +7,7 @@ import (
 	"growthworkspace/scripts/workspace/session"
 )
 
-// Ensure a server that others may reach hands its page no key.
+// Ensure the page shows the demo key only when the server listens on a loopback address.
 func TestPageGreetsThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	d := demoCompany{DemoKey: session.DemoKey{CompanyID: "co_1", Key: "made up"}}
@@ -17,6 +17,6 @@ func TestPageGreetsThisMachineOnly(t *testing.T) {
 		}
 	}
 	if d.greeting(&net.UnixAddr{Name: "socket"}).Key != "" {
-		t.Error("a key for who knows whom")
+		t.Error("the page of a Unix socket shows the key")
 	}
 }

@@ -37,20 +37,20 @@ func Command(t *terminal.Terminal, table *session.Flags) *cobra.Command {
 	s := &server{t, table}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API on this machine", Args: terminal.Takes(),
-		Long: `Serve the whole API on one port, over a local engine that speaks DynamoDB's protocol,
-until Ctrl-C. The first start installs the engine with npm, once, and creates a demo
-company full of records; its key is printed at each start.
+		Long: `Serve the whole API on one port until Ctrl-C, with a local engine that speaks DynamoDB's
+protocol. The first start installs the engine with npm and creates a demo company with
+records. Its key is printed at each start.
 
-Keys are stored as hashes only, so the demo key is kept in a file that you alone can
-read: demo-key.json in the data folder. While it serves, the page at / shows the key to
-whoever opens it on this machine; do not put a proxy in front of it. With --table or
---endpoint there is no data folder; the file is then in your user's data folder, under a
-name of its own for each table. If the demo company is gone, it is created again. In an
-account (--table without --endpoint) nothing is created unless you say --demo; use a key
-of "workspace key issue".
+The table stores keys only as hashes, so the demo key is also in a file that only you can
+read: demo-key.json in the data folder. With --table or --endpoint the file is in your
+user's data folder, with a different name for each table. While the server runs, the page
+at / shows the key to every user of this machine; do not put a proxy in front of it.
 
-With --json the first line of output is {"baseUrl","mcpUrl","companyId","key"} and
-nothing follows; logs are JSON lines on standard error.`,
+If the demo company is missing, it is created again. In an AWS account (--table without
+--endpoint) nothing is created without --demo; use a key of "workspace key issue".
+
+With --json the only output is one line, {"baseUrl","mcpUrl","companyId","key"}. Logs are
+JSON lines on standard error.`,
 		Example: `  workspace serve
   workspace serve --addr 127.0.0.1:0 --data ./data --json
   workspace serve --addr 0.0.0.0:8080`,
@@ -63,14 +63,14 @@ nothing follows; logs are JSON lines on standard error.`,
 		}
 		err := s.serve(cmd.Context(), *addr, *withDemo)
 		if cmd.Context().Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-			return nil // a signal ended it before it served
+			return nil // a signal arrived before the server was ready
 		}
 		return err
 	}
 	return cmd
 }
 
-// shutdownTimeout is longer than any request takes.
+// shutdownTimeout is how long open requests may take after a signal.
 const shutdownTimeout = 15 * time.Second
 
 func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err error) {
@@ -96,7 +96,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		greeting = demo.greeting(listener.Addr())
 	}
 	log := s.logger()
-	slog.SetDefault(log) // the event adapter logs to it
+	slog.SetDefault(log) // package gateway logs to the default logger
 	server := &http.Server{
 		Handler:           functions.Greeting(open.Serving, log, greeting),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -110,7 +110,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	if err := s.announce(open, demo, baseURL(listener.Addr())); err != nil {
 		return errors.Join(err, server.Close())
 	}
-	var dead <-chan struct{} // of an account: never
+	var dead <-chan struct{} // nil in an account, so it never fires
 	if open.Engine != nil {
 		dead = open.Engine.Done()
 	}
@@ -119,7 +119,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		return fmt.Errorf("serve: %w", err)
 	case <-dead:
 		_ = server.Close() // every request fails without the engine
-		return fmt.Errorf("the engine is gone: %w", open.Engine.Err())
+		return fmt.Errorf("the engine stopped: %w", open.Engine.Err())
 	case <-ctx.Done():
 	}
 	s.Note("stopping")
@@ -127,7 +127,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
-		return errors.Join(fmt.Errorf("requests were cut off: %w", err), server.Close())
+		return errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
 	}
 	return nil
 }
@@ -136,15 +136,15 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the address %s is taken: name another with --addr, such as --addr 127.0.0.1:0 for any free port", addr)
+		return nil, fmt.Errorf("the address %s is taken: choose another with --addr; --addr 127.0.0.1:0 picks a free port", addr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; name another address with --addr", addr, err)
+		return nil, fmt.Errorf("listen on %s: %w; choose another address with --addr", addr, err)
 	}
 	return l, nil
 }
 
-// baseURL returns the address for clients on this machine.
+// baseURL returns the URL for clients on this machine.
 func baseURL(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
@@ -184,11 +184,11 @@ base URL  %s
 company   %s
 key       %s
 
-Look around at %s/ in a browser, or try it in another terminal:
+Open %s/ in a browser, or send a request from another terminal:
 
   curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
 
-The key opens the demo company only, and the page shows it to users of this machine.
-It is kept in %s, which you alone can read. Ctrl-C ends.
+The key works for the demo company only. The page shows it to every user of this machine.
+It is stored in %s, which only you can read. Ctrl-C ends.
 `, "\n"), open.EngineName(), open.Target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
 }

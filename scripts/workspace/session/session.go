@@ -31,14 +31,14 @@ import (
 // Session is an open table.
 type Session struct {
 	Target
-	Table   *table.Client  // the operator's
-	Serving *table.Client  // for handlers: its writes need the permit of a verified key
+	Table   *table.Client  // for the operator's commands: writes need no permit
+	Serving *table.Client  // for handlers: writes need the permit of a verified key
 	Engine  *engine.Engine // nil in an account
 	region  string
 }
 
-// Open opens the table. It starts or joins a local engine, and creates the engine's table. timeout is the deadline of one
-// attempt of a table call.
+// Open opens the table. Outside an account it starts or joins an engine and creates the table. timeout is the deadline of
+// one attempt of a table call.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration) (*Session, error) {
 	target, err := flags.Resolve()
 	if err != nil {
@@ -65,10 +65,10 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	return s, nil
 }
 
-// localRegion and static credentials are for local engines, which check neither.
+// localRegion is the region for local engines, which check neither region nor credentials.
 const localRegion = "eu-central-1"
 
-// sign finds the region and the credentials.
+// sign sets the region, the credentials and the HTTP transport.
 func (s *Session) sign(ctx context.Context, o *table.Options) error {
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
@@ -91,7 +91,7 @@ func (s *Session) sign(ctx context.Context, o *table.Options) error {
 		return errors.New("no AWS region: set AWS_REGION, or a region in your AWS profile")
 	}
 	o.Endpoint = cmp.Or(o.Endpoint, s.Endpoint, aws.ToString(c.BaseEndpoint))
-	// This client trusts the authorities that AWS_CA_BUNDLE names.
+	// The configured transport trusts the certificates of AWS_CA_BUNDLE.
 	if client, ok := c.HTTPClient.(*awshttp.BuildableClient); ok {
 		transport := client.GetTransport()
 		transport.MaxIdleConnsPerHost = 64
@@ -112,20 +112,20 @@ func hasCredentials() bool {
 	return false
 }
 
-// prepare creates the table of a local engine. Returns an error when an account has no such table.
+// prepare creates the table, unless it is in an account. Returns an error when an account has no such table.
 func (s *Session) prepare(ctx context.Context) error {
 	if !s.Account() {
 		return s.Table.Create(ctx)
 	}
-	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id, but its error tells about the table
+	_, err := company.NewStore(s.Table).Get(ctx, "co_0") // no company has this id: not found means that the table exists
 	var api smithy.APIError
 	switch {
 	case err == nil, errors.Is(err, fault.ErrNotFound):
 		return nil
 	case errors.As(err, &api) && api.ErrorCode() == "ResourceNotFoundException":
-		return fmt.Errorf("no table %s in %s: deploy the stack, which makes it, or name another with --table", s.TableName, s.region)
+		return fmt.Errorf("no table %s in %s: deploy the stack, which creates it, or name another with --table", s.TableName, s.region)
 	}
-	return fmt.Errorf("table %s in %s does not answer: check AWS's credentials and region: %w", s.TableName, s.region, err)
+	return fmt.Errorf("cannot read table %s in %s: check the AWS credentials and region: %w", s.TableName, s.region, err)
 }
 
 // Close ends the engine if this process started it. Closing twice is safe.
@@ -153,17 +153,17 @@ func (s *Session) Keys() *keys.Store { return keys.NewStore(s.Table, s.Table.Clo
 // Company returns a company. Returns an error that names the id when there is none.
 func (s *Session) Company(ctx context.Context, companyID string) (company.Company, error) {
 	c, err := company.Company{}, error(fault.ErrNotFound)
-	if id.Valid(id.Company, companyID) { // anything else must not become a key of the table
+	if id.Valid(id.Company, companyID) { // an invalid id must not become part of a table key
 		c, err = company.NewStore(s.Table).Get(ctx, companyID)
 	}
 	if errors.Is(err, fault.ErrNotFound) {
-		return c, fmt.Errorf("no company %q in %s: `workspace company list` shows those there are", companyID, s.Target)
+		return c, fmt.Errorf("no company %q in %s: `workspace company list` shows the companies", companyID, s.Target)
 	}
 	return c, err
 }
 
-// DemoKeyFile returns the file for the demo company's key: in the data folder, or, for a table elsewhere, in the user's
-// data folder under a name made from the table's.
+// DemoKeyFile returns the path of the demo company's key file. It is in the data folder. A table elsewhere has a file in
+// the user's data folder, whose name has a hash of the endpoint, the region and the table.
 func (s *Session) DemoKeyFile() (string, error) {
 	if s.Data != "" {
 		return filepath.Join(s.Data, DemoKeyName), nil

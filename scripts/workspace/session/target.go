@@ -22,12 +22,12 @@ type Flags struct{ Data, Endpoint, Table string }
 
 // Register adds the flags to a command.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Data, "data", "", "keep the data in this `folder` (default: growth-workspace in your user's data folder)")
-	flags.StringVar(&f.Table, "table", "", "use this `table` of DynamoDB, with AWS's usual environment")
+	flags.StringVar(&f.Data, "data", "", "store the data in this `folder` (default: growth-workspace in your user's data folder)")
+	flags.StringVar(&f.Table, "table", "", "use this `table` of DynamoDB, with AWS's usual environment variables")
 	flags.StringVar(&f.Endpoint, "endpoint", "", "use the engine at this `URL` (default: AWS_ENDPOINT_URL_DYNAMODB)")
 }
 
-// endpointVariable is what --endpoint comes before. The variables of AWS's credentials are in session.go.
+// endpointVariable is the environment variable that --endpoint overrides.
 const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 
 // defaultTable is the table of a local engine, and of an endpoint without --table.
@@ -44,7 +44,7 @@ type Target struct {
 // contradict each other.
 func (f Flags) Resolve() (Target, error) {
 	if f.Data != "" && (f.Endpoint != "" || f.Table != "") {
-		return Target{}, terminal.Usage("--data names a folder of this machine, --table and --endpoint another place: give one of them")
+		return Target{}, terminal.Usage("--data cannot be combined with --table or --endpoint")
 	}
 	if f.Data != "" {
 		return Target{Data: f.Data, TableName: defaultTable}, nil
@@ -88,14 +88,14 @@ func (t Target) String() string {
 // DemoKeyName is the demo company's key file in a data folder.
 const DemoKeyName = "demo-key.json"
 
-// DemoKey is the key of the demo company. It is the only key that is kept readable, because serve shows it at each start
-// and the table has its hash only.
+// DemoKey is the key of the demo company. It is stored readable, because serve prints it at each start and the table has
+// only its hash.
 type DemoKey struct {
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
 }
 
-// DemoKey returns the key that serve keeps in a data folder, and reports whether there is one.
+// DemoKey returns the key that serve stores in a data folder, and reports whether there is one.
 func (t Target) DemoKey() (DemoKey, bool) {
 	var d DemoKey
 	if t.Data == "" {
@@ -105,7 +105,7 @@ func (t Target) DemoKey() (DemoKey, bool) {
 	return d, err == nil && found && d.Key != ""
 }
 
-// defaultData returns the user's data folder. os.UserConfigDir is not it: that is for settings.
+// defaultData returns the application's folder in the user's data folder, which is not that of os.UserConfigDir.
 func defaultData() (string, error) {
 	const name = "growth-workspace"
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
@@ -116,7 +116,7 @@ func defaultData() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("your home folder is not known: name a folder with --data: %w", err)
+		return "", fmt.Errorf("your home folder is unknown: name a folder with --data: %w", err)
 	}
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Application Support", name), nil

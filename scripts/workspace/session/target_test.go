@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Ensure the flags and the environment lead to one place, a flag before the environment.
+// Ensure flags and environment resolve to the right target, and a flag overrides the environment.
 func TestResolve(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "/somewhere")
 	const other = "http://127.0.0.1:8000"
@@ -33,7 +33,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Ensure data goes to the user's data folder, and a relative XDG_DATA_HOME, which the standard calls invalid, is not used.
+// Ensure the default is the user's data folder, and a relative XDG_DATA_HOME, which the standard calls invalid, is ignored.
 func TestDefaultData(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", "relative")
 	t.Setenv("HOME", "/home/somebody")

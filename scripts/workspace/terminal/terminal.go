@@ -1,5 +1,5 @@
-// Package terminal is how every command talks to its caller: results for people or as JSON, notes, progress, errors with
-// their exit codes, and what it says about wrong usage.
+// Package terminal is the input and output of every command: results as text or JSON, notes, progress, errors with exit
+// codes, and usage errors.
 package terminal
 
 import (
@@ -18,7 +18,7 @@ import (
 // Terminal is one call of the command line.
 type Terminal struct {
 	In   io.Reader
-	Out  io.Writer // the result; with JSON one object and nothing else
+	Out  io.Writer // the result; with JSON exactly one object
 	Err  io.Writer // notes, progress, logs and errors
 	JSON bool      // the flag --json
 	Now  func() time.Time
@@ -32,7 +32,7 @@ func (t *Terminal) Print(result any, format string, args ...any) error {
 	return t.Write(strings.TrimSuffix(fmt.Sprintf(format, args...), "\n") + "\n")
 }
 
-// Write writes a result that is text already.
+// Write writes a result as it is.
 func (t *Terminal) Write(text string) error {
 	if _, err := io.WriteString(t.Out, text); err != nil {
 		return fmt.Errorf("print the result: %w", err)
@@ -40,7 +40,7 @@ func (t *Terminal) Write(text string) error {
 	return nil
 }
 
-// PrintJSON writes one JSON object and a line end.
+// PrintJSON writes one JSON object and a newline.
 func PrintJSON(w io.Writer, result any) error {
 	text, err := Marshal(result)
 	if err == nil {
@@ -52,7 +52,7 @@ func PrintJSON(w io.Writer, result any) error {
 	return nil
 }
 
-// Marshal is json.Marshal, with the characters of HTML as they are.
+// Marshal is json.Marshal without escapes for HTML.
 func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -66,8 +66,8 @@ type Items[T any] struct {
 	Items []T `json:"items"`
 }
 
-// PrintList writes a list: as JSON the result, for people a table with a row for each item. The header has tabs between
-// its columns. Without items it notes what none says.
+// PrintList writes a list: with JSON the result, otherwise a table with a row for each item. The header's columns are
+// separated by tabs. Without items it writes none as a note.
 func PrintList[T any](t *Terminal, result any, items []T, none, header string, row func(T) []string) error {
 	if t.JSON {
 		return PrintJSON(t.Out, result)
@@ -83,7 +83,7 @@ func PrintList[T any](t *Terminal, result any, items []T, none, header string, r
 	return t.Write(Columns(lines))
 }
 
-// Columns aligns lines whose cells have tabs between them.
+// Columns aligns lines whose cells are separated by tabs.
 func Columns(lines []string) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -94,21 +94,21 @@ func Columns(lines []string) string {
 	return out.String()
 }
 
-// Note tells a person what is going on. With JSON it does nothing.
+// Note writes a message to Err. With JSON it does nothing.
 func (t *Terminal) Note(format string, args ...any) {
 	if !t.JSON {
 		fmt.Fprintf(t.Err, format+"\n", args...)
 	}
 }
 
-// quietWait is the longest wait that needs no explanation.
+// quietWait is the longest wait without a note.
 const quietWait = 2 * time.Second
 
-// Wait waits before a request is retried, and notes it when that takes a while. Returns the context's error when it ends
-// first.
+// Wait waits before a request is retried, and writes a note when that takes long. Returns the context's error when the
+// context ends first.
 func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	if d > quietWait {
-		t.Note("waiting %d s before the call is made again", int(d/time.Second))
+		t.Note("waiting %d s before the next attempt", int(d/time.Second))
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -120,14 +120,14 @@ func (t *Terminal) Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Escape replaces characters that could move the cursor or break a row by their escapes: much of what is printed was
-// written by strangers.
+// Escape replaces control characters by escapes. Much of the output was written by third parties, and could otherwise move
+// the cursor or break a row.
 func Escape(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// Text is a value for people: escaped, and a dash for null.
+// Text formats a value: escaped, or a dash for nil.
 func Text[S ~string](s *S) string {
 	if s == nil {
 		return "-"
@@ -135,7 +135,7 @@ func Text[S ~string](s *S) string {
 	return Escape(string(*s))
 }
 
-// exitError is an error with an exit code of its own.
+// exitError is an error with an exit code other than 1.
 type exitError struct {
 	code int
 	text string
@@ -154,8 +154,8 @@ func Usage(format string, args ...any) error {
 	return &exitError{codeUsage, fmt.Sprintf(format, args...)}
 }
 
-// Conflict returns an error for a record whose state does not allow the change: exit code 3. Nothing was changed, so a
-// script can tell a lost race from a failure.
+// Conflict returns an error for a record whose state does not allow the change: exit code 3. A script can tell a lost race
+// from a failure by this code.
 func Conflict(format string, args ...any) error {
 	return &exitError{codeConflict, fmt.Sprintf(format, args...)}
 }
@@ -164,11 +164,11 @@ func Conflict(format string, args ...any) error {
 func (t *Terminal) Fail(err error) int {
 	if t.JSON {
 		var result any = map[string]string{"error": err.Error()}
-		var known interface{ Detail() any } // what an error knows beside its text
+		var known interface{ Detail() any } // an error with more fields than its text
 		if errors.As(err, &known) {
 			result = known.Detail()
 		}
-		_ = PrintJSON(t.Err, result) // where errors cannot be printed, nothing can
+		_ = PrintJSON(t.Err, result) // this error has nowhere to go
 	} else {
 		fmt.Fprintf(t.Err, "workspace: %s\n", err)
 	}

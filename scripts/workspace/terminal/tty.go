@@ -11,10 +11,10 @@ import (
 	"golang.org/x/term"
 )
 
-// widthDefault is the width of a terminal that does not tell its own.
+// widthDefault is the width of a terminal that does not report its own.
 const widthDefault = 120
 
-// Width returns the width of the terminal that w is, 0 when it is none.
+// Width returns the width of w if it is a terminal, otherwise 0.
 func Width(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -27,11 +27,11 @@ func Width(w io.Writer) int {
 	return width
 }
 
-// secretBytesMax is more than a key has.
+// secretBytesMax bounds what is read from standard input. It is longer than any key.
 const secretBytesMax = 1000
 
-// ReadSecret reads a key from standard input, from a terminal without showing it. Arguments are no place for one: they are
-// in the shell's history and in lists of processes.
+// ReadSecret reads a key from standard input. A terminal does not echo it. A key is never an argument, because arguments
+// appear in the shell's history and in process lists.
 func (t *Terminal) ReadSecret() (string, error) {
 	var text []byte
 	var err error
@@ -48,16 +48,16 @@ func (t *Terminal) ReadSecret() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Work shorter than this shows no progress.
+// Smaller work shows no progress bar.
 const (
 	largeBytes   = 4 << 20
 	largeRecords = 2000
 )
 
-// Progress is a bar on a terminal. Elsewhere, and for short work, it is invisible.
+// Progress is a progress bar. It is visible only on a terminal, and only for large work.
 type Progress struct{ bar *progressbar.ProgressBar }
 
-// ByteProgress returns a bar for size bytes; -1: nobody knows how many.
+// ByteProgress returns a bar for size bytes, or -1 if the size is unknown.
 func (t *Terminal) ByteProgress(what string, size int64) Progress {
 	return t.progress(what, size, largeBytes, progressbar.OptionShowBytes(true))
 }
@@ -74,10 +74,10 @@ func (t *Terminal) progress(what string, size, large int64, options ...progressb
 		progressbar.OptionSetWidth(30), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())...)}
 }
 
-// Add counts n more. A bar that cannot be drawn does not fail the command.
+// Add advances the bar by n. It ignores drawing errors.
 func (p Progress) Add(n int) { _ = p.bar.Add(n) }
 
-// Write counts the bytes that are written to it.
+// Write advances the bar by the number of bytes.
 func (p Progress) Write(b []byte) (int, error) {
 	p.Add(len(b))
 	return len(b), nil

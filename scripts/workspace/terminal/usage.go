@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Misuse is Usage, with the command whose help explains it.
+// Misuse is Usage with a reference to the command's help.
 func Misuse(cmd *cobra.Command, format string, args ...any) error {
 	return Usage("%s (see `%s --help`)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// DidYouMean suggests the subcommands with a similar name. Empty when there are none.
+// DidYouMean returns a suggestion of the subcommands with a similar name, or "" when there are none.
 func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(name)
@@ -24,7 +24,7 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
-// FlagError is for cobra.Command.SetFlagErrorFunc: it suggests flags as cobra suggests commands.
+// FlagError is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name.
 func FlagError(cmd *cobra.Command, err error) error {
 	near := ""
 	var unknown *pflag.NotExistError
@@ -40,7 +40,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(cmd, "%s%s", err, near)
 }
 
-// UnknownCommand replaces cobra's error for an unknown command by one of ours, and returns any other as it is.
+// UnknownCommand replaces cobra's error for an unknown command by a usage error, and returns any other error unchanged.
 func UnknownCommand(root *cobra.Command, err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "unknown command \"")
 	var ours *exitError
@@ -55,7 +55,7 @@ func noCommand(cmd *cobra.Command, name string) error {
 	return Misuse(cmd, "unknown command %q%s", name, DidYouMean(cmd, name, ""))
 }
 
-// NoCommand is for cobra.Command.Args of a command whose arguments could only be other commands.
+// NoCommand is for cobra.Command.Args of a command with subcommands. It treats an argument as an unknown subcommand.
 func NoCommand(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return noCommand(cmd, args[0])
@@ -66,7 +66,7 @@ func NoCommand(cmd *cobra.Command, args []string) error {
 // Group adds the children to a command that does nothing itself.
 func Group(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(children...)
-	// Report the missing command, not the flags that would have been its own.
+	// Report the missing command instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
 	cmd.Args = NoCommand
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -88,7 +88,7 @@ func Takes(names ...string) cobra.PositionalArgs {
 			}
 		}
 		if len(args) > len(names) {
-			return Misuse(cmd, "too many arguments, from %q on", args[len(names)])
+			return Misuse(cmd, "too many arguments, starting with %q", args[len(names)])
 		}
 		return nil
 	}

@@ -20,19 +20,20 @@ func (u *user) apiCommand() *cobra.Command {
 	var where remote
 	cmd := &cobra.Command{
 		Use: "api OPERATION [--field value ...]", Short: "Call an operation of the API",
-		Long: `Call an operation of the API, of the local server or of any other. Without an
-operation it lists them all.
+		Long: `Call an operation of the API, on the local server or any other. Without an operation,
+list all operations.
 
-The key is that of WORKSPACE_KEY, else the one of "workspace login", else, of a server
-on this machine, that of the demo company. It is never an argument. Where the server
-is: --base-url, WORKSPACE_URL, the login's, or ` + defaultBaseURL + `.
+The key is the first of: WORKSPACE_KEY, the key of "workspace login", and, for a server
+on this machine, the demo company's key. It is never an argument. The server is the
+first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
+` + defaultBaseURL + `.
 
-A field is a flag: itemId is --item-id. Ids of a path may also be arguments, in the
-path's order. A list is a flag that is repeated, or a JSON array. --input FILE sends a
-JSON body from a file, or from standard input with "-".
+Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in
+the path's order. For a list, repeat the flag or give a JSON array. --input FILE sends
+the JSON body in a file, or from standard input with "-".
 
-The response is a table or a list of fields for people; with --json it is the JSON of
-the service. --all follows the pages of a list.
+The response is printed as a table or a list of fields; with --json it is printed as
+the service sent it. --all fetches every page of a list.
 
   workspace completion bash | zsh | fish     completes operations, fields, values`,
 		Example: `  workspace api list_feedback --reply-status needs_review
@@ -55,7 +56,7 @@ the service. --all follows the pages of a list.
 		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), "; `workspace api` lists them")
 		return terminal.Misuse(cmd, "no operation %q%s", args[0], near)
 	}
-	// Report the unknown operation, not the flags that would have been its own.
+	// Report the unknown operation instead of its flags, which are unknown here.
 	cmd.FParseErrWhitelist = cobra.FParseErrWhitelist{UnknownFlags: true}
 	cmd.RunE = func(*cobra.Command, []string) error { return u.listOperations() }
 	return cmd
@@ -84,7 +85,7 @@ func (u *user) listOperations() error {
 		}
 		lines = append(lines, "  "+op.ID+"\t"+op.Summary)
 	}
-	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`workspace api OPERATION --help` tells what an operation takes.",
+	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`workspace api OPERATION --help` shows the fields of an operation.",
 		terminal.Columns(lines[1:]))
 }
 
@@ -130,7 +131,7 @@ func helpOf(op api.Operation) string {
 	return text + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
 }
 
-// position spells boardId as BOARD_ID.
+// position turns boardId into BOARD_ID.
 func position(f schema.Field) string {
 	return strings.ToUpper(strings.ReplaceAll(kebab(f.Name), "-", "_"))
 }
@@ -144,7 +145,7 @@ func (c *operationCall) positions() (out []string) {
 	return out
 }
 
-// exampleOf returns a call with the required fields.
+// exampleOf returns a command line with the required fields.
 func exampleOf(op api.Operation) string {
 	line := "  workspace api " + op.ID
 	for _, f := range op.Input {

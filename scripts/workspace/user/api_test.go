@@ -13,7 +13,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Ensure what strangers wrote cannot move a terminal's cursor, in a table or in a record.
+// Ensure third-party text cannot move a terminal's cursor, in a table or in a record.
 func TestPrintEscapes(t *testing.T) {
 	t.Parallel()
 	op := functions.Operations(nil)[slices.IndexFunc(functions.Operations(nil), func(op api.Operation) bool { return op.ID == "list_feedback" })]
@@ -43,7 +43,7 @@ func TestPrintEscapes(t *testing.T) {
 	}
 }
 
-// Ensure every call of every operation may be sent again when its answer is lost: by its nature, or under a name.
+// Ensure every operation can be retried after a lost response: it is idempotent or accepts an Idempotency-Key.
 func TestRepeatable(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -53,7 +53,7 @@ func TestRepeatable(t *testing.T) {
 			c.fields[name].values = []string{"x"}
 		}
 		if r := c.request(); !r.Repeatable && !r.TakesKey {
-			t.Errorf("%s is sent once only: %s %s", op.ID, r.Method, r.Path)
+			t.Errorf("%s cannot be retried: %s %s", op.ID, r.Method, r.Path)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 type user struct {
 	*terminal.Terminal
 
-	table *session.Flags // its data folder may have the demo company's key
+	table *session.Flags // the data folder may have the demo company's key
 }
 
 // Environment variables with the key and the address of the service.
@@ -42,7 +42,7 @@ type remote struct{ baseURL, company string }
 
 func (r *remote) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&r.baseURL, "base-url", "", "call the service at this `URL` (default: WORKSPACE_URL, the login's, or "+defaultBaseURL+")")
-	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: it is asked for)")
+	flags.StringVar(&r.company, "company", "", "the `id` of the key's company (default: derived from the key, or requested from the service)")
 }
 
 // credential is a key and its service.
@@ -50,7 +50,7 @@ type credential struct {
 	BaseURL string `json:"baseUrl"`
 	Key     string `json:"key"`
 
-	source string // for people
+	source string // where the key is from, for messages
 }
 
 // connection is a client, and its credential for error messages.
@@ -59,21 +59,21 @@ type connection struct {
 	credential
 }
 
-// credential finds the service and a key for it. The key of a login is only for its own service: another --base-url must
-// not carry it to a stranger.
+// credential finds the service and a key for it. The key of a login is only sent to its own service, never to another
+// --base-url.
 func (u *user) credential(r remote) (credential, error) {
-	kept, err := readLogin()
-	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), kept.BaseURL, defaultBaseURL), "/")
+	stored, err := readLogin()
+	base := strings.TrimRight(cmp.Or(r.baseURL, os.Getenv(urlVariable), stored.BaseURL, defaultBaseURL), "/")
 	c := credential{BaseURL: base}
 	if key := os.Getenv(keyVariable); key != "" {
 		c.Key, c.source = strings.TrimSpace(key), "the key of "+keyVariable
-		return c, nil // an error of readLogin does not matter then
+		return c, nil // the login is not used, so its error does not matter
 	}
 	if err != nil {
 		return c, err
 	}
-	if kept.Key != "" && kept.BaseURL == base {
-		c.Key, c.source = kept.Key, "the key of `workspace login`"
+	if stored.Key != "" && stored.BaseURL == base {
+		c.Key, c.source = stored.Key, "the key of `workspace login`"
 		return c, nil
 	}
 	if loopback(base) {
@@ -85,12 +85,12 @@ func (u *user) credential(r remote) (credential, error) {
 	return c, nil
 }
 
-// errNoKey returns an error that tells how to name a key.
+// errNoKey returns an error that explains how to provide a key.
 func errNoKey(base string) error {
 	return fmt.Errorf("no key for %s: set %s, or run `workspace login --base-url %s` with the key on standard input", base, keyVariable, base)
 }
 
-// loopback reports whether an address is one of this machine.
+// loopback reports whether a base URL is on this machine.
 func loopback(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -100,7 +100,7 @@ func loopback(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// overheard reports whether a key is sent to an address in clear over a network.
+// overheard reports whether a key would cross a network unencrypted.
 func overheard(base string) bool { return !strings.HasPrefix(base, "https:") && !loopback(base) }
 
 // connect returns a client.
@@ -117,26 +117,26 @@ func (u *user) connect(r remote, options ...client.Option) (connection, error) {
 
 func (u *user) connectWith(c credential, company string, options ...client.Option) (connection, error) {
 	if overheard(c.BaseURL) {
-		u.Note("%s is not encrypted: everybody on the way can read the key", c.BaseURL)
+		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
 	}
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {
-		company = token.CompanyID // saves a call, and needs no scope company:read
+		company = token.CompanyID // otherwise the client requests it, which needs the scope company:read
 	}
 	options = append([]client.Option{
 		client.WithCompany(company), client.WithUserAgent("workspace"), client.WithSleep(u.Wait),
 	}, options...)
-	made, err := client.New(c.BaseURL, c.Key, options...)
+	api, err := client.New(c.BaseURL, c.Key, options...)
 	if err != nil {
 		return connection{}, errors.New(strings.TrimPrefix(err.Error(), "client: "))
 	}
-	return connection{made, c}, nil
+	return connection{api, c}, nil
 }
 
 // loginFile returns the file of login, in the user's settings folder.
 func loginFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("your settings folder is not known: set %s: %w", keyVariable, err)
+		return "", fmt.Errorf("your settings folder is unknown: set %s: %w", keyVariable, err)
 	}
 	return filepath.Join(dir, "growth-workspace", "login.json"), nil
 }
@@ -145,13 +145,13 @@ func loginFile() (string, error) {
 func readLogin() (c credential, err error) {
 	file, err := loginFile()
 	if err != nil {
-		return c, nil // so there is no login
+		return c, nil // without a settings folder there is no login
 	}
 	_, err = private.Read(file, &c)
 	return c, err
 }
 
-// holder asks the service which key this is. Returns nil when the key works but the service cannot tell.
+// holder returns the record of the key. Returns nil when the key works but the service has no operation for this.
 func (c connection) holder(ctx context.Context) (*client.Key, error) {
 	key, err := c.client.GetCurrentKey(ctx)
 	var refused *client.Error

@@ -21,10 +21,10 @@ func (u *user) doctorCommand() *cobra.Command {
 	var where remote
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that the service can be called from here, and explain how to fix problems", Args: terminal.Takes(),
-		Long: `Check everything that a call needs: whether the service responds, its encryption, the
-clocks, the version, the form of the key, whether it works, its scopes, and what is left
-of its quota. It uses the service and the key that "workspace api" would use, changes
-nothing, and takes two requests of the read quota.
+		Long: `Check everything that a request needs: whether the service responds, its encryption, the
+clocks, the version, the form of the key, whether the key works, its scopes, and its
+remaining quota. It uses the service and the key that "workspace api" would use, changes
+nothing, and uses two requests of the read quota.
 
 The exit code is 1 when a check fails; a warning is not a failure.`,
 		Example: "  workspace doctor\n  workspace doctor --base-url https://api.example.com --json",
@@ -37,7 +37,7 @@ The exit code is 1 when a check fails; a warning is not a failure.`,
 			return err
 		}
 		if !report.OK {
-			return errors.New("something is wrong: see the lines that begin with fail")
+			return errors.New("some checks failed: see the lines that begin with fail")
 		}
 		return nil
 	}
@@ -56,16 +56,16 @@ func (u *user) printDiagnosis(d diagnosis) error {
 	return u.Print(d, "%s", text.String())
 }
 
-// examine checks from the connection to the quota. A check that needs one that failed is skipped.
+// examine runs all checks. A check that depends on a failed one is skipped.
 func (d *doctor) examine(ctx context.Context) diagnosis {
 	var keyErr error
 	d.key, keyErr = d.credential(d.remote)
 	reached := d.examineService(ctx)
 	switch formed := d.examineKey(keyErr); {
 	case !formed:
-		d.skip("the key has to be whole first", "key", "scopes", "quota")
+		d.skip("needs a key", "key", "scopes", "quota")
 	case !reached:
-		d.skip("the service has to answer first", "key", "scopes", "quota")
+		d.skip("needs the service to respond", "key", "scopes", "quota")
 	default:
 		d.examineUse(ctx)
 	}

@@ -35,9 +35,9 @@ type verdict string
 
 const (
 	verdictOK   verdict = "ok"
-	verdictWarn verdict = "warn" // works, but not well, or not for long
+	verdictWarn verdict = "warn" // works now, but needs attention
 	verdictFail verdict = "fail"
-	verdictSkip verdict = "skip" // needs an earlier check that failed
+	verdictSkip verdict = "skip" // depends on an earlier check that failed
 )
 
 // finding is a check of the report.
@@ -45,7 +45,7 @@ type finding struct {
 	Name   string  `json:"name"`
 	Result verdict `json:"result"`
 	Detail string  `json:"detail"`
-	Advice string  `json:"advice"` // what to do; empty when nothing is to be done
+	Advice string  `json:"advice"` // how to fix it; may be empty
 }
 
 // doctor collects findings.
@@ -57,7 +57,7 @@ type doctor struct {
 	findings []finding
 }
 
-// find adds a finding. A check that is well needs no advice.
+// find adds a finding. The advice is dropped when the check passed.
 func (d *doctor) find(name string, result verdict, advice, format string, args ...any) {
 	if result == verdictOK {
 		advice = ""
@@ -71,7 +71,7 @@ func (d *doctor) skip(why string, names ...string) {
 	}
 }
 
-// warnIf is a warning when something is bad.
+// warnIf returns a warning if bad is true.
 func warnIf(bad bool) verdict {
 	if bad {
 		return verdictWarn
@@ -79,7 +79,7 @@ func warnIf(bad bool) verdict {
 	return verdictOK
 }
 
-// examineService checks /openapi.json, which every implementation serves without a key.
+// examineService requests /openapi.json, which needs no key, and reports whether the server is the API.
 func (d *doctor) examineService(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)
 	begin, response := time.Now(), (*http.Response)(nil)
@@ -88,22 +88,22 @@ func (d *doctor) examineService(ctx context.Context) bool {
 		response, err = h.Do(request)
 	}
 	if err != nil {
-		d.find("service", verdictFail, "check the address and the network; locally, start it with `workspace serve`", "does not answer: %v", err)
-		d.skip("the service has to answer first", "encryption", "clock", "version")
+		d.find("service", verdictFail, "check the address and the network; locally, start it with `workspace serve`", "does not respond: %v", err)
+		d.skip("needs the service to respond", "encryption", "clock", "version")
 		return false
 	}
 	defer response.Body.Close()
-	// An error only keeps the connection from being reused.
+	// Reading the body lets the connection be reused. An error does not matter.
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, probeBytesMax))
 	took := time.Since(begin).Round(time.Millisecond)
 	served := response.Header.Get("Service-Version")
 	switch {
 	case served == "":
-		d.find("service", verdictFail, "check the address: whoever answers there is not the API", "answers %d without Service-Version", response.StatusCode)
+		d.find("service", verdictFail, "check the address: the server there is not this API", "responds with %d and no Service-Version", response.StatusCode)
 	case response.StatusCode != http.StatusOK:
-		d.find("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "answers /openapi.json with %d", response.StatusCode)
+		d.find("service", verdictWarn, "tell its operator the request id "+response.Header.Get("Service-Request-Id"), "responds to /openapi.json with %d", response.StatusCode)
 	default:
-		d.find("service", verdictOK, "", "answers in %v", took)
+		d.find("service", verdictOK, "", "responds in %v", took)
 	}
 	d.examineTLS(response)
 	d.examineClock(response)
@@ -114,44 +114,44 @@ func (d *doctor) examineService(ctx context.Context) bool {
 func (d *doctor) examineTLS(response *http.Response) {
 	switch {
 	case response.TLS == nil && loopback(d.key.BaseURL):
-		d.find("encryption", verdictOK, "", "none, and none is needed on this machine")
+		d.find("encryption", verdictOK, "", "none; not needed on this machine")
 	case response.TLS == nil:
-		d.find("encryption", verdictWarn, "use https: everybody on the way can read the key", "none")
+		d.find("encryption", verdictWarn, "use https: anyone on the network can read the key", "none")
 	default:
 		end := response.TLS.PeerCertificates[0].NotAfter
 		d.find("encryption", warnIf(end.Sub(d.Now()) < certificateWarn), "tell its operator to renew the certificate",
-			"the certificate works until %s", timestamp.Format(end))
+			"the certificate is valid until %s", timestamp.Format(end))
 	}
 }
 
 func (d *doctor) examineClock(response *http.Response) {
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
-		d.find("clock", verdictSkip, "", "the answer has no Date")
+		d.find("clock", verdictSkip, "", "the response has no Date")
 		return
 	}
 	skew := d.Now().Sub(theirs).Round(time.Second)
-	text := "agrees with the service's"
+	text := "agrees with the service's clock"
 	if skew.Abs() > time.Second {
-		text = fmt.Sprintf("differs from the service's by %v", skew)
+		text = fmt.Sprintf("differs from the service's clock by %v", skew)
 	}
 	result := warnIf(skew.Abs() > clockWarn)
 	if skew.Abs() > clockFail {
 		result = verdictFail
 	}
-	d.find("clock", result, "set this machine's clock: times that you send, and ends of keys, are off by that much", "%s", text)
+	d.find("clock", result, "set this machine's clock: times that you send and expiry times of keys are off by that much", "%s", text)
 }
 
 func (d *doctor) examineVersion(served string) {
 	switch {
 	case served == version.Current:
-		d.find("version", verdictOK, "", "%s, which this program knows", served)
+		d.find("version", verdictOK, "", "%s, the version of this program", served)
 	case served == "":
-		d.find("version", verdictFail, "check the address: whoever answers there is not the API", "the answer names none")
+		d.find("version", verdictFail, "check the address: the server there is not this API", "the response has no Service-Version")
 	case served > version.Current:
-		d.find("version", verdictWarn, "update this program; until then it asks for "+version.Current, "%s, newer than %s of this program", served, version.Current)
+		d.find("version", verdictWarn, "update this program; until then it uses version "+version.Current, "%s, newer than %s of this program", served, version.Current)
 	default:
-		d.find("version", verdictWarn, "some of what this program knows may not be there", "%s, older than %s of this program", served, version.Current)
+		d.find("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", served, version.Current)
 	}
 }
 
@@ -161,19 +161,19 @@ func (d *doctor) examineKey(failed error) bool {
 	_, err := auth.Parse(d.key.Key)
 	switch {
 	case failed != nil:
-		d.find(name, verdictFail, "`workspace logout`, then `workspace login` with a key that nobody else has read", "%v", failed)
+		d.find(name, verdictFail, "run `workspace logout`, then `workspace login` with a new key", "%v", failed)
 		return false
 	case d.key.Key == "":
 		d.find(name, verdictFail, "set "+keyVariable+", or run `workspace login`", "there is no key for this service")
 		return false
 	case errors.Is(err, auth.ErrPublishable):
-		d.find(name, verdictFail, "use a secret key, which begins with "+auth.SecretPrefix, "%s is publishable and opens nothing here", d.key.source)
+		d.find(name, verdictFail, "use a secret key, which begins with "+auth.SecretPrefix, "%s is publishable and gives no access to this API", d.key.source)
 		return false
 	case err != nil:
-		d.find(name, verdictWarn, "copy it again, whole", "%s does not have the form of this service's keys: a typo, or another implementation's", d.key.source)
+		d.find(name, verdictWarn, "copy the complete key again", "%s does not have the form of this service's keys: it has a typo or is for another implementation", d.key.source)
 		return true
 	}
-	d.find(name, verdictOK, "", "%s is whole", d.key.source)
+	d.find(name, verdictOK, "", "%s is complete", d.key.source)
 	return true
 }
 
@@ -181,8 +181,8 @@ func (d *doctor) examineKey(failed error) bool {
 func (d *doctor) examineUse(ctx context.Context) {
 	r, err := d.connectWith(d.key, d.remote.company, client.WithAttempts(1))
 	if err != nil {
-		d.find("key", verdictFail, "copy it again, whole", "%v", err)
-		d.skip("the key has to work first", "scopes", "quota")
+		d.find("key", verdictFail, "copy the complete key again", "%v", err)
+		d.skip("needs a key that works", "scopes", "quota")
 		return
 	}
 	var response client.Response
@@ -195,16 +195,16 @@ func (d *doctor) examineUse(ctx context.Context) {
 	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
 		if _, err = r.client.ListCompanies(ctx, client.Into(&response)); err != nil {
 			d.find("key", verdictFail, "check --company, or the scope company:read", "%v", err)
-			d.skip("the key has to work first", "scopes", "quota")
+			d.skip("needs a key that works", "scopes", "quota")
 			return
 		}
 		d.find("key", verdictOK, "", "works")
-		d.skip("the service does not say which the key holds", "scopes")
+		d.skip("the service does not report the key's scopes", "scopes")
 	default:
 		d.find("key", verdictFail, d.keyAdvice(refused), "%v", err)
-		d.skip("the key has to work first", "scopes")
+		d.skip("needs a key that works", "scopes")
 		if refused == nil || refused.Status != http.StatusTooManyRequests {
-			d.skip("the key has to work first", "quota")
+			d.skip("needs a key that works", "quota")
 			return
 		}
 	}
@@ -214,24 +214,24 @@ func (d *doctor) examineUse(ctx context.Context) {
 func (d *doctor) keyAdvice(refused *client.Error) string {
 	switch {
 	case refused == nil:
-		return "the service answered before: try again"
+		return "the service responded a moment ago: try again"
 	case refused.Status == http.StatusUnauthorized:
-		return "it is unknown here, revoked or expired: issue another, or look whether it is another service's"
+		return "the key is unknown, revoked or expired: issue another, or check whether it is for another service"
 	case refused.Status == http.StatusForbidden:
-		return "the operator has suspended the company: ask why"
+		return "the operator has suspended the company: contact the operator"
 	case refused.Status == http.StatusTooManyRequests:
-		return fmt.Sprintf("wait %d s, or ask the operator for another quota", int(refused.RetryAfter.Seconds()))
+		return fmt.Sprintf("wait %d s, or ask the operator for a larger quota", int(refused.RetryAfter.Seconds()))
 	}
 	return "tell the operator the request id " + refused.RequestID
 }
 
 func (d *doctor) examineEnd(key client.Key) {
-	until, soon := "without an end", false
+	until, soon := "without an expiry time", false
 	if key.ExpiresAt != nil {
 		end, ok := timestamp.Parse(*key.ExpiresAt)
 		until, soon = "until "+*key.ExpiresAt, ok && end.Sub(d.Now()) < keyEndWarn
 	}
-	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) opens %s %s", terminal.Text(key.Name), key.ID, key.CompanyID, until)
+	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) is valid for %s %s", terminal.Text(key.Name), key.ID, key.CompanyID, until)
 }
 
 func (d *doctor) examineScopes(key client.Key) {
@@ -255,9 +255,9 @@ func (d *doctor) examineQuota(r client.Response) {
 	limit, err1 := strconv.Atoi(r.Header.Get("RateLimit-Limit"))
 	left, err2 := strconv.Atoi(r.Header.Get("RateLimit-Remaining"))
 	if err := cmp.Or(err1, err2); err != nil {
-		d.find("quota", verdictSkip, "", "the service does not say")
+		d.find("quota", verdictSkip, "", "the service does not report it")
 		return
 	}
-	d.find("quota", warnIf(left*quotaWarnShare < limit), "call less often, or ask the operator for another quota",
-		"%d of %d reads are left, whole again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
+	d.find("quota", warnIf(left*quotaWarnShare < limit), "send fewer requests, or ask the operator for a larger quota",
+		"%d of %d reads are left, full again in %s s", left, limit, cmp.Or(r.Header.Get("RateLimit-Reset"), "?"))
 }

@@ -20,14 +20,14 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// operationCall is a call of an operation, from the command line.
+// operationCall is a call of an operation with the flags of the command line.
 type operationCall struct {
 	api.Operation
 
 	fields map[string]*fieldFlag // by the field's name
 	all    bool
-	input  string // file with the body; empty: the flags have it
-	body   []byte // of that file
+	input  string // the file with the body; if empty, the flags are the body
+	body   []byte // the content of that file
 }
 
 // fieldFlag is a field of an operation as a flag.
@@ -45,7 +45,7 @@ func (f *fieldFlag) String() string {
 	return strings.Join(f.values, ",")
 }
 
-// Type returns what the help calls the value, for pflag.Value.
+// Type returns the name of the value's type in the help, for pflag.Value.
 func (f *fieldFlag) Type() string {
 	switch f.Kind {
 	case schema.Boolean:
@@ -63,7 +63,7 @@ func (f *fieldFlag) Type() string {
 	return "text"
 }
 
-// Set adds a value, for pflag.Value. Only the JSON type is checked: the service knows the rest of the rules.
+// Set adds a value, for pflag.Value. It checks only the JSON type: the service checks the rest.
 func (f *fieldFlag) Set(text string) error {
 	if len(f.values) > 0 && f.Kind != schema.Array {
 		return errors.New("is given twice")
@@ -91,7 +91,7 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 	return text, nil
 }
 
-// literals are the characters with which a JSON value of a kind begins, and the name of the kind.
+// literals has the first characters of a JSON value of each kind, and the kind's name.
 var literals = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
@@ -160,10 +160,10 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 		complete(cmd, name, field)
 	}
 	if c.IsList() && c.fields["cursor"] != nil {
-		cmd.Flags().BoolVar(&c.all, "all", false, "follow the pages to the end of the list")
+		cmd.Flags().BoolVar(&c.all, "all", false, "fetch every page of the list")
 	}
 	if c.hasBody() {
-		cmd.Flags().StringVar(&c.input, "input", "", "send the JSON body in this `file`, or of standard input with -")
+		cmd.Flags().StringVar(&c.input, "input", "", "send the JSON body in this `file`, or from standard input with -")
 	}
 }
 
@@ -181,7 +181,7 @@ func (c *operationCall) hasBody() bool {
 	return slices.ContainsFunc(c.Input, func(f schema.Field) bool { return f.In == schema.InBody })
 }
 
-// names returns the fields of a path, query, header or body.
+// names returns the names of the fields in the path, query, header or body.
 func (c *operationCall) names(in schema.Place) (names []string) {
 	for _, f := range c.Input {
 		if f.In == in {
@@ -191,7 +191,7 @@ func (c *operationCall) names(in schema.Place) (names []string) {
 	return names
 }
 
-// take assigns arguments to the ids of the path that have no flag. Returns a usage error for what is missing.
+// take assigns the arguments to ids of the path that have no flag. Returns a usage error for missing or extra values.
 func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	for _, name := range c.names(schema.InPath) {
 		if f := c.fields[name]; len(f.values) == 0 && len(args) > 0 {
@@ -199,7 +199,7 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if len(args) > 0 {
-		return terminal.Misuse(cmd, "too many arguments, from %q on", args[0])
+		return terminal.Misuse(cmd, "too many arguments, starting with %q", args[0])
 	}
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
@@ -215,12 +215,12 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if c.all && len(c.fields["cursor"].values) > 0 {
-		return terminal.Misuse(cmd, "--all begins at the beginning: leave out --cursor")
+		return terminal.Misuse(cmd, "--all starts at the first page: leave out --cursor")
 	}
 	return nil
 }
 
-// readInput reads the body that --input names.
+// readInput reads the body from the file of --input.
 func (c *operationCall) readInput(in io.Reader) (err error) {
 	switch name := strings.TrimPrefix(c.input, "@"); name {
 	case "":
@@ -236,7 +236,7 @@ func (c *operationCall) readInput(in io.Reader) (err error) {
 	return nil
 }
 
-// request returns the HTTP request. Set has checked every value.
+// request returns the HTTP request. The values were checked by Set.
 func (c *operationCall) request() client.Request {
 	r := client.Request{
 		Method: c.Method, Path: c.Path, Query: url.Values{}, Body: c.body,
@@ -255,16 +255,16 @@ func (c *operationCall) request() client.Request {
 			r.Query.Set(f.Name, sent.values[0])
 		case schema.InBody:
 			body[f.Name], _ = sent.value()
-		case schema.InHeader: // options
+		case schema.InHeader: // see options
 		}
 	}
 	if c.hasBody() && c.body == nil {
-		r.Body, _ = terminal.Marshal(body) // of valid JSON
+		r.Body, _ = terminal.Marshal(body) // the values are valid JSON
 	}
 	return r
 }
 
-// options returns the headers.
+// options returns the fields in headers.
 func (c *operationCall) options() (out []client.CallOption) {
 	for _, name := range c.names(schema.InHeader) {
 		if sent := c.fields[name].values; len(sent) > 0 {

@@ -20,16 +20,16 @@ import (
 type loggedIn struct {
 	BaseURL   string  `json:"baseUrl"`
 	CompanyID string  `json:"companyId"`
-	KeyID     *string `json:"keyId"` // null where the service does not say
+	KeyID     *string `json:"keyId"` // null if the service does not report it
 	File      string  `json:"file"`
 }
 
 func (u *user) loginCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "login [--base-url URL]", Short: "Keep a key for `workspace api`", Args: terminal.Takes(),
-		Long: `Read a secret key from standard input, try it, and keep it in a file of your settings
-folder that you alone can read. It is then used for this base URL, and for no other.
-WORKSPACE_KEY comes before it.`,
+		Use: "login [--base-url URL]", Short: "Store a key for `workspace api`", Args: terminal.Takes(),
+		Long: `Read a secret key from standard input, verify it, and store it in a file of your settings
+folder that only you can read. The key is used only for this base URL. WORKSPACE_KEY
+overrides it.`,
 		Example: `  printf %s "$KEY" | workspace login --base-url https://api.example.com
   workspace login`,
 	}
@@ -54,7 +54,7 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 		return err
 	}
 	if overheard(base) {
-		return fmt.Errorf("%s is not encrypted, so everybody on the way could read the key: use https", base)
+		return fmt.Errorf("%s is not encrypted, so anyone on the network could read the key: use https", base)
 	}
 	c := credential{BaseURL: base, Key: key, source: "the key on standard input"}
 	remote, err := u.connectWith(c, "")
@@ -76,10 +76,10 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	if holder != nil {
 		result.KeyID = &holder.ID
 	}
-	return u.Print(result, "company  %s\nkey      %s\nkept in  %s", company, terminal.Text(result.KeyID), file)
+	return u.Print(result, "company  %s\nkey      %s\nfile     %s", company, terminal.Text(result.KeyID), file)
 }
 
-// readKey reads a key from standard input. Returns an error for what is certainly no secret key.
+// readKey reads a key from standard input. Returns an error if it is empty or publishable.
 func (u *user) readKey() (string, error) {
 	key, err := u.ReadSecret()
 	if err != nil {
@@ -89,9 +89,9 @@ func (u *user) readKey() (string, error) {
 	case key == "":
 		return "", errors.New("no key on standard input: printf %s \"$KEY\" | workspace login")
 	case errors.Is(err, auth.ErrPublishable):
-		return "", errors.New("what is on standard input is a publishable key: it opens nothing here")
+		return "", errors.New("standard input has a publishable key, which gives no access to this API")
 	}
-	return key, nil // keys of another implementation may have another form
+	return key, nil // other errors are allowed: another implementation's keys may have another form
 }
 
 // loggedOut is the result of logout.
@@ -102,9 +102,9 @@ type loggedOut struct {
 
 func (u *user) logoutCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "logout", Short: "Forget the key of `workspace login`", Args: terminal.Takes(),
-		Long: `Remove the file in which "workspace login" keeps its key. The key itself works on:
-"workspace key revoke" ends it.`,
+		Use: "logout", Short: "Remove the key of `workspace login`", Args: terminal.Takes(),
+		Long: `Remove the file in which "workspace login" stored a key. The key itself keeps working:
+revoke it with "workspace key revoke".`,
 		Example: "  workspace logout",
 	}
 	cmd.RunE = func(*cobra.Command, []string) error {
@@ -114,10 +114,10 @@ func (u *user) logoutCommand() *cobra.Command {
 		}
 		err = os.Remove(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return u.Print(loggedOut{false, file}, "no key is kept")
+			return u.Print(loggedOut{false, file}, "no key is stored")
 		}
 		if err != nil {
-			return fmt.Errorf("forget the key: %w", err)
+			return fmt.Errorf("remove the key: %w", err)
 		}
 		return u.Print(loggedOut{true, file}, "removed %s", file)
 	}

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// printPages prints every page of a list as one.
+// printPages fetches every page of a list and prints them as one list.
 func (u *user) printPages(ctx context.Context, r connection, c *operationCall) error {
 	items, request := []json.RawMessage{}, c.request()
 	for {
@@ -27,7 +27,7 @@ func (u *user) printPages(ctx context.Context, r connection, c *operationCall) e
 		}
 		var page terminal.Items[json.RawMessage]
 		if err := json.Unmarshal(response.Body, &page); err != nil {
-			return fmt.Errorf("the answer is no list: %w", err)
+			return fmt.Errorf("the response is not a list: %w", err)
 		}
 		items = append(items, page.Items...)
 		next, err := response.Next()
@@ -38,13 +38,13 @@ func (u *user) printPages(ctx context.Context, r connection, c *operationCall) e
 			break
 		}
 		if next == request.Query.Get("cursor") {
-			return errors.New("a page names itself as the next one: the service does not keep the rules of lists")
+			return errors.New("the cursor of the next page is that of this page: the service's paging is broken")
 		}
 		request.Query.Set("cursor", next)
 	}
 	body, err := terminal.Marshal(terminal.Items[json.RawMessage]{Items: items})
 	if err != nil {
-		return fmt.Errorf("put the pages together: %w", err)
+		return fmt.Errorf("join the pages: %w", err)
 	}
 	return u.printResponse(c, body, "")
 }
@@ -65,7 +65,7 @@ func (u *user) printResponse(c *operationCall, body []byte, next string) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(&value); err != nil {
-		return fmt.Errorf("the answer is no JSON object: %w", err)
+		return fmt.Errorf("the response is not a JSON object: %w", err)
 	}
 	if !c.IsList() {
 		return u.Write(fieldsOf(c.Output, value, ""))
@@ -79,13 +79,13 @@ func (u *user) printResponse(c *operationCall, body []byte, next string) error {
 		return err
 	}
 	if next != "" {
-		u.Note("\nThere is more: --all follows the pages, --cursor %s is the next one.", next)
+		u.Note("\nThere are more: --all fetches every page, --cursor %s the next one.", next)
 	}
 	return nil
 }
 
 func rowsOf(v any) (rows []map[string]any) {
-	items, _ := v.([]any) // anything else has no rows
+	items, _ := v.([]any) // another type has no rows
 	for _, item := range items {
 		if row, ok := item.(map[string]any); ok {
 			rows = append(rows, row)
@@ -94,7 +94,7 @@ func rowsOf(v any) (rows []map[string]any) {
 	return rows
 }
 
-// fieldsOf shows a record, one field in a line. Lists of records follow as tables.
+// fieldsOf formats a record with one field per line. Lists of records follow as tables.
 func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
 	var out, tables strings.Builder
 	width := 0
@@ -115,7 +115,7 @@ func fieldsOf(t reflect.Type, value map[string]any, indent string) string {
 	return out.String() + tables.String()
 }
 
-// textOf shows a value, escaped. newline separates the lines of a text.
+// textOf formats a value, escaped. newline separates the lines of a text.
 func textOf(v any, newline string) string {
 	switch v := v.(type) {
 	case nil:
@@ -164,7 +164,7 @@ func recordFields(t reflect.Type) (out []recordField) {
 	return out
 }
 
-// rank orders the columns of a table by how soon a person wants to see them; -1: not at all.
+// rank returns the order of a column in a table, most important first, or -1 to leave it out.
 func (f recordField) rank() int {
 	_, closed := reflect.Zero(f.element).Interface().(schema.Enum)
 	switch {
@@ -189,10 +189,10 @@ func (f recordField) rank() int {
 // widthDefault is the width of a table in a file or a pipe.
 const widthDefault = 120
 
-// cellCharsMax cuts a text in a table.
+// cellCharsMax is the maximum length of a text in a table cell.
 const cellCharsMax = 36
 
-// tableOf shows records in rows, with as many columns as fit into the width. Empty columns are left out.
+// tableOf formats records as rows, with as many columns as fit into the width. It leaves out empty columns.
 func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	fields := slices.DeleteFunc(recordFields(t), func(f recordField) bool {
 		return f.rank() < 0 || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r[f.name] != nil })
@@ -221,7 +221,7 @@ func tableOf(t reflect.Type, rows []map[string]any, width int) string {
 	return terminal.Columns(joined)
 }
 
-// cut shortens a text, unless it has no spaces: an id or a URL is copied whole.
+// cut shortens a text. It keeps texts without spaces, such as ids and URLs, whole so that they can be copied.
 func cut(text string) string {
 	chars := []rune(text)
 	if len(chars) <= cellCharsMax || !strings.ContainsAny(text, " {") {

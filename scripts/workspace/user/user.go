@@ -1,5 +1,5 @@
-// Package user has the commands for users of the API: calling its operations, keeping a key, finding out why a call fails,
-// and holding an implementation to the contract. They reach the service over HTTP, and open no table.
+// Package user has the commands for users of the API: calling its operations, storing a key, diagnosing problems, and checking an
+// implementation against the contract. They use the service over HTTP and open no table.
 package user
 
 import (

@@ -2,10 +2,11 @@
 //
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and output. Routes, tools, the
 //     OpenAPI document, templates and sample events are derived from the declaration.
-//   - pipeline.go: API.Call serves a call from any transport, step by step. Each step returns an error.
-//   - response.go: the only code that turns a result or an error into a response and a log line.
-//   - http.go, tool.go: the two forms in which arguments arrive. route.go finds the operation of a path.
-//   - tag.go, log.go: entity tags and the log line.
+//   - result.go, tag.go: the JSON of what the function returns, lists included, and its entity tag.
+//   - input.go, http.go, tool.go: the input of the function, and the two forms in which it arrives. route.go finds the operation
+//     of a path.
+//   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step returns an error.
+//   - response.go, log.go: the only code that turns a result or an error into a response and a log line.
 //
 // The function of an operation gets a Caller, whose company comes from the verified key, and an input that is validated
 // against its tags. It returns a record, a List or an error. The caller reads a *fault.Error. Any other error goes to the log,

@@ -1,71 +1,20 @@
 package api
 
 import (
-	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/id"
-	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
 // bodyBytesMax is the largest body of a request.
 const bodyBytesMax = 256 << 10
-
-// Config is what an API needs besides its operations.
-type Config struct {
-	Keys  Keys
-	Now   func() time.Time
-	NewID id.Generator // of request ids
-	Log   *slog.Logger
-	// Memory stores the responses of requests with an Idempotency-Key. It may be zero when no operation accepts that header.
-	Memory idempotency.Store
-	// Metrics selects the metrics in the log lines.
-	Metrics Metrics
-	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the request.
-	BaseURL func(*http.Request) string
-}
-
-// API serves operations: over HTTP, and through Call to other code in the process.
-type API struct {
-	keys    Keys
-	now     func() time.Time
-	newID   id.Generator
-	log     *slog.Logger
-	memory  idempotency.Store
-	metrics Metrics
-	baseURL func(*http.Request) string
-	routes  routes
-}
-
-// New returns an API that serves the operations. It panics when two of them have the same id or the same path.
-func New(operations []Operation, c Config) *API {
-	if c.BaseURL == nil {
-		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
-	}
-	a := &API{keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, baseURL: c.BaseURL}
-	known := make(map[string]bool, len(operations))
-	for i := range operations {
-		op := &operations[i]
-		if known[op.ID] {
-			panic("api: two operations " + op.ID)
-		}
-		known[op.ID] = true
-		if err := a.routes.add(op); err != nil {
-			panic(fmt.Sprintf("api: operation %s: %v", op.ID, err))
-		}
-	}
-	return a
-}
 
 // ServeHTTP serves a request. Every error response has the error envelope, also for an unknown path or method.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -148,6 +147,17 @@ func (op Operation) area() string {
 	return "company"
 }
 
+// PathSegments splits a path pattern.
+func PathSegments(path string) []string { return strings.Split(strings.TrimPrefix(path, "/"), "/") }
+
+// PathParameter returns the name in a segment such as {itemId}. ok is false for a literal segment.
+func PathParameter(segment string) (name string, ok bool) {
+	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
+		return segment[1 : len(segment)-1], true
+	}
+	return "", false
+}
+
 func (op Operation) field(in schema.Place, name string) *schema.Field {
 	for i := range op.Input {
 		if op.Input[i].In == in && op.Input[i].Name == name {
@@ -157,66 +167,10 @@ func (op Operation) field(in schema.Place, name string) *schema.Field {
 	return nil
 }
 
-// Checker is an input with rules that concern several fields. Check returns one message for each problem, which begins with the
-// path of a field (`body.scheduledFor: …`). The response lists it together with the problems of single fields, so Check must
-// also work on invalid fields, and must not repeat their problems.
-type Checker interface{ Check() []string }
-
 const companyParameter = "companyId"
 
 // Cursor is the type of the input field for the cursor of a list. Its value is the position that was passed to NewList, or empty.
 type Cursor = schema.Cursor
-
-// List is the response of every list: an object with items and nothing else. The cursor of the next page is in a header, because
-// the specification gives the body no other field.
-type List[T any] struct {
-	Items []T `json:"items"`
-
-	texts []json.RawMessage // replaces Items
-	next  string
-}
-
-// NewList returns a page of records. next is the position at which the next page continues, empty at the end of the list.
-func NewList[T any](items []T, next string) List[T] {
-	return List[T]{Items: items, next: next}
-}
-
-// NewTextList is NewList for records that are encoded as JSON already.
-func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
-	return List[T]{texts: texts, next: next}
-}
-
-type lister interface {
-	Body() ([]byte, error)
-	position() string
-}
-
-// MarshalJSON implements json.Marshaler.
-func (l List[T]) MarshalJSON() ([]byte, error) { return l.Body() }
-
-// Body returns the list as JSON. Encoded records are copied: encoding/json would validate each of their bytes again.
-func (l List[T]) Body() ([]byte, error) {
-	if len(l.texts) == 0 {
-		items := l.Items
-		if items == nil {
-			items = []T{} // encoding/json would write null
-		}
-		return schema.Encode(map[string][]T{"items": items})
-	}
-	size := len(`{"items":[]}`)
-	for _, text := range l.texts {
-		size += len(text) + len(",")
-	}
-	body := append(make([]byte, 0, size), `{"items":`...)
-	separator := byte('[')
-	for _, text := range l.texts {
-		body = append(append(body, separator), text...)
-		separator = ','
-	}
-	return append(body, "]}"...), nil
-}
-
-func (l List[T]) position() string { return l.next }
 
 // Tagged reports whether the responses have an entity tag: responses with one record do, and types that implement Tagged.
 func (op Operation) Tagged() bool {

@@ -8,13 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"time"
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
@@ -22,44 +20,6 @@ import (
 // handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets the
 // error envelope of this service.
 const handlerTimeout = 9 * time.Second
-
-// Keys verifies keys and enforces rate limits. Package keys implements it.
-type Keys interface {
-	// Admit verifies the key, requires the scope (none when empty) and counts one request in the bucket of the class, all in
-	// one conditional write. The error is one of package auth, or a failure of the table. auth.Admission documents the fields
-	// that are set when there is an error.
-	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
-	// Verify does the same without requiring a scope or counting the request.
-	Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error)
-}
-
-// Arguments are the arguments of a call in the form of its transport: an HTTP request or the arguments of a tool.
-type Arguments interface {
-	// bind reads the arguments of an operation.
-	bind(op *Operation) input
-}
-
-// input is the validated input of an operation's function.
-type input struct {
-	value reflect.Value
-	err   error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
-	page  schema.CursorScope // the operation and the filters for which a cursor of this call is valid
-}
-
-// bound finishes the binding of every transport.
-func bound(op *Operation, b *schema.Binder) input {
-	in := input{value: b.Input, page: b.BindCursor(op.Input, op.ID)}
-	if c, ok := b.Input.Interface().(Checker); ok {
-		b.Problems = append(b.Problems, c.Check()...)
-	}
-	switch {
-	case len(b.Problems) > 0:
-		in.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
-	case b.Missing:
-		in.err = fault.ErrNotFound
-	}
-	return in
-}
 
 // Call is one call of an operation, from any transport. HTTP and MCP share it, so both have the same abilities.
 type Call struct {

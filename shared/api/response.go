@@ -10,7 +10,6 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
@@ -47,33 +46,6 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 	if request.Method != http.MethodHead {
 		_, _ = w.Write(r.Body) // an error means that the caller has left
 	}
-}
-
-// result is the result of a step of the pipeline: the JSON of a record or a list.
-type result struct {
-	body []byte
-	tag  string // entity tag; empty: none
-	list bool
-	next string // position of the next page
-}
-
-// encode returns the JSON of an operation's result, and its entity tag if the records of the operation have one.
-func encode(value any, tagged bool) (result, error) {
-	r := result{}
-	var err error
-	if list, ok := value.(lister); ok {
-		r.next, r.list = list.position(), true
-		r.body, err = list.Body()
-	} else {
-		r.body, err = schema.Encode(value)
-	}
-	if err != nil {
-		return result{}, fmt.Errorf("encode the response: %w", err)
-	}
-	if _, own := value.(Tagged); own || tagged {
-		r.tag = tagOf(value, r.body)
-	}
-	return r, nil
 }
 
 // respond ends a request: it builds the response and writes the log line. No other code in this package does either.

@@ -19,17 +19,6 @@ type route struct {
 	segments []string
 }
 
-// PathSegments splits a path pattern.
-func PathSegments(path string) []string { return strings.Split(strings.TrimPrefix(path, "/"), "/") }
-
-// PathParameter returns the name in a segment such as {itemId}. ok is false for a literal segment.
-func PathParameter(segment string) (name string, ok bool) {
-	if strings.HasPrefix(segment, "{") && strings.HasSuffix(segment, "}") {
-		return segment[1 : len(segment)-1], true
-	}
-	return "", false
-}
-
 // add adds an operation. It fails when one path can match two operations of a method and neither pattern is more literal.
 func (rs *routes) add(op *Operation) error {
 	added := route{op, PathSegments(op.Path)}

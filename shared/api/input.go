@@ -1,0 +1,41 @@
+package api
+
+import (
+	"reflect"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+)
+
+// Arguments are the arguments of a call in the form of its transport: an HTTP request or the arguments of a tool.
+type Arguments interface {
+	// bind reads the arguments of an operation.
+	bind(op *Operation) input
+}
+
+// input is the validated input of an operation's function.
+type input struct {
+	value reflect.Value
+	err   error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
+	page  schema.CursorScope // the operation and the filters for which a cursor of this call is valid
+}
+
+// bound finishes the binding of every transport.
+func bound(op *Operation, b *schema.Binder) input {
+	in := input{value: b.Input, page: b.BindCursor(op.Input, op.ID)}
+	if c, ok := b.Input.Interface().(Checker); ok {
+		b.Problems = append(b.Problems, c.Check()...)
+	}
+	switch {
+	case len(b.Problems) > 0:
+		in.err = &fault.Error{Code: fault.BadRequest, Messages: b.Problems}
+	case b.Missing:
+		in.err = fault.ErrNotFound
+	}
+	return in
+}
+
+// Checker is an input with rules that concern several fields. Check returns one message for each problem, which begins with the
+// path of a field (`body.scheduledFor: …`). The response lists it together with the problems of single fields, so Check must
+// also work on invalid fields, and must not repeat their problems.
+type Checker interface{ Check() []string }

@@ -185,7 +185,7 @@ func TestAPIErrors(t *testing.T) {
 	t.Setenv(keyVariable, "sk_live_nope")
 	want(t, call(t, "", "api", "get_company", "--company", "co_1").err, "unauthorised (401)", "the key of WORKSPACE_KEY was sent to", "workspace doctor")
 	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not respond")
-	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be one such as")
+	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be like")
 }
 
 // Ensure a usage error is one line, with exit code 2, before any request is sent.

@@ -20,7 +20,7 @@ func (s *server) calm(t *testing.T, data string) {
 	}
 }
 
-// checked calls check and returns its report.
+// checked runs check and returns its report.
 func checked(t *testing.T, code int, args ...string) contract.Report {
 	t.Helper()
 	r := call(t, "", append([]string{"check", "--json"}, args...)...)
@@ -31,7 +31,7 @@ func checked(t *testing.T, code int, args ...string) contract.Report {
 	return report
 }
 
-// private keeps a test away from the user's own settings and keys.
+// private gives a test empty settings and data folders, so that it does not use the user's own keys.
 func private(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
@@ -40,8 +40,7 @@ func private(t *testing.T) {
 	t.Setenv(urlVariable, "")
 }
 
-// Ensure our own service keeps every rule of its contract, that the reads change nothing, and that the writes leave nothing
-// behind.
+// Ensure the service passes every rule of its contract, and a check leaves no change behind, also with --write.
 func TestCheckOurselves(t *testing.T) {
 	private(t)
 	data := folder(t)
@@ -76,7 +75,7 @@ func TestCheckOurselves(t *testing.T) {
 	}
 }
 
-// Ensure a check of what is no service says so in one line.
+// Ensure a check of a server that is not the API, or of none, fails with one line.
 func TestCheckOfNothing(t *testing.T) {
 	private(t)
 	other := httptest.NewServer(http.NotFoundHandler())

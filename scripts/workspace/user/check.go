@@ -16,15 +16,15 @@ func (u *user) checkCommand() *cobra.Command {
 	var only []string
 	var write, specification bool
 	cmd := &cobra.Command{
-		Use: "check BASE_URL", Short: "Hold an implementation of the API to its contract", Args: terminal.Takes("BASE_URL"),
-		Long: `Run the rules of the API against any implementation of it and report which hold. The key
-is that of WORKSPACE_KEY, or of "workspace login" for this base URL; the more scopes it
-has and the more records its company, the more is looked at. What cannot be looked at is
-skipped, with the reason.
+		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.Takes("BASE_URL"),
+		Long: `Check the rules of the API's contract against any implementation and report which hold.
+The key is that of WORKSPACE_KEY, or of "workspace login" for this base URL. With more
+scopes and more records, more rules can be checked. The others are skipped, with the
+reason.
 
-Nothing is changed, unless --write is given: then items and posts are made, changed and
-removed again, and updates of the company are sent that must be refused. Use a company
-of its own for that. Nothing is ever published.
+Without --write nothing is changed. With --write, items and posts are created, changed and
+deleted, and invalid updates of the company are sent, which the service must reject. Use a
+separate company for this. Nothing is ever published.
 
 Each rule names the section of scripts/docs/reference that states it, such as errors#codes.
 --spec runs only the rules that the specification itself states and leaves out those that
@@ -34,7 +34,7 @@ does not have it.
 The exit code is 1 when a rule does not hold.`,
 		Example: "  workspace check http://127.0.0.1:8080\n  workspace check https://api.example.com --write --json\n  workspace check http://127.0.0.1:8080 --rule paging --rule limit-bounds",
 	}
-	cmd.Flags().BoolVar(&write, "write", false, "also make, change and remove records")
+	cmd.Flags().BoolVar(&write, "write", false, "also create, change and delete records")
 	cmd.Flags().BoolVar(&specification, "spec", false, "only rules that the specification itself states")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -61,12 +61,13 @@ func (SettableStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
-// latestFirst returns the position of a post in a list: latest scheduledFor first, or createdAt where it is null, then by id.
+// latestFirst returns the position of a post in a list. Posts are ordered by scheduledFor, latest first; a post without one is
+// ordered by createdAt. The id breaks ties.
 func (p Post) latestFirst() string {
 	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
-// sent reports whether a post is publishing or published, so that the API must not change it. A post without a status, which an
+// sent reports whether a post is publishing or published. If so, the API must not change it. A post without a status, which an
 // import may create, is not sent.
 func (p Post) sent() bool {
 	return p.Status != nil && (*p.Status == PostStatusPublishing || *p.Status == PostStatusPublished)
@@ -79,7 +80,7 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// setStatus changes the status of an unsent post. It clears the reason of a failed one.
+// setStatus changes the status of an unsent post. If the post had failed, it also clears failureReason.
 func (p *Post) setStatus(to PostStatus) {
 	if p.Status != nil && *p.Status == PostStatusFailed {
 		p.FailureReason = nil
@@ -89,7 +90,7 @@ func (p *Post) setStatus(to PostStatus) {
 
 // Messages that create and update share.
 const (
-	needsPush = "body.destination: is for the platform push only"
+	needsPush = "body.destination: is allowed only when platform is push"
 	needsTime = "body.scheduledFor: is required when status is scheduled"
 )
 
@@ -188,8 +189,8 @@ func (in updatePostInput) empty() bool {
 		in.ScheduledFor == nil && in.Status == nil
 }
 
-// updatePost changes an unsent post. The rules of apply are conditions on the write (table.Modify), so an edit and a dispatcher's
-// claim cannot both succeed.
+// updatePost changes an unsent post. table.Modify writes only if the post is unchanged since apply checked it, so an edit and a
+// dispatcher's claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
 	return s.store.ModifyPost(ctx, caller.CompanyID, in.PostID, in.apply)
 }

@@ -57,7 +57,7 @@ func TestCreatePost(t *testing.T) {
 		reject("published", record{"platform": "x", "body": "B", "status": "published"}, "body.status"),
 		reject("failed", record{"platform": "x", "body": "B", "status": "failed"}, "body.status"),
 		reject("unknown status", record{"platform": "x", "body": "B", "status": "queued"}, "body.status"),
-		reject("destination on another platform", record{"platform": "x", "body": "B", "destination": "beta"}, "body.destination: is for the platform push only"),
+		reject("destination on another platform", record{"platform": "x", "body": "B", "destination": "beta"}, "body.destination: is allowed only when platform is push"),
 		reject("empty destination on another platform", record{"platform": "x", "body": "B", "destination": ""}, "body.destination"),
 		reject("ideaId of another kind", record{"platform": "x", "body": "B", "ideaId": "pst_1"}, "body.ideaId: must match ^ida_"),
 		reject("ideaId with a separator", record{"platform": "x", "body": "B", "ideaId": "ida_1#x"}, "body.ideaId"),

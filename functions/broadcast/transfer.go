@@ -7,7 +7,7 @@ import (
 )
 
 // Transfers returns the area's record types for import and export. An import stores records as given: a post keeps its status,
-// times and thread, even where the API would compute others.
+// times and thread, even where the API would compute different values.
 func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
@@ -24,7 +24,7 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// planId and ideaId become parts of keys, so an import checks their form.
+// planId and ideaId become parts of table keys, so an import checks their form.
 
 func checkIdea(i *Idea) []string {
 	return append(transfer.CheckID("planId", id.Plan, i.PlanID), transfer.CheckSize(i)...)

@@ -30,8 +30,8 @@ func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInp
 	return api.NewList(table.Page(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
 }
 
-// inUse sets the last use of the caller's own key to now. The record is read in parallel with the write that stores the use, so
-// it may have an older time.
+// inUse sets the last use of the caller's own key to now. This use is stored in parallel with the read of the record,
+// so the record may still have the previous time.
 func (s service) inUse(k keys.Key, caller api.Caller) keys.Key {
 	if k.ID == caller.KeyID {
 		k.LastUsedAt = new(s.store.now())
@@ -62,7 +62,7 @@ func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyI
 		}
 	}
 	if in.ExpiresAt != nil {
-		// Compare milliseconds, as they are stored: a key must not expire at the moment of its creation.
+		// Times are stored in milliseconds. Unless rounded first, a key could expire in the millisecond of its creation.
 		if timestamp.Normalise(*in.ExpiresAt) <= s.store.now() {
 			return keys.IssuedKey{}, fault.Invalid("body.expiresAt", "must be in the future")
 		}

@@ -26,7 +26,7 @@ type Goal struct {
 // GoalStatus is the state of a goal. Only imports set it.
 type GoalStatus string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (GoalStatus) Values() []string { return []string{"active", "achieved", "missed", "archived"} }
 
 type listGoalsInput struct {

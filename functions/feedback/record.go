@@ -35,25 +35,25 @@ type Feedback struct {
 // Source is the platform that a review or mention was posted on.
 type Source string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Source) Values() []string { return []string{"app_store", "google_play", "reddit"} }
 
 // Kind is review or mention. Only reviews have a rating.
 type Kind string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Kind) Values() []string { return []string{"review", "mention"} }
 
 // Flag is a risk label.
 type Flag string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Flag) Values() []string { return []string{"money", "defect", "legal", "safety", "churn"} }
 
 // Sentiment is the tone of a text.
 type Sentiment string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Sentiment) Values() []string { return []string{"positive", "neutral", "negative"} }
 
 type listFeedbackInput struct {

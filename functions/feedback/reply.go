@@ -23,7 +23,7 @@ const (
 	ReplyStatusSkipped     ReplyStatus = "skipped"
 )
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (ReplyStatus) Values() []string {
 	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
 }
@@ -31,7 +31,7 @@ func (ReplyStatus) Values() []string {
 // SettableReplyStatus is a status that an API caller can set: any except those of the posting step.
 type SettableReplyStatus string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (SettableReplyStatus) Values() []string {
 	return slices.DeleteFunc(ReplyStatus("").Values(), func(s string) bool {
 		return s == string(ReplyStatusPosting) || s == string(ReplyStatusPosted) || s == string(ReplyStatusFailed)

@@ -30,7 +30,7 @@ type Definition struct {
 // Unit is the unit of a metric's values.
 type Unit string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Unit) Values() []string {
 	return []string{"currency_minor", "count", "ratio", "duration_ms", "score", "bytes"}
 }
@@ -38,13 +38,13 @@ func (Unit) Values() []string {
 // Aggregation is how daily values combine into weekly and monthly values.
 type Aggregation string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Aggregation) Values() []string { return []string{"sum", "avg", "min", "max", "last", "none"} }
 
 // Polarity is the direction in which a change of the metric is good.
 type Polarity string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good", "neutral"} }
 
 // Kind is where a metric's values come from.
@@ -53,7 +53,7 @@ type Kind string
 // KindDerived is the kind of a metric that is computed from other metrics.
 const KindDerived Kind = "derived"
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Kind) Values() []string { return []string{"measured", string(KindDerived), "split"} }
 
 // keyCharsMax bounds a stored metric key, so that it fits into a sort key. A pushed key has up to 120 characters, and the
@@ -81,7 +81,7 @@ const (
 	ReviewDone   Review = "false"
 )
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Review) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
 // reviewOf returns the filter value that matches a definition, or "" when its needsReview is null.

@@ -12,7 +12,7 @@ const (
 	GrainMonth Grain = "month"
 )
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (Grain) Values() []string {
 	return []string{string(GrainDay), string(GrainWeek), string(GrainMonth)}
 }

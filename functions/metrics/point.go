@@ -32,8 +32,8 @@ type Point struct {
 }
 
 // Identify moves a point to the start of its bucket and sets its identity: seriesId from metricKey, grain and canonical
-// dims; pointKey from grain and bucket. A nil grain becomes day. Timestamps must be normalised and the key must be valid
-// (checkKey). An error starts with the name of the invalid field.
+// dims; pointKey from grain and bucket. A nil grain becomes day. MetricKey must have passed checkKey, and times must be
+// normalised. An error starts with the name of the invalid field.
 func (p *Point) Identify() error {
 	if p.TS == nil {
 		return fmt.Errorf("ts: is required")
@@ -71,8 +71,8 @@ func seriesID(metricKey string, grain Grain, dims json.RawMessage) string {
 	return seriesAlphabet.EncodeToString(sum[:10])
 }
 
-// canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Equal values have the same
-// text. Null becomes nil.
+// canonicalJSON returns a JSON value without spaces, with sorted keys and unchanged numbers. Two values that differ only
+// in spaces or in the order of keys get the same text. Null becomes nil.
 func canonicalJSON(text json.RawMessage) (json.RawMessage, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -98,11 +98,11 @@ type listPointsInput struct {
 	Grain     Grain      `query:"grain" default:"day" doc:"the length of the buckets"`
 	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
 	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
-	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"maximum number of points per page; a page has the newest points of the window"`
+	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"maximum number of points per page; the first page has the newest points of the window"`
 	Cursor    api.Cursor `query:"cursor" doc:"cursor of the next page, with older points, from the previous response"`
 }
 
-// Check is api.Checker.
+// Check implements api.Checker.
 func (in listPointsInput) Check() []string {
 	if in.From == nil || in.To == nil {
 		return nil
@@ -119,7 +119,7 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit)}
 	var ok bool
 	if q.Before, ok = parsePosition(string(in.Cursor)); !ok {
-		return api.List[Point]{}, fault.Invalid("query.cursor", "is not a cursor of this list; start without one")
+		return api.List[Point]{}, fault.Invalid("query.cursor", "is not a cursor of this list; send the request without cursor to start again")
 	}
 	points, next, err := s.store.ListPoints(ctx, caller.CompanyID, q)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	return api.NewList(points, next.String()), nil
 }
 
-// day returns an optional bound of the window as a day, or "" when it is open. The bound must be valid.
+// day returns the day of a bound of the window, "" for no bound. The bound has been validated.
 func day(bound *string) string {
 	if bound == nil {
 		return ""

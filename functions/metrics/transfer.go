@@ -35,13 +35,13 @@ func Transfers(t *table.Client) []transfer.Type {
 	}
 }
 
-// Length limits of imported texts: labels as for names, prose as for descriptions. With them, a record stays far below
-// DynamoDB's limit of 400 KB.
+// Limits of imported records: labelCharsMax for short texts such as names, proseCharsMax for long ones such as descriptions. They
+// keep a record far below DynamoDB's limit of 400 KB.
 const (
 	labelCharsMax = 200
 	proseCharsMax = 2000
 	dimensionsMax = 50
-	dimsBytesMax  = 25_000 // more than a push can send: 10 names and values of 200 characters, each of at most 6 bytes
+	dimsBytesMax  = 25_000 // a push can send at most 10 names and 10 values of 200 characters of 6 bytes: 24,000
 )
 
 func checkDefinition(d *Definition) (problems []string) {
@@ -61,8 +61,8 @@ func checkDefinition(d *Definition) (problems []string) {
 	return problems
 }
 
-// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are derived. Its two fields
-// hide those of Point in JSON.
+// pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are derived. In JSON, its
+// two fields replace the fields of Point with the same names.
 type pointLine struct {
 	SeriesID *string `json:"seriesId"`
 	PointKey *string `json:"pointKey"`

@@ -9,8 +9,8 @@ import (
 )
 
 // Demo is the demo company and its key, which the page shows when the service runs on the developer's own machine. The key
-// has every scope. So only a server that listens on the loopback interface sets it, and the page contains it only when the
-// Host header names this machine, which prevents DNS rebinding.
+// has every scope. So only a server on the loopback interface sets a Demo. The page shows the key only if the Host header
+// names this machine, which prevents DNS rebinding.
 type Demo struct {
 	CompanyID, Key string
 }

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// PagePath is the path of the reference page. The page links to its assets with relative URLs, so that it also works below
-// the stage name of API Gateway.
+// PagePath is the path of the reference page. The links in page.html are relative. Below a stage name of API Gateway they
+// are made absolute (see below).
 const (
 	PagePath   = "/"
 	stylePath  = "/page.css"
@@ -29,12 +29,12 @@ var style []byte
 //go:embed page.js
 var script []byte
 
-// policy is the Content-Security-Policy of the page: it may load its own assets and call this service, and nothing else.
+// policy is the Content-Security-Policy of the page: it may load its own assets, show data: images and call this service.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody reads an old page after a
-// deployment. Its links to the assets contain the digests of the assets.
+// deployment. The assets may be cached for an hour, because the page's links contain their digests and change with them.
 const (
 	cachePublic = "public, max-age=3600"
 	cacheNot    = "no-cache"
@@ -91,8 +91,7 @@ func served(demo Demo) map[string]func(*http.Request) file {
 	}
 }
 
-// stageOf returns the stage path that API Gateway puts before ours, such as /prod. A page at /prod, without a trailing
-// slash, would resolve relative links to its assets against the wrong path.
+// stageOf returns the stage path that API Gateway puts before ours, such as /prod.
 func stageOf(r *http.Request) string {
 	base, err := url.Parse(gateway.BaseURL(r))
 	if err != nil {
@@ -101,7 +100,8 @@ func stageOf(r *http.Request) string {
 	return base.EscapedPath()
 }
 
-// below returns the page with its relative links made absolute, below a stage path.
+// below returns the page with its relative links made absolute, below a stage path. A page at /prod, without a trailing slash,
+// would resolve relative links against the wrong path.
 func below(stage string, page []byte) []byte {
 	for _, name := range []string{`href="page.css`, `src="page.js`, `href="openapi.json`} {
 		attribute, rest, _ := bytes.Cut([]byte(name), []byte(`"`))

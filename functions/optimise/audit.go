@@ -12,7 +12,7 @@ import (
 type AuditSummary struct {
 	ID           string       `json:"id"`
 	CompanyID    string       `json:"companyId"`
-	SiteID       *string      `json:"siteId" doc:"the measured site; null when the audited site is not measured"`
+	SiteID       *string      `json:"siteId" doc:"the id of the site in list_optimise_sites; null when the audited site is not in that list"`
 	RootURL      *string      `json:"rootUrl" doc:"the URL at which the audit started"`
 	Status       *AuditStatus `json:"status" doc:"the state of the audit"`
 	StartedAt    *string      `json:"startedAt" format:"date-time"`
@@ -31,7 +31,7 @@ type AuditSummary struct {
 type Audit struct {
 	AuditSummary
 
-	Findings json.RawMessage `json:"findings" doc:"findings per page, any JSON value, up to 5 MB; only returned with a single audit"`
+	Findings json.RawMessage `json:"findings" doc:"the findings for each web page, any JSON value, at most 5 MB in total; not in lists"`
 }
 
 // AuditStatus is the state of an audit.
@@ -44,7 +44,7 @@ const (
 	AuditStatusFailed   AuditStatus = "failed"
 )
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (AuditStatus) Values() []string {
 	return []string{string(AuditStatusRunning), string(AuditStatusComplete), string(AuditStatusFailed)}
 }
@@ -58,7 +58,7 @@ type listAuditsInput struct {
 
 func (s service) listAudits(ctx context.Context, caller api.Caller, in listAuditsInput) (api.List[AuditSummary], error) {
 	if in.SiteID != nil && !id.Valid(id.Site, *in.SiteID) {
-		return api.NewList[AuditSummary](nil, ""), nil // no site has an invalid id, and it must not become part of a key
+		return api.NewList[AuditSummary](nil, ""), nil // an invalid id matches no site, and must not become part of a table key
 	}
 	audits, next, err := s.store.ListAudits(ctx, caller.CompanyID, AuditFilter{in.SiteID, in.Status}, string(in.Cursor), int(in.Limit))
 	if err != nil {

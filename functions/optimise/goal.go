@@ -25,13 +25,13 @@ type SiteGoal struct {
 // GoalKind is what a goal's pattern is matched against.
 type GoalKind string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (GoalKind) Values() []string { return []string{"path", "event"} }
 
 // GoalMatch is how a goal's pattern is matched.
 type GoalMatch string
 
-// Values is schema.Enum.
+// Values implements schema.Enum.
 func (GoalMatch) Values() []string { return []string{"exact", "prefix", "contains", "regex"} }
 
 type listGoalsInput struct {

@@ -64,6 +64,6 @@ type Keys interface {
 	// one conditional write. The error is one of package auth, or a failure of the table. auth.Admission documents the fields
 	// that are set when there is an error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
-	// Verify does the same without requiring a scope or counting the request.
+	// Verify only verifies the key: it requires no scope, counts no request and writes nothing.
 	Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error)
 }

@@ -3,8 +3,8 @@
 //   - operation.go: Define declares an operation from a Spec and a function with typed input and output. Routes, tools, the
 //     OpenAPI document, templates and sample events are derived from the declaration.
 //   - result.go, tag.go: the JSON of what the function returns, lists included, and its entity tag.
-//   - input.go, http.go, tool.go: the input of the function, and the two forms in which it arrives. route.go finds the operation
-//     of a path.
+//   - http.go: ServeHTTP is where an HTTP request enters and leaves; route.go finds its operation. input.go and tool.go: the
+//     input of the function, and the other form in which it arrives.
 //   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step returns an error.
 //   - response.go, log.go: the only code that turns a result or an error into a response and a log line.
 //

@@ -100,7 +100,8 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 	err = table.Both(func() error {
 		permitted := false
 		defer func() {
-			if t.request.Decide(errUndecided); !permitted {
+			t.request.Decide(errUndecided) // no effect unless admit panicked
+			if !permitted {
 				stop() // end the function of a rejected call
 			}
 		}()

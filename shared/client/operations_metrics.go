@@ -36,7 +36,7 @@ type ListMetricPointsInput struct {
 	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; default day
 	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on
 	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC
-	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; a page has the newest points of the window; default 365
+	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; the first page has the newest points of the window; default 365
 	Cursor    *string       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
 }
 

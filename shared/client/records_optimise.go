@@ -38,7 +38,7 @@ type SiteGoal struct {
 type AuditSummary struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
-	SiteID       *string              `json:"siteId"`  // the measured site; null when the audited site is not measured
+	SiteID       *string              `json:"siteId"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
 	RootURL      *string              `json:"rootUrl"` // the URL at which the audit started
 	Status       *OptimiseAuditStatus `json:"status"`  // the state of the audit
 	StartedAt    *string              `json:"startedAt"`
@@ -57,7 +57,7 @@ type AuditSummary struct {
 type Audit struct {
 	ID           string               `json:"id"`
 	CompanyID    string               `json:"companyId"`
-	SiteID       *string              `json:"siteId"`  // the measured site; null when the audited site is not measured
+	SiteID       *string              `json:"siteId"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
 	RootURL      *string              `json:"rootUrl"` // the URL at which the audit started
 	Status       *OptimiseAuditStatus `json:"status"`  // the state of the audit
 	StartedAt    *string              `json:"startedAt"`
@@ -70,7 +70,7 @@ type Audit struct {
 	Error        *string              `json:"error"`        // why the audit failed
 	CreatedAt    *string              `json:"createdAt"`
 	UpdatedAt    *string              `json:"updatedAt"`
-	Findings     json.RawMessage      `json:"findings"` // findings per page, any JSON value, up to 5 MB; only returned with a single audit
+	Findings     json.RawMessage      `json:"findings"` // the findings for each web page, any JSON value, at most 5 MB in total; not in lists
 }
 
 // OptimiseGoalKind is one of the values below. A later version of the service may add values.

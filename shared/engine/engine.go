@@ -9,8 +9,8 @@
 // A data folder has one engine, whose process holds the folder's lock. The first
 // process that opens the folder starts the engine; others join it. When the
 // process that started it closes or dies, its engine ends, and one of the others
-// starts a new one at the same address: a short command may not take the engine
-// away from a server that joined it.
+// starts a new one at the same address. Otherwise a short command that started the
+// engine would stop it for a server that joined.
 //
 // Reading order: engine.go (the contract), folder.go (data folders), process.go
 // (start and end of a process), source.go, dynoxide.go and local.go (where the

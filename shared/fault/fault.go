@@ -1,5 +1,6 @@
-// Package fault defines the errors that a caller reads: the codes, the error type and the envelope. An *Error is for the caller.
-// An error that wraps it, and every other error, is for the log only. Public decides what leaves the service.
+// Package fault defines the errors that a caller reads: the codes, the error type and the envelope. The caller
+// reads the *Error. The text of an error that wraps it goes to the log only. For any other error the caller reads ErrInternal.
+// Public makes this decision.
 package fault
 
 import (

@@ -1,11 +1,11 @@
-// Package idempotency stores the responses of requests with an Idempotency-Key, in the transaction of their change. So
-// there is no moment at which the change is made and its response unknown, and only one of several requests with one
+// Package idempotency stores the responses of requests with an Idempotency-Key, in the same transaction as the change
+// that the request makes. So there is no moment at which the change is made and its response unknown, and only one of several requests with one
 // key makes the change. See scripts/docs/explanation/errors-and-retries.md.
 //
 // The store of an operation that accepts the key writes with Transact or Insert of this package, and passes the
-// response that it is about to return. Without a key they are those of package table. The pipeline stores the other
-// responses at the end of the request (Attempt.End): those of a refusal, of a publish that changes nothing, and of a
-// push of points, which can be repeated without harm.
+// response that it is about to return. Without an Idempotency-Key, Transact and Insert do the same as those of package
+// table. The pipeline stores every other response at the end of the request (Attempt.End): an error, a publish that
+// changes nothing, a push of points (a repeated push does no harm).
 //
 // A response may have the secret of a new key, which must not be stored in plain text. So responses are encrypted with
 // a secret that only the caller's key can derive again.

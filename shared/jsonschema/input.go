@@ -1,6 +1,6 @@
 // Package jsonschema describes the inputs and outputs of operations as JSON Schema 2020-12. The OpenAPI document and the tools
-// both use it, so that they cannot differ. Arguments is for tools; Parameter, Body and Record are for the document. The package is
-// separate from package schema, so that a Lambda function that only reads requests does not link the JSON Schema library.
+// both use it, so that they cannot differ. The function Arguments is for tools; the functions Parameter, Body and Record are for the
+// document. The package is separate from package schema, so that a Lambda function that only reads requests does not link the JSON Schema library.
 package jsonschema
 
 import (

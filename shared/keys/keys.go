@@ -1,5 +1,5 @@
-// Package keys stores the keys of companies and admits requests. One conditional write checks a key, takes a request
-// from its bucket and records the use. See scripts/docs/explanation/one-round-trip.md.
+// Package keys stores the keys of companies and admits requests. One conditional write checks a key, counts the request
+// against its rate limit and records the use. See scripts/docs/explanation/one-round-trip.md.
 //
 // A key's record is in the company's keys partition under its id. The key itself contains both, so no index is needed.
 // Nothing about validity is cached, so a revoked key is refused at once.

@@ -53,7 +53,7 @@ func (b *Binder) BindCursor(fields []Field, operation string) CursorScope {
 		if cursor, ok := target.Interface().(Cursor); ok && cursor != "" {
 			position, ok := scope.decode(string(cursor))
 			if !ok {
-				b.Problem(string(InQuery)+".cursor", "is not a cursor of this list with these filters; start without one")
+				b.Problem(string(InQuery)+".cursor", "is not a cursor of this list with these filters; send the request without cursor to start again")
 			}
 			target.SetString(position)
 		}

@@ -4,8 +4,8 @@
 //
 // Every record is an item with pk, sk, the keys of the indexes that it is in, and its fields under their JSON names. A
 // null field is absent. Two more attributes belong to this package. rev counts the record's writes, for
-// compare-and-set. writeId is the write token of the last write: a write whose response was lost is recognised by its
-// token and not repeated.
+// compare-and-set. writeId is the write token of the last write. If the response of a write was lost, the retry finds
+// its own token and does not write again.
 package table
 
 import (

@@ -1,5 +1,5 @@
-// Package version has the dated versions of the API. There is one so far. A second one will need a translation of requests and
-// responses; nothing else in the service depends on the version.
+// Package version has the dated versions of the API. There is one so far, so no operation behaves differently by version. A second
+// one will need a translation of requests and responses.
 package version
 
 import (

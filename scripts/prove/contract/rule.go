@@ -1,6 +1,6 @@
 package contract
 
-// level is the permission or the company that a rule needs.
+// level is what a rule does to the company, and so what it needs: permission to write, or a company with certain records.
 type level int
 
 const (
@@ -10,7 +10,7 @@ const (
 	complete               // needs a company with a record of every kind
 )
 
-// The values of Rule.specified.
+// The values of Rule.specified: the specification states the rule, or this project added it.
 const (
 	spec = true
 	ours = false
@@ -19,14 +19,14 @@ const (
 // Rule is one rule of the contract.
 type Rule struct {
 	name      string
-	section   string // of scripts/docs/reference: the page and the heading that state the rule
+	section   string // page#heading in scripts/docs/reference that states the rule
 	specified bool   // the specification itself states the rule
 	title     string
 	level     level
 	run       func(k *kit)
 }
 
-// rules are all rules. The last group checks every response to the rules before it.
+// rules are all rules. The last group checks every response that the rules before it received.
 var rules = []Rule{
 	{"complete", "operations", spec, "every read operation returns a record", complete, everyRead},
 	{"one-company", "keys", spec, "a key opens exactly one company", reads, oneCompany},
@@ -72,14 +72,14 @@ var rules = []Rule{
 	{"item-slug", "requests#texts", spec, "a slug never changes and is unique on its board", writes, itemSlug},
 	{"empty-update", "requests#bodies", ours, "an empty update changes nothing", writes, emptyUpdate},
 	{"if-match", "retries#etag-and-preconditions", ours, "If-Match with an old ETag is 412", writes, ifMatch},
-	{"idempotency", "retries#idempotency-key", ours, "requests with one Idempotency-Key run once", writes, idempotencyRule},
+	{"idempotency", "retries#idempotency-key", ours, "requests with the same Idempotency-Key run once", writes, idempotencyRule},
 	{"post-life", "states#posts", spec, "a post is created as a draft, scheduled and deleted", writes, postLife},
 	{"post-body", "states#posts", ours, "a post needs a time to be scheduled, and the API cannot mark it as sent", writes, postBody},
 	{"company-body", "errors#codes", spec, "an invalid update of the company is 400", writes, companyBody},
 	{"large-body", "limits#sizes", ours, "a body above 256 KB is 413", writes, largeBody},
 	{"write-access", "requests#paths", spec, "writes need a key of the company", writes, writeAccess},
 
-	{"publish", "publish#publish", spec, "a publish makes live what its preview shows", publishes, publish},
+	{"publish", "publish#publish", spec, "publishing makes exactly the previewed changes live", publishes, publish},
 	{"updates", "operations", spec, "updates are stored, over HTTP and by a tool", publishes, updates},
 
 	{ruleEnvelope, "errors#the-envelope", spec, "every error has the envelope and a code that fits its status", reads, observedRule(ruleEnvelope)},
@@ -91,5 +91,5 @@ var rules = []Rule{
 	{ruleChallenge, "errors#codes", ours, "a 401 has WWW-Authenticate", reads, observedRule(ruleChallenge)},
 }
 
-// nobody is the rest of a key that does not exist. Its checksum is wrong.
+// nobody, after the prefix sk_live_ or pk_live_, is a key that does not exist. Its checksum is wrong.
 const nobody = "0000000000000000000000000000000000000000"

@@ -37,7 +37,7 @@ var peers = []peer{
 		binary := filepath.Join(into, "bootstrap")
 		return binary, goBuild(ctx, dir, binary, "", "./functions/get-product")
 	}},
-	{"serverless-rust-demo", "https://github.com/aws-samples/serverless-rust-demo", 0.9, []string{"TABLE_NAME=" + products, "RUST_LOG=error"}, func(ctx context.Context, dir, _ string) (string, error) {
+	{"serverless-rust-demo", "https://github.com/aws-samples/serverless-rust-demo", 0.5, []string{"TABLE_NAME=" + products, "RUST_LOG=error"}, func(ctx context.Context, dir, _ string) (string, error) {
 		cmd := exec.CommandContext(ctx, "cargo", "build", "--release", "--bin", "get-product")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {

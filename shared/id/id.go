@@ -11,24 +11,10 @@ import (
 	"time"
 )
 
-// Prefixes of the records, as listed in decisions.md §1.
+// Prefixes of the ids that this tree knows. An area declares those of its records, where it declares their types.
 const (
-	Company          = "co"
-	Board            = "brd"
-	Item             = "itm"
-	Feedback         = "fbk"
-	MetricDefinition = "mdf"
-	Site             = "sit"
-	SiteGoal         = "gol"
-	Audit            = "aud"
-	Plan             = "pln"
-	Idea             = "ida"
-	Post             = "pst"
-	Channel          = "chn"
-	BrandKit         = "kit"
-	ContentType      = "cty"
-	BrandGoal        = "bgl"
-	Key              = "key"
+	Company = "co"
+	Key     = "key"
 )
 
 const (

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -125,6 +126,9 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	}
 	for name, value := range fixtureIDs {
 		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)
+	}
+	if open := regexp.MustCompile(infra.Placeholder("[A-Za-z]+")).FindString(filled); open != "" {
+		t.Errorf("events/%s.json: infra/event_test.go: add what %s stands for to fixtureIDs", operation, open)
 	}
 	var e events.APIGatewayProxyRequest
 	if err := json.Unmarshal([]byte(filled), &e); err != nil {

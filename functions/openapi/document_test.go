@@ -115,7 +115,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("run go run ./scripts/gen\n%s", diff)
 	}
 	var areas, tags []string
 	for _, a := range functions.All() {

@@ -198,7 +198,7 @@ func TestClientPages(t *testing.T) {
 		}
 		want := out[0].FieldByName("Items")
 		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
-			t.Errorf("%s lists %d records, and pages need 3: add a record for it to functions/testdata/company.jsonl, which is copied twice", op.ID, want.Len())
+			t.Errorf("%s lists %d records, and pages need 3: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID, want.Len())
 		}
 		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), arguments[op.ID])
 		in[1].FieldByName("Limit").Set(reflect.ValueOf(new(int64(1))))

@@ -138,7 +138,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			var list struct{ Items []json.RawMessage }
 			r.Decode(t, &list)
 			if len(list.Items) == 0 {
-				t.Errorf("%s: the list is empty: functions/testdata/company.jsonl has no record for it", op.ID)
+				t.Errorf("%s: the list is empty: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID)
 				continue
 			}
 			if names := names(t, text); !slices.Equal(names, []string{"items"}) {

@@ -115,7 +115,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	t.Helper()
 	text, err := os.ReadFile("../events/" + operation + ".json")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run go run ./scripts/gen: %v", err)
 	}
 	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID, infra.Placeholder("keyId"), s.keyIDs[operation]).Replace(string(text))
 	for name, value := range fixtureIDs {
@@ -147,7 +147,7 @@ func TestEvents(t *testing.T) {
 		for _, op := range area.Operations(nil) {
 			text, err := os.ReadFile("../events/" + op.ID + ".json")
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("run go run ./scripts/gen: %v", err)
 			}
 			var sample events.APIGatewayProxyRequest
 			if err := json.Unmarshal(text, &sample); err != nil {
@@ -199,7 +199,7 @@ func TestEventsAreAsDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(found) != len(want) || len(want) != len(functions.Operations(nil)) {
-		t.Errorf("%d events of %d operations, %d in the folder", len(want), len(functions.Operations(nil)), len(found))
+		t.Errorf("%d events of %d operations, %d in the folder: run go run ./scripts/gen", len(want), len(functions.Operations(nil)), len(found))
 	}
 	for id, text := range want {
 		if have, err := os.ReadFile("../events/" + id + ".json"); err != nil || !bytes.Equal(have, text) {

@@ -54,7 +54,7 @@ func newCompany(ctx context.Context, scale float64) (*company, error) {
 		return nil, err
 	}
 	for _, l := range c.typed {
-		kind, _ := kindOf(l.operation)
+		kind, _, _ := kindOf(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
 				c.vary(kind, f.name, append(f.values, nil))

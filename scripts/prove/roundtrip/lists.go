@@ -3,6 +3,7 @@ package roundtrip
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,9 +54,16 @@ func (c *company) lists() (all []listing, err error) {
 		if l.operation == pointsOperation {
 			continue
 		}
-		kind, leave := kindOf(l.operation)
+		kind, shown, leave := kindOf(l.operation)
 		if kind == "" {
-			return nil, fmt.Errorf("%s lists no type of record that can be imported", l.operation)
+			return nil, fmt.Errorf("functions/testdata has an order of %s, whose records no area's transfer.go declares: write -", l.operation)
+		}
+		for _, order := range l.orders {
+			for _, field := range fieldsOf(order) {
+				if !slices.Contains(shown, field) {
+					return nil, fmt.Errorf("functions/testdata has %s in the order of %s, which is no field of it", l.operation, field)
+				}
+			}
 		}
 		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, leave: leave}
 		for _, f := range l.filters {
@@ -69,7 +77,7 @@ func (c *company) lists() (all []listing, err error) {
 		}
 		placeholder := placeholderForm.FindString(l.path)
 		if placeholder == "" {
-			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.order)
+			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
 			all = append(all, of)
 			continue
 		}
@@ -85,14 +93,14 @@ func (c *company) lists() (all []listing, err error) {
 					one.records = append(one.records, r)
 				}
 			}
-			slices.SortFunc(one.records, l.order)
+			slices.SortFunc(one.records, l.compare)
 			all = append(all, one)
 		}
 	}
 	all = append(all, c.pointLists()...)
 	for _, op := range functions.Operations(nil) {
 		here := slices.ContainsFunc(all, func(l listing) bool { return l.operation == op.ID })
-		if op.IsList() && !here && op.ID != "list_companies" && op.ID != "list_keys" {
+		if kind, _, _ := kindOf(op.ID); kind != "" && op.Company() && !here {
 			return nil, fmt.Errorf("%s is not in the round trip: add its line, with its order, to functions/testdata/additions.tsv", op.ID)
 		}
 	}
@@ -101,27 +109,24 @@ func (c *company) lists() (all []listing, err error) {
 
 var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// kindOf returns the type of record that an operation lists, and the fields of it that the list does not show; empty when
-// none is listed.
-func kindOf(operation string) (kind string, leave []string) {
+// kindOf returns the type of record that an operation lists, the fields that the list shows and those that it leaves out;
+// empty when it is no list of records that can be imported.
+func kindOf(operation string) (kind string, shown, leave []string) {
 	operations := functions.Operations(nil)
 	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })
 	if i < 0 {
-		return "", nil
+		return "", nil, nil
 	}
 	listed := operations[i].Output.Field(0).Type.Elem()
-	shown := jsonschema.Record(listed, nil).PropertyOrder
+	shown = jsonschema.Record(listed, nil).PropertyOrder
 	for _, t := range functions.Transfers(nil) {
-		embeds := false
-		for n := range t.Record.NumField() {
-			embeds = embeds || t.Record.Field(n).Anonymous && t.Record.Field(n).Type == listed
-		}
-		if t.Record == listed || embeds {
+		embeds := func(f reflect.StructField) bool { return f.Anonymous && f.Type == listed }
+		if t.Record == listed || slices.ContainsFunc(reflect.VisibleFields(t.Record), embeds) {
 			whole := jsonschema.Record(t.Record, nil).PropertyOrder
-			return t.Name, slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(shown, name) })
+			return t.Name, shown, slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(shown, name) })
 		}
 	}
-	return "", nil
+	return "", nil, nil
 }
 
 // pointsOperation lists metric points, which have windows instead of filters, and pages that go back in time.
@@ -163,18 +168,6 @@ func (c *company) pointLists() (all []listing) {
 }
 
 const stamp = "2006-01-02T15:04:05.000Z"
-
-// by orders by the first difference.
-func by(orders ...func(a, b record) int) func(a, b record) int {
-	return func(a, b record) int {
-		for _, order := range orders {
-			if c := order(a, b); c != 0 {
-				return c
-			}
-		}
-		return 0
-	}
-}
 
 func compare(a, b any, sign int) int {
 	switch {

@@ -19,7 +19,7 @@ type typed struct {
 	path      string // after the company
 	limit     int
 	filters   []filter // without values where the list of values is not closed
-	order     func(a, b record) int
+	orders    []string
 }
 
 // oracle reads the lists of the tables in functions/testdata, whose first lines say how they are written.
@@ -55,6 +55,16 @@ func oracle(ctx context.Context) (all []typed, err error) {
 
 var limitForm = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
 
+// compare is the order of two records.
+func (l typed) compare(a, b record) int {
+	for _, field := range l.orders {
+		if c := orderOf(field)(a, b); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
 func newTyped(operation, path, query, order string) typed {
 	l := typed{operation: operation, path: path}
 	for field := range strings.FieldsSeq(query) {
@@ -73,11 +83,7 @@ func newTyped(operation, path, query, order string) typed {
 			l.filters = append(l.filters, filter{name, values})
 		}
 	}
-	var orders []func(a, b record) int
-	for field := range strings.FieldsSeq(order) {
-		orders = append(orders, orderOf(field))
-	}
-	l.order = by(append(orders, orderOf("id"))...)
+	l.orders = append(strings.Fields(order), "id")
 	return l
 }
 
@@ -91,14 +97,17 @@ func valueOf(text string) any {
 	return text
 }
 
+// fieldsOf are the fields that an order is by.
+func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
+
 // orderOf is by a field, null last; with - before it the greatest is first, and of a|b it is b where a is null.
 func orderOf(field string) func(a, b record) int {
 	sign := 1
-	if name, descending := strings.CutPrefix(field, "-"); descending {
-		sign, field = -1, name
+	if strings.HasPrefix(field, "-") {
+		sign = -1
 	}
 	value := func(r record) any {
-		for name := range strings.SplitSeq(field, "|") {
+		for _, name := range fieldsOf(field) {
 			if r[name] != nil {
 				return r[name]
 			}

@@ -297,7 +297,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 				for _, call := range calls {
 					for _, function := range []string{area.Name, "mcp"} {
 						if !(function == "mcp" && op.NotTool) && !policies[function].allows(call) {
-							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q", op.ID, v.name, function, call.action, call.resource, call.leading)
+							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add a line of %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.leading, op.ID)
 						}
 					}
 					used[usage(area.Name, call)] = true
@@ -323,13 +323,13 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 		for _, action := range actions {
 			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
 			if cell[0] != "mcp" && !used[name] {
-				t.Errorf("nothing uses what is granted: %s", name)
+				t.Errorf("nothing uses what is granted: %s: take it from needs in infra/grant.go", name)
 			}
 		}
 	}
 	for name := range used {
 		if f := strings.Fields(name); !slices.Contains(granted(t)[[3]string(f[:3])], f[3]) {
-			t.Errorf("not in testdata/access.tsv: %s", name)
+			t.Errorf("not in infra/testdata/access.tsv: add %s to it", name)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func typesNamed(names ...string) (out []transfer.Type) {
 	return out
 }
 
-// Ensure a type without a record gets one that an import accepts, once, and one that no example can satisfy is named.
+// Ensure a type without a record gets one valid example, and the error for a type whose example is refused names the file.
 func TestWithExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")

@@ -14,7 +14,7 @@ import (
 // size is how many records of a type a company has at full scale, and at least.
 type size struct{ full, least int }
 
-// sizes are those of the types that differ from the usual: more than a page at full scale.
+// sizes are those of the types that have another one than the usual, which is more than a page at full scale.
 var (
 	usual = size{230, 20}
 	sizes = map[string]size{
@@ -81,7 +81,7 @@ func newCompany(ctx context.Context, scale float64) (*company, error) {
 	return c, nil
 }
 
-// vary gives a field of the records of a type one of these values.
+// vary sets the values that a field of the records of a type gets.
 func (c *company) vary(kind, field string, values []any) {
 	if c.values[kind] == nil {
 		c.values[kind] = map[string][]any{}

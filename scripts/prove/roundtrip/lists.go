@@ -37,7 +37,7 @@ type filter struct {
 // window is a from and a to; empty: none.
 type window struct{ from, to string }
 
-// parent is what the path of a list names: records of a type, which those of the list refer to by a field.
+// parent is a record in the path of a list, such as a board. The records of the list refer to it by a field.
 type parent struct {
 	field string
 	ids   []any
@@ -109,8 +109,8 @@ func (c *company) lists() (all []listing, err error) {
 
 var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// kindOf returns the type of record that an operation lists, the fields that the list shows and those that it leaves out;
-// empty when it is no list of records that can be imported.
+// kindOf returns the type of record that an operation lists, the fields that the list shows and those that it leaves out.
+// The type is empty when the operation does not list records of an import.
 func kindOf(operation string) (kind string, shown, leave []string) {
 	operations := functions.Operations(nil)
 	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })

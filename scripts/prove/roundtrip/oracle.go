@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// typed is a list as the tables have it that are typed by hand.
+// typed is the line of a list in the hand-typed tables.
 type typed struct {
 	operation string
 	path      string // after the company
 	limit     int
-	filters   []filter // without values where the list of values is not closed
+	filters   []filter // without values unless they are a closed list
 	orders    []string
 }
 
-// oracle reads the lists of the tables in functions/testdata, whose first lines say how they are written.
+// oracle reads the lists from the tables in functions/testdata. The comments there explain the columns.
 func oracle(ctx context.Context) (all []typed, err error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -55,7 +55,7 @@ func oracle(ctx context.Context) (all []typed, err error) {
 
 var limitForm = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
 
-// compare is the order of two records.
+// compare orders two records by the fields of orders.
 func (l typed) compare(a, b record) int {
 	for _, field := range l.orders {
 		if c := orderOf(field)(a, b); c != 0 {
@@ -97,10 +97,10 @@ func valueOf(text string) any {
 	return text
 }
 
-// fieldsOf are the fields that an order is by.
+// fieldsOf returns the fields of an order: a and b of -a|b.
 func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
 
-// orderOf is by a field, null last; with - before it the greatest is first, and of a|b it is b where a is null.
+// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b where a is null.
 func orderOf(field string) func(a, b record) int {
 	sign := 1
 	if strings.HasPrefix(field, "-") {

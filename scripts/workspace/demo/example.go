@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
-// Example returns a made-up record of a type, without an id: its n-th name, an example in every other field, and nothing
-// that names another record.
+// Example returns an example record of a type without its id. It has a name with the number, and an example value in every
+// other field but those that refer to other records.
 func Example(kind transfer.Type, n int) Record {
 	out := Record{}
 	for name, s := range jsonschema.Record(kind.Record, nil).Properties {
@@ -24,10 +24,10 @@ func Example(kind transfer.Type, n int) Record {
 	return out
 }
 
-// examples is how many records a type gets that is not part of the story yet.
+// examples is the number of records of a type that the demo company has no records of its own for.
 const examples = 3
 
-// others adds examples of the types that have no record, so that every list has something to show.
+// others adds examples of the types that have no record, so that no list of the demo company is empty.
 func (g *generator) others(types []transfer.Type) {
 	for _, kind := range types {
 		if g.count[kind.Name] > 0 {

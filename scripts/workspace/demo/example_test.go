@@ -8,8 +8,7 @@ import (
 	"growthworkspace/functions"
 )
 
-// Ensure types without records get examples that an import accepts, each with an id and a name of its own, and types with
-// records none.
+// Ensure types without records get examples with distinct ids and names that an import accepts. Other types get none.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC))

@@ -56,7 +56,7 @@ func methodOf(t *testing.T, c *client.Client, prefix, operation string, args map
 		}
 	}
 	if i < 0 {
-		t.Fatalf("the client has no method for %s", operation)
+		t.Fatalf("the client has no method for %s: run go run ./scripts/gen", operation)
 	}
 	method := v.Method(i)
 	in := []reflect.Value{reflect.ValueOf(t.Context())}
@@ -198,7 +198,7 @@ func TestClientPages(t *testing.T) {
 		}
 		want := out[0].FieldByName("Items")
 		if want.Len() < 3 || out[0].FieldByName("Next").String() != "" {
-			t.Errorf("%s: %d records are too few to test paging: add some to testdata/company.jsonl", op.ID, want.Len())
+			t.Errorf("%s lists %d records, and pages need 3: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID, want.Len())
 		}
 		every, in := methodOf(t, c, "all", strings.TrimPrefix(op.ID, "list"), arguments[op.ID])
 		in[1].FieldByName("Limit").Set(reflect.ValueOf(new(int64(1))))

@@ -192,7 +192,15 @@ func alike(messages []string) []string {
 	return out
 }
 
-var generatedID = regexp.MustCompile(`\b(?:` + id.Company + `|brd|itm|fbk|mdf|sit|gol|aud|pln|ida|pst|chn|kit|cty|bgl|key|req)_[0-9a-z]{26}\b`)
+var generatedID = func() *regexp.Regexp {
+	prefixes := []string{id.Company, id.Key, "req"}
+	for _, kind := range functions.Transfers(nil) {
+		if kind.Prefix != "" {
+			prefixes = append(prefixes, kind.Prefix)
+		}
+	}
+	return regexp.MustCompile(`\b(?:` + strings.Join(prefixes, "|") + `)_[0-9a-z]{26}\b`)
+}()
 
 // keyPrefix matches the prefix of a key that its record contains.
 var keyPrefix = regexp.MustCompile(`\bsk_live_[0-9A-Za-z]{12}\b`)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -61,30 +62,50 @@ func load(t *testing.T, s *apitest.Service, name string, text json.RawMessage) {
 	t.Fatalf("no type %s", name)
 }
 
-// arguments has, for each operation, the arguments of a call that succeeds on the fixture. Every operation must be here.
+// arguments has, for each operation that needs some, the arguments of a call that succeeds on the fixture.
 var arguments = map[string]map[string]any{
-	"list_companies": {}, "get_company": {}, "update_company": {"summary": "New"},
-	"list_plan_boards": {}, "get_plan_board": {"boardId": "brd_1"}, "list_plan_items": {"boardId": "brd_1"},
+	"update_company": {"summary": "New"},
+	"get_plan_board": {"boardId": "brd_1"}, "list_plan_items": {"boardId": "brd_1"},
 	"create_plan_item": {"boardId": "brd_1", "title": "Another"}, "get_plan_item": {"itemId": "itm_1"},
 	"update_plan_item": {"itemId": "itm_1", "title": "Darker mode"}, "delete_plan_item": {"itemId": "itm_2"},
 	"preview_plan_publish": {"boardId": "brd_1"}, "publish_plan_board": {"boardId": "brd_1"},
-	"list_feedback": {}, "get_feedback": {"feedbackId": "fbk_1"},
-	"update_feedback_reply":   {"feedbackId": "fbk_1", "replyBody": "Thank you.", "replyStatus": "approved"},
-	"list_metric_definitions": {}, "list_metric_points": {"metricKey": "growth.signups"},
-	"list_optimise_sites": {}, "list_optimise_goals": {"siteId": "sit_1"}, "list_optimise_audits": {}, "get_optimise_audit": {"auditId": "aud_1"},
-	"list_broadcast_plans": {}, "list_broadcast_ideas": {}, "list_broadcast_posts": {},
+	"get_feedback":          {"feedbackId": "fbk_1"},
+	"update_feedback_reply": {"feedbackId": "fbk_1", "replyBody": "Thank you.", "replyStatus": "approved"},
+	"list_metric_points":    {"metricKey": "growth.signups"},
+	"list_optimise_goals":   {"siteId": "sit_1"}, "get_optimise_audit": {"auditId": "aud_1"},
 	"create_broadcast_post": {"platform": "x", "body": "Hi"}, "get_broadcast_post": {"postId": "pst_1"},
 	"update_broadcast_post": {"postId": "pst_1", "body": "Hello again"}, "delete_broadcast_post": {"postId": "pst_1"},
-	"list_broadcast_channels": {}, "get_context_brand_kit": {}, "update_context_brand_kit": {"artStyle": "Flat"},
-	"list_context_content_types":  {},
+	"update_context_brand_kit":    {"artStyle": "Flat"},
 	"create_context_content_type": {"name": "Story", "active": true}, "update_context_content_type": {"contentTypeId": "cty_1", "cadence": "weekly"},
-	"list_context_goals": {},
 	"push_metric_points": {"points": []any{
 		map[string]any{"metricKey": "growth.signups", "ts": "2026-08-11", "value": 14, "dims": map[string]any{"country": "de"}},
 		map[string]any{"metricKey": "trips", "ts": "2026-08-11", "value": 1.5, "grain": "week"},
 	}},
-	"list_keys": {}, "get_current_key": {}, "create_key": {"name": "CI", "scopes": []any{"plan:read"}},
+	"create_key": {"name": "CI", "scopes": []any{"plan:read"}},
 	"rotate_key": {"keyId": rotatedKey, "overlapSeconds": 60}, "revoke_key": {"keyId": revokedKey},
+}
+
+func init() {
+	for _, op := range functions.Operations(nil) {
+		if arguments[op.ID] == nil {
+			arguments[op.ID] = map[string]any{}
+		}
+	}
+}
+
+// Ensure every operation that needs arguments, or changes something, has some.
+func TestArguments(t *testing.T) {
+	for _, op := range functions.Operations(nil) {
+		var missing []string
+		for _, f := range op.Input {
+			if _, has := arguments[op.ID][f.Name]; !has && f.Required {
+				missing = append(missing, fmt.Sprintf("%q: …", f.Name))
+			}
+		}
+		if len(missing) > 0 || op.Effect != api.Read && len(arguments[op.ID]) == 0 {
+			t.Errorf("functions/fixture_test.go: arguments must have those of a call that succeeds: add the line\n%q: {%s},", op.ID, strings.Join(missing, ", "))
+		}
+	}
 }
 
 // The ids of the two keys that start issues, one to rotate and one to revoke.

@@ -69,6 +69,9 @@ func TestReplay(t *testing.T) {
 			if again.Status != http.StatusOK || again.Body != first.Body || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
 				t.Errorf("the repeated request: %d %s\nthe first: %s", again.Status, again.Body, first.Body)
 			}
+			if changeable[op.ID] == "" {
+				t.Fatalf("functions/idempotency_test.go: add an argument of %s to changeable, and another value of it to changed", op.ID)
+			}
 			other := with(op, map[string]any{"Idempotency-Key": "once"})
 			other[changeable[op.ID]] = changed[op.ID]
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {

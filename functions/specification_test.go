@@ -12,35 +12,72 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
 )
 
-// Ensure the declared operations are the 35 of the specification and the 6 additions, each with its path, scope, inputs
-// and defaults.
+// contract is a line of the hand-typed tables.
+type contract struct {
+	request  []string // id, method, path, scope, query and body
+	response string
+}
+
+// contracts reads the hand-typed tables: the specification's 35 operations, and those that were added.
+func contracts(t *testing.T) map[string]contract {
+	t.Helper()
+	own, added := rows(t, "operations.tsv"), rows(t, "additions.tsv")
+	if len(own) != 35 || len(added) < 6 {
+		t.Errorf("functions/testdata/operations.tsv has %d lines, want the specification's 35; additions.tsv has %d, want at least 6: a new operation goes there", len(own), len(added))
+	}
+	out := map[string]contract{}
+	for _, row := range append(own, added...) {
+		if len(row) != 8 || out[row[0]].request != nil {
+			t.Fatalf("the line of %s in functions/testdata has %d columns, want 8, or is there twice", row[0], len(row))
+		}
+		out[row[0]] = contract{row[:6], row[6]}
+	}
+	return out
+}
+
+// Ensure the declared operations are those of the hand-typed tables, each with its path, scope, inputs, defaults and limits:
+// the 35 of the specification and the additions.
 func TestOperationsAreTheSpecification(t *testing.T) {
-	registry := map[string]api.Operation{}
+	table := contracts(t)
 	for _, op := range functions.Operations(nil) {
-		registry[op.ID] = op
-	}
-	table, additions := rows(t, "operations.tsv"), rows(t, "additions.tsv")
-	if len(table) != 35 || len(additions) != 6 {
-		t.Fatalf("operations.tsv has %d rows, want 35; additions.tsv has %d, want 6", len(table), len(additions))
-	}
-	for _, row := range append(table, additions...) {
-		op, ok := registry[row[0]]
-		if !ok {
-			t.Errorf("%s is not declared", row[0])
-			continue
-		}
-		delete(registry, row[0])
 		got := []string{op.ID, op.Method, strings.TrimPrefix(op.Path, "/v1"), cmp.Or(string(op.Scope), "any"), spell(op, schema.InQuery), spell(op, schema.InBody)}
-		if !slices.Equal(got, row) {
-			t.Errorf("%s\n got %q\nwant %q", row[0], got, row)
+		want, ok := table[op.ID]
+		delete(table, op.ID)
+		switch {
+		case !ok:
+			order := "-"
+			if op.IsList() {
+				order = "ORDER"
+			}
+			t.Errorf("functions/testdata/additions.tsv has no line for %s: check this one, type the order of a list, and add it:\n%s", op.ID, strings.Join(append(got, spellResponse(op), order), "\t"))
+		case !slices.Equal(got, want.request):
+			t.Errorf("%s differs from its line in functions/testdata\n got %q\nwant %q", op.ID, got, want.request)
 		}
 	}
-	for id := range registry {
-		t.Errorf("%s is declared but not in testdata/operations.tsv or additions.tsv", id)
+	for id := range table {
+		t.Errorf("%s has a line in functions/testdata and is not declared", id)
 	}
+}
+
+// recordOf returns the type of an operation's record; for a list, the type of its records.
+func recordOf(op api.Operation) reflect.Type {
+	if op.IsList() {
+		return op.Output.Field(0).Type.Elem()
+	}
+	return op.Output
+}
+
+// spellResponse returns the fields of an operation's record in the notation of operations.tsv.
+func spellResponse(op api.Operation) string {
+	var out []string
+	for _, name := range jsonschema.Record(recordOf(op), nil).PropertyOrder {
+		out = append(out, name+":"+kindOf(recordOf(op), name))
+	}
+	return strings.Join(out, " ")
 }
 
 // spell returns an operation's fields in the notation of operations.tsv, without cursor, which the specification lacks.
@@ -60,6 +97,9 @@ func spell(op api.Operation, in schema.Place) string {
 		if f.Default != "" {
 			text += "=" + f.Default
 		}
+		if f.Name == "limit" {
+			text += fmt.Sprintf("(%v..%v)", *f.Min, *f.Max)
+		}
 		out = append(out, text)
 	}
 	if out == nil {
@@ -68,26 +108,14 @@ func spell(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure every list with a limit has the default and the bounds of the specification, and a cursor.
-func TestLimitsAreTheSpecification(t *testing.T) {
-	limits := map[string][]string{}
-	for _, row := range rows(t, "limits.tsv") {
-		limits[row[0]] = row[1:]
-	}
+// Ensure every list with a limit has a cursor, and no other operation has one.
+func TestLimitsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
-		var got []string
-		cursor := false
-		for _, f := range op.Input {
-			if f.Name == "limit" {
-				got = []string{f.Default, fmt.Sprint(*f.Min), fmt.Sprint(*f.Max)}
-			}
-			cursor = cursor || f.Name == "cursor"
+		has := func(name string) bool {
+			return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == name })
 		}
-		if !slices.Equal(got, limits[op.ID]) || cursor != (got != nil) {
-			t.Errorf("%s: limit %v, want %v; cursor %v", op.ID, got, limits[op.ID], cursor)
-		}
-		if cursor && !op.IsList() {
-			t.Errorf("%s has a cursor but is not a list", op.ID)
+		if has("cursor") != has("limit") || has("cursor") && !op.IsList() {
+			t.Errorf("%s: limit %v, cursor %v, list %v", op.ID, has("limit"), has("cursor"), op.IsList())
 		}
 	}
 }
@@ -96,25 +124,11 @@ func TestLimitsAreTheSpecification(t *testing.T) {
 // nullability are those of the specification.
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
-	want := map[string][]string{}
-	for _, row := range rows(t, "resources.tsv") {
-		want[row[0]] = strings.Fields(row[1])
-	}
-	same := map[string]string{ // operations that return the same resource as another one
-		"list_companies": "get_company", "update_company": "get_company", "list_plan_boards": "get_plan_board", "list_plan_items": "get_plan_item",
-		"create_plan_item": "get_plan_item", "update_plan_item": "get_plan_item", "list_feedback": "get_feedback", "update_feedback_reply": "get_feedback",
-		"list_broadcast_posts": "get_broadcast_post", "create_broadcast_post": "get_broadcast_post", "update_broadcast_post": "get_broadcast_post",
-		"get_current_key": "list_keys", "rotate_key": "create_key", "update_context_brand_kit": "get_context_brand_kit", "create_context_content_type": "list_context_content_types", "update_context_content_type": "list_context_content_types",
-	}
+	table := contracts(t)
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
-		args, ok := arguments[op.ID]
-		if !ok {
-			t.Errorf("no arguments for %s: add them to fixture_test.go", op.ID)
-			continue
-		}
-		r := s.Call(t, key, op.ID, args)
+		r := s.Call(t, key, op.ID, arguments[op.ID])
 		if r.Status != 200 {
 			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
 			continue
@@ -124,7 +138,7 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			var list struct{ Items []json.RawMessage }
 			r.Decode(t, &list)
 			if len(list.Items) == 0 {
-				t.Errorf("%s: the list is empty: add a record to testdata/company.jsonl", op.ID)
+				t.Errorf("%s: the list is empty: run go run ./scripts/gen, which adds an example to functions/testdata/company.jsonl", op.ID)
 				continue
 			}
 			if names := names(t, text); !slices.Equal(names, []string{"items"}) {
@@ -132,11 +146,11 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			}
 			text = list.Items[0]
 		}
-		resource := op.ID
-		if other, ok := same[op.ID]; ok {
-			resource = other
+		want := table[op.ID].response
+		if other, same := strings.CutPrefix(want, "as "); same {
+			want = table[other].response
 		}
-		compareFields(t, op, text, want[resource])
+		compareFields(t, op, text, strings.Fields(want))
 	}
 }
 
@@ -150,13 +164,9 @@ func compareFields(t *testing.T, op api.Operation, text []byte, want []string) {
 	if got := names(t, text); !slices.Equal(got, wantNames) {
 		t.Errorf("%s\n got %v\nwant %v", op.ID, got, wantNames)
 	}
-	out := op.Output
-	if op.IsList() {
-		out = out.Field(0).Type.Elem()
-	}
 	for _, f := range want {
 		name, kind, _ := strings.Cut(f, ":")
-		if got := kindOf(out, name); got != kind {
+		if got := kindOf(recordOf(op), name); got != kind {
 			t.Errorf("%s.%s is %s, want %s", op.ID, name, got, kind)
 		}
 	}

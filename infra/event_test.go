@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -114,7 +115,7 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	t.Helper()
 	text, err := os.ReadFile("../events/" + operation + ".json")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("run go run ./scripts/gen: %v", err)
 	}
 	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID, infra.Placeholder("keyId"), s.keyIDs[operation]).Replace(string(text))
 	for name, value := range fixtureIDs {
@@ -125,6 +126,9 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	}
 	for name, value := range fixtureIDs {
 		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)
+	}
+	if open := regexp.MustCompile(infra.Placeholder("[A-Za-z]+")).FindString(filled); open != "" {
+		t.Errorf("events/%s.json: infra/event_test.go: add what %s stands for to fixtureIDs", operation, open)
 	}
 	var e events.APIGatewayProxyRequest
 	if err := json.Unmarshal([]byte(filled), &e); err != nil {
@@ -143,7 +147,7 @@ func TestEvents(t *testing.T) {
 		for _, op := range area.Operations(nil) {
 			text, err := os.ReadFile("../events/" + op.ID + ".json")
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("run go run ./scripts/gen: %v", err)
 			}
 			var sample events.APIGatewayProxyRequest
 			if err := json.Unmarshal(text, &sample); err != nil {
@@ -195,7 +199,7 @@ func TestEventsAreAsDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(found) != len(want) || len(want) != len(functions.Operations(nil)) {
-		t.Errorf("%d events of %d operations, %d in the folder", len(want), len(functions.Operations(nil)), len(found))
+		t.Errorf("%d events of %d operations, %d in the folder: run go run ./scripts/gen", len(want), len(functions.Operations(nil)), len(found))
 	}
 	for id, text := range want {
 		if have, err := os.ReadFile("../events/" + id + ".json"); err != nil || !bytes.Equal(have, text) {
@@ -292,7 +296,7 @@ func TestEveryCallIsAllowed(t *testing.T) {
 				for _, call := range calls {
 					for _, function := range []string{area.Name, "mcp"} {
 						if !(function == "mcp" && op.NotTool) && !policies[function].allows(call) {
-							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q", op.ID, v.name, function, call.action, call.resource, call.leading)
+							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.leading, op.ID)
 						}
 					}
 					used[usage(area.Name, call)] = true
@@ -318,13 +322,13 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 		for _, action := range actions {
 			name := fmt.Sprintf("%s %s %s %s", cell[0], cell[1], cell[2], action)
 			if cell[0] != "mcp" && !used[name] {
-				t.Errorf("the grant is not used: %s", name)
+				t.Errorf("the grant is not used: %s: remove it from needs in infra/grant.go", name)
 			}
 		}
 	}
 	for name := range used {
 		if f := strings.Fields(name); !slices.Contains(granted(t)[[3]string(f[:3])], f[3]) {
-			t.Errorf("not in testdata/access.tsv: %s", name)
+			t.Errorf("not in infra/testdata/access.tsv: add %s to it", name)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"growthworkspace/shared/claim"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -33,7 +32,7 @@ type Dispatch struct {
 
 // dispatches describes posts to package claim: a post is claimed while it is publishing.
 var dispatches = claim.Kind[Dispatch]{
-	Name: "post", Prefix: id.Post, Busy: string(PostStatusPublishing),
+	Name: "post", Prefix: postIDs, Busy: string(PostStatusPublishing),
 	Status: func(d Dispatch) string { return d.status() },
 	Key:    func(companyID, postID string) table.Key { return recordKey(companyID, kindPost, postID) },
 	KeysOf: func(d Dispatch) table.Keys { return postKeys(d.Post) },

@@ -52,7 +52,7 @@ type listIdeasInput struct {
 
 // listIdeas lists ideas. A malformed planId matches nothing, like an unknown one.
 func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasInput) (api.List[Idea], error) {
-	if in.PlanID != nil && !id.Valid(id.Plan, *in.PlanID) {
+	if in.PlanID != nil && !id.Valid(planIDs, *in.PlanID) {
 		return api.NewList[Idea](nil, ""), nil
 	}
 	filter := IdeaFilter{PlanID: in.PlanID, Status: in.Status}

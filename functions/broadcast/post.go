@@ -104,7 +104,7 @@ type listPostsInput struct {
 
 // listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
-	if in.IdeaID != nil && !id.Valid(id.Idea, *in.IdeaID) {
+	if in.IdeaID != nil && !id.Valid(ideaIDs, *in.IdeaID) {
 		return api.NewList[Post](nil, ""), nil
 	}
 	filter := PostFilter{IdeaID: in.IdeaID, Platform: in.Platform, Status: in.Status}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
@@ -203,7 +202,7 @@ func (f PostFilter) onTop() table.Filter {
 // InsertPost creates a post with a new id and the current time, and returns it.
 func (s Store) InsertPost(ctx context.Context, companyID string, p Post) (Post, error) {
 	now := s.table.Now()
-	p.ID, p.CompanyID, p.CreatedAt, p.UpdatedAt = s.table.NewID(id.Post), companyID, &now, &now
+	p.ID, p.CompanyID, p.CreatedAt, p.UpdatedAt = s.table.NewID(postIDs), companyID, &now, &now
 	return p, idempotency.Insert(ctx, s.table, p, postKeys(p), p)
 }
 

@@ -1,25 +1,32 @@
 package broadcast
 
 import (
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
 
-// Transfers returns the area's record types for import and export. An import stores records as given: a post keeps its status,
-// times and thread, even where the API would compute different values.
+// The prefixes of ids.
+const (
+	planIDs    = "pln"
+	ideaIDs    = "ida"
+	postIDs    = "pst"
+	channelIDs = "chn"
+)
+
+// Transfers returns the area's types of import and export. An import says what a record is: a post keeps its state, its
+// times and its thread as given, whatever the API would make of them.
 func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
 	return []transfer.Type{
-		transfer.Define("content-plan", id.Plan, transfer.CheckSize,
+		transfer.Define("content-plan", planIDs, transfer.CheckSize,
 			transfer.Put(t, planKeys, func(p *Plan) *string { return &p.CompanyID }), transfer.Each[Plan](t, of(kindPlan))),
-		transfer.Define("content-idea", id.Idea, checkIdea,
+		transfer.Define("content-idea", ideaIDs, checkIdea,
 			transfer.Put(t, ideaKeys, func(i *Idea) *string { return &i.CompanyID }), transfer.Each[Idea](t, of(kindIdea))),
-		transfer.Define("post", id.Post, checkPost,
+		transfer.Define("post", postIDs, checkPost,
 			transfer.Put(t, postKeys, func(p *Post) *string { return &p.CompanyID }), transfer.Each[Post](t, of(kindPost))),
-		transfer.Define("channel", id.Channel, transfer.CheckSize,
+		transfer.Define("channel", channelIDs, transfer.CheckSize,
 			transfer.Put(t, channelKeys, func(c *Channel) *string { return &c.CompanyID }), transfer.Each[Channel](t, of(kindChannel))),
 	}
 }
@@ -27,9 +34,9 @@ func Transfers(t *table.Client) []transfer.Type {
 // planId and ideaId become parts of table keys, so an import checks their form.
 
 func checkIdea(i *Idea) []string {
-	return append(transfer.CheckID("planId", id.Plan, i.PlanID), transfer.CheckSize(i)...)
+	return append(transfer.CheckID("planId", planIDs, i.PlanID), transfer.CheckSize(i)...)
 }
 
 func checkPost(p *Post) []string {
-	return append(transfer.CheckID("ideaId", id.Idea, p.IdeaID), transfer.CheckSize(p)...)
+	return append(transfer.CheckID("ideaId", ideaIDs, p.IdeaID), transfer.CheckSize(p)...)
 }

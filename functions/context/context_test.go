@@ -11,7 +11,6 @@ import (
 	"growthworkspace/functions/context"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/id"
 )
 
 func start(t *testing.T) *apitest.Service {
@@ -120,7 +119,7 @@ func TestReadUnits(t *testing.T) {
 	s := start(t)
 	store := context.NewStore(s.Table)
 	importLines(t, s, "brand-kit", s.CompanyID, `{"id":"kit_1"}`)
-	for kind, prefix := range map[string]string{"content-type": id.ContentType, "brand-goal": id.BrandGoal} {
+	for kind, prefix := range map[string]string{"content-type": "cty", "brand-goal": "bgl"} {
 		var lines []string
 		for n := range 200 {
 			lines = append(lines, fmt.Sprintf(`{"id":"%s_%d","name":"n","description":%q}`, prefix, n, strings.Repeat("x", 300)))

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
@@ -77,7 +76,7 @@ func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change f
 			return BrandKit{}, err
 		}
 		now := s.table.Now()
-		kit = BrandKit{ID: s.table.NewID(id.BrandKit), CompanyID: companyID, CreatedAt: &now, UpdatedAt: &now}
+		kit = BrandKit{ID: s.table.NewID(brandKitIDs), CompanyID: companyID, CreatedAt: &now, UpdatedAt: &now}
 		if err := change(&kit); err != nil {
 			return BrandKit{}, err
 		}
@@ -96,7 +95,7 @@ func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]Content
 // CreateContentType stores a new content type and sets its id, company and times.
 func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t ContentType) (ContentType, error) {
 	now := s.table.Now()
-	t.ID, t.CompanyID, t.CreatedAt, t.UpdatedAt = s.table.NewID(id.ContentType), companyID, &now, &now
+	t.ID, t.CompanyID, t.CreatedAt, t.UpdatedAt = s.table.NewID(contentTypeIDs), companyID, &now, &now
 	return t, idempotency.Insert(ctx, s.table, t, contentTypeKeys(t), t)
 }
 

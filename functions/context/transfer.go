@@ -1,9 +1,15 @@
 package context
 
 import (
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
+)
+
+// The prefixes of ids.
+const (
+	brandKitIDs    = "kit"
+	contentTypeIDs = "cty"
+	goalIDs        = "bgl"
 )
 
 // Transfers returns the record types that can be imported and exported. A company has one brand kit, so when a file has
@@ -13,11 +19,11 @@ func Transfers(t *table.Client) []transfer.Type {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
 	return []transfer.Type{
-		transfer.Define("brand-kit", id.BrandKit, transfer.CheckSize,
+		transfer.Define("brand-kit", brandKitIDs, transfer.CheckSize,
 			transfer.Put(t, brandKitKeys, func(k *BrandKit) *string { return &k.CompanyID }), transfer.Only(NewStore(t).BrandKit)),
-		transfer.Define("content-type", id.ContentType, transfer.CheckSize,
+		transfer.Define("content-type", contentTypeIDs, transfer.CheckSize,
 			transfer.Put(t, contentTypeKeys, func(c *ContentType) *string { return &c.CompanyID }), transfer.Each[ContentType](t, of(contentTypeKind))),
-		transfer.Define("brand-goal", id.BrandGoal, transfer.CheckSize,
+		transfer.Define("brand-goal", goalIDs, transfer.CheckSize,
 			transfer.Put(t, goalKeys, func(g *Goal) *string { return &g.CompanyID }), transfer.Each[Goal](t, of(goalKind))),
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"growthworkspace/shared/claim"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 )
 
@@ -29,7 +28,7 @@ type Posting struct {
 
 // replies describes replies to package claim: a reply is claimed while its status is posting.
 var replies = claim.Kind[Posting]{
-	Name: "reply", Prefix: id.Feedback, Busy: string(ReplyStatusPosting),
+	Name: "reply", Prefix: feedbackIDs, Busy: string(ReplyStatusPosting),
 	Status: func(p Posting) string { return string(p.status()) },
 	Key:    feedbackKey, KeysOf: func(p Posting) table.Keys { return keysOf(p.Feedback) },
 	Index: table.GSI4, Partitions: func(companyID string) []string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 )
 
@@ -82,7 +81,7 @@ func (s Store) pushParts(companyID string, fresh []Definition, updates []*pointU
 			key := u.record.MetricKey
 			if d, ok := definitions[key]; ok {
 				delete(definitions, key)
-				d.ID, d.CompanyID = s.table.NewID(id.MetricDefinition), companyID
+				d.ID, d.CompanyID = s.table.NewID(definitionIDs), companyID
 				part = append(part, pushWrite{s.table.WriteNew(keysOf(d), d), key})
 			}
 			at, update, names, values := u.expression()

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
+
+// definitionIDs is the prefix of ids.
+const definitionIDs = "mdf"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	return []transfer.Type{
-		transfer.Define("metric-definition", id.MetricDefinition, checkDefinition,
+		transfer.Define("metric-definition", definitionIDs, checkDefinition,
 			transfer.Put(t, keysOf, func(d *Definition) *string { return &d.CompanyID }),
 			transfer.Each[Definition](t, func(companyID string) table.Collection {
 				return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}

@@ -52,6 +52,8 @@ type field struct {
 	Type    any
 	Enum    []any
 	Default any
+
+	Minimum, Maximum any
 }
 
 type response struct {
@@ -113,7 +115,7 @@ func TestDocumentHasTheOperations(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("run go run ./scripts/gen\n%s", diff)
 	}
 	var areas, tags []string
 	for _, a := range functions.All() {
@@ -159,7 +161,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 			scope = "any"
 		}
 		got := []string{op.OperationID, row[1], row[2], scope, spellQuery(op), spellBody(t, op)}
-		if diff := cmp.Diff(row, got); diff != "" {
+		if diff := cmp.Diff(row[:6], got); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -216,6 +218,9 @@ func spell(name string, f field, required bool) string {
 	}
 	if f.Default != nil {
 		kind += "=" + fmt.Sprint(f.Default)
+	}
+	if name == "limit" {
+		kind += fmt.Sprintf("(%v..%v)", f.Minimum, f.Maximum)
 	}
 	return name + ":" + kind
 }

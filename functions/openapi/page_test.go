@@ -31,7 +31,7 @@ func section(t *testing.T, id string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(file(t, "page.html"), `<section id="`+id+`"`)
 	if !found {
-		t.Fatalf("the page has no %s", id)
+		t.Fatalf("the page has no %s: run go run ./scripts/gen", id)
 	}
 	part, _, _ := strings.Cut(rest, "</section>")
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(part, ""))
@@ -181,7 +181,7 @@ func TestSamplesInGoParse(t *testing.T) {
 		}
 	}
 	if len(samples) != len(functions.Operations(nil)) {
-		t.Errorf("%d samples", len(samples))
+		t.Errorf("%d samples of %d operations: run go run ./scripts/gen", len(samples), len(functions.Operations(nil)))
 	}
 }
 

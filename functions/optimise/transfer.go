@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -21,6 +20,13 @@ const (
 	parallelAudits = 4 // audits whose findings an export holds in memory
 )
 
+// The prefixes of ids.
+const (
+	siteIDs  = "sit"
+	goalIDs  = "gol"
+	auditIDs = "aud"
+)
+
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
@@ -28,22 +34,22 @@ func Transfers(t *table.Client) []transfer.Type {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
 	return []transfer.Type{
-		transfer.Define("site", id.Site, transfer.CheckSize,
+		transfer.Define("site", siteIDs, transfer.CheckSize,
 			transfer.Put(t, keysOfSite, func(s *Site) *string { return &s.CompanyID }), transfer.Each[Site](t, of(siteKind))),
-		transfer.Define("site-goal", id.SiteGoal, checkGoal,
+		transfer.Define("site-goal", goalIDs, checkGoal,
 			transfer.Put(t, keysOfGoal, func(g *SiteGoal) *string { return &g.CompanyID }), transfer.Each[SiteGoal](t, of(goalKind))),
-		transfer.Define("audit", id.Audit, checkAudit, s.importAudits, s.eachAudit),
+		transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit),
 	}
 }
 
 // checkGoal and checkAudit validate siteId, because it becomes part of a key.
 
 func checkGoal(g *SiteGoal) []string {
-	return append(transfer.CheckID("siteId", id.Site, &g.SiteID), transfer.CheckSize(g)...)
+	return append(transfer.CheckID("siteId", siteIDs, &g.SiteID), transfer.CheckSize(g)...)
 }
 
 func checkAudit(a *Audit) []string {
-	problems := append(transfer.CheckID("siteId", id.Site, a.SiteID), transfer.CheckSize(&a.AuditSummary)...)
+	problems := append(transfer.CheckID("siteId", siteIDs, a.SiteID), transfer.CheckSize(&a.AuditSummary)...)
 	if a.Findings == nil {
 		return problems
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/id"
 )
 
 // Item is an item of a roadmap board, as editors see it.
@@ -76,7 +75,7 @@ func (s service) createItem(ctx context.Context, caller api.Caller, in createIte
 		status = *in.Status
 	}
 	fresh := Item{
-		ID: s.store.table.NewID(id.Item), RoadmapID: in.BoardID, CompanyID: caller.CompanyID,
+		ID: s.store.table.NewID(itemIDs), RoadmapID: in.BoardID, CompanyID: caller.CompanyID,
 		Title: in.Title, Summary: in.Summary, ColumnID: in.ColumnID, CategoryIDs: in.CategoryIDs, Status: &status,
 		SortOrder: toNumber(in.SortOrder), TargetLabel: in.TargetLabel, CreatedAt: &now, UpdatedAt: &now,
 	}

@@ -15,13 +15,19 @@ import (
 	"growthworkspace/shared/transfer"
 )
 
+// The prefixes of ids.
+const (
+	BoardIDs = "brd"
+	itemIDs  = "itm"
+)
+
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	items := transfer.Define("item", id.Item, checkItem, s.importItems, s.eachItem)
+	items := transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem)
 	items = transfer.Unique(items, func(i Item) string { return "slug " + i.Slug + " on board " + i.RoadmapID })
 	return []transfer.Type{
-		transfer.Define("board", id.Board, checkBoard, s.importBoards, s.eachBoard),
+		transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard),
 		transfer.Verify(items, s.verifyItems),
 	}
 }
@@ -30,7 +36,7 @@ func Transfers(t *table.Client) []transfer.Type {
 var slugForm = schema.Pattern("slug")
 
 func checkItem(i *Item) (problems []string) {
-	if !id.Valid(id.Board, i.RoadmapID) {
+	if !id.Valid(BoardIDs, i.RoadmapID) {
 		problems = append(problems, "record.roadmapId: must be the id of a board")
 	}
 	if !slugForm.MatchString(i.Slug) || len(i.Slug) > slugChars {

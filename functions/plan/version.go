@@ -93,7 +93,7 @@ func (s Store) Rollback(ctx context.Context, companyID, boardID string, version 
 
 // publishedBoard reads a board that has a live version.
 func (s Store) publishedBoard(ctx context.Context, companyID, boardID string) (storedBoard, error) {
-	if !id.Valid(id.Board, boardID) { // text from a command line must not form another key
+	if !id.Valid(BoardIDs, boardID) { // text from a command line must not form another key
 		return storedBoard{}, fault.ErrNotFound
 	}
 	b, err := s.board(ctx, companyID, boardID)
@@ -182,7 +182,7 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 
 // planRollback is like Plan, but with the content of an earlier version instead of the items'.
 func (s Store) planRollback(ctx context.Context, companyID, boardID string, version float64) (Planned, error) {
-	if !id.Valid(id.Board, boardID) {
+	if !id.Valid(BoardIDs, boardID) {
 		return Planned{}, fault.ErrNotFound
 	}
 	p, err := s.collect(ctx, companyID, boardID)

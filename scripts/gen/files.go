@@ -26,8 +26,12 @@ func files() ([]generated, error) {
 	if err != nil {
 		return nil, err
 	}
+	company, err := company()
+	if err != nil {
+		return nil, err
+	}
 	out := []generated{
-		{"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
+		{companyFile, company}, {"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
 		{"functions/openapi/page.css", page.CSS}, {"functions/openapi/page.js", page.JS},
 		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
 	}

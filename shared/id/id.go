@@ -11,24 +11,10 @@ import (
 	"time"
 )
 
-// Prefixes of the ids of each type of record.
+// Prefixes of ids that belong to no area. An area declares the prefixes of its records with their types.
 const (
-	Company          = "co"
-	Board            = "brd"
-	Item             = "itm"
-	Feedback         = "fbk"
-	MetricDefinition = "mdf"
-	Site             = "sit"
-	SiteGoal         = "gol"
-	Audit            = "aud"
-	Plan             = "pln"
-	Idea             = "ida"
-	Post             = "pst"
-	Channel          = "chn"
-	BrandKit         = "kit"
-	ContentType      = "cty"
-	BrandGoal        = "bgl"
-	Key              = "key"
+	Company = "co"
+	Key     = "key"
 )
 
 const (

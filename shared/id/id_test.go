@@ -13,13 +13,13 @@ import (
 func TestGeneratorOrdersByTime(t *testing.T) {
 	now := time.UnixMilli(1_786_440_600_000)
 	next := id.NewGenerator(func() time.Time { return now }, rand.Reader)
-	older := next(id.Item)
+	older := next("itm")
 	now = now.Add(time.Millisecond)
-	newer := next(id.Item)
+	newer := next("itm")
 	if older >= newer {
 		t.Errorf("ids do not sort by age: %s, %s", older, newer)
 	}
-	if !id.Valid(id.Item, older) || len(older) != len("itm_")+26 || older != strings.ToLower(older) {
+	if !id.Valid("itm", older) || len(older) != len("itm_")+26 || older != strings.ToLower(older) {
 		t.Errorf("not an id: %s", older)
 	}
 }
@@ -44,7 +44,7 @@ func TestValid(t *testing.T) {
 		"itm_1": true, "itm_" + strings.Repeat("z", 40): true, "itm_" + strings.Repeat("z", 41): false, "itm_": false,
 		"itm_A": false, "itm_a/b": false, "itm_a#b": false, "brd_1": false, "itm": false, "": false, "itm_a_b": false, "itm_é": false,
 	} {
-		if got := id.Valid(id.Item, s); got != want {
+		if got := id.Valid("itm", s); got != want {
 			t.Errorf("Valid(%q) = %v, want %v", s, got, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestGeneratorPanicsWithoutRandomness(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	id.NewGenerator(time.Now, bytes.NewReader(nil))(id.Item)
+	id.NewGenerator(time.Now, bytes.NewReader(nil))("itm")
 }
 
 // Ensure ids of an earlier time sort before the id that Oldest returns, and others do not.

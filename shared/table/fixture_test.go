@@ -188,7 +188,7 @@ func insert(t *testing.T, c *table.Client, n note) note {
 }
 
 func newNote(c *table.Client) note {
-	return note{ID: c.NewID(id.Item), Company: c.NewID(id.Company), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
+	return note{ID: c.NewID("itm"), Company: c.NewID(id.Company), Text: ptr("a"), UpdatedAt: ptr(c.Now())}
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -13,7 +13,9 @@ import (
 
 // Type is one type of record, as a line of an import names it.
 type Type struct {
-	Name string
+	Name   string
+	Prefix string       // of its ids; empty: it has none of its own
+	Record reflect.Type // of a line
 
 	check  func(text json.RawMessage) (any, []string)
 	unique func(record any) string
@@ -39,7 +41,7 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	each func(ctx context.Context, companyID string, visit func(T) error) error,
 ) Type {
 	return Type{
-		Name: name,
+		Name: name, Prefix: prefix, Record: reflect.TypeFor[T](),
 		check: func(text json.RawMessage) (any, []string) {
 			var record T
 			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record), func(p string) bool { return p == noCompany })

@@ -34,7 +34,7 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 		case given != nil && (slices.Contains(s.Properties[name].Types, "null") || s.Properties[name].Type == ""):
 			value = json.RawMessage("null")
 		default:
-			value = b.marshal(madeUp(s.Properties[name]))
+			value = b.marshal(jsonschema.Example(s.Properties[name]))
 		}
 		out.set(name, value)
 	}
@@ -59,7 +59,7 @@ func (b *builder) bodyExample(op api.Operation, body *jsonschema.Schema) json.Ra
 			if !slices.Contains(body.Required, name) {
 				continue
 			}
-			value = b.marshal(madeUp(body.Properties[name]))
+			value = b.marshal(jsonschema.Example(body.Properties[name]))
 		}
 		out.set(name, value)
 	}
@@ -81,55 +81,6 @@ func (b *builder) object(text json.RawMessage, path string, s *jsonschema.Schema
 		}
 	}
 	return out
-}
-
-// madeUp returns a value that is valid for a schema.
-func madeUp(s *jsonschema.Schema) any {
-	kind := s.Type
-	if kind == "" && len(s.Types) > 0 {
-		kind = s.Types[0]
-	}
-	switch {
-	case len(s.Enum) > 0:
-		return s.Enum[0]
-	case kind == "array":
-		return []any{madeUp(s.Items)}
-	case kind == "object":
-		var out ordered[any]
-		for _, name := range s.PropertyOrder {
-			out.set(name, madeUp(s.Properties[name]))
-		}
-		return out
-	case kind == "number", kind == "integer":
-		return max(1, valueOf(s.Minimum))
-	case kind == "boolean":
-		return true
-	case kind == "string":
-		return madeUpText(s)
-	}
-	return nil
-}
-
-func madeUpText(s *jsonschema.Schema) string {
-	switch s.Format {
-	case "date-time":
-		return "2026-08-11T09:30:00.000Z"
-	case "date":
-		return "2026-08-11"
-	case "uri":
-		return "https://example.com"
-	}
-	if s.Pattern == `^[A-Z]{3}$` {
-		return "EUR"
-	}
-	return "text"
-}
-
-func valueOf(n *float64) float64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 func (b *builder) marshal(v any) json.RawMessage {

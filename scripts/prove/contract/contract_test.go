@@ -121,7 +121,7 @@ func TestDeployment(t *testing.T) {
 	for range 2 {
 		report := check(t, contract.Options{BaseURL: base, Key: secret, Write: true, Publish: true, Strict: true})
 		if report.Failed > 0 || report.Skipped > 1 || report.Company != s.CompanyID {
-			t.Error(report)
+			t.Errorf("after a new operation, run go run ./scripts/gen: it adds an example to functions/testdata/company.jsonl\n%v", report)
 		}
 	}
 	for _, area := range functions.All() {

@@ -153,7 +153,7 @@ func (l listing) compare(got, want []record, whole bool) error {
 		case n >= len(want):
 			return differs("%d records instead of %d; %s is too many", len(got), len(want), got[n].identity(l.kind))
 		case got[n].identity(l.kind) != want[n].identity(l.kind):
-			return differs("record %d is %s instead of %s", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
+			return differs("record %d is %s instead of %s, by the order that functions/testdata has", n+1, got[n].identity(l.kind), want[n].identity(l.kind))
 		case whole && got[n].canonical(l.kind) != want[n].canonical(l.kind, l.leave...):
 			return differs("record %d is\n  %s instead of\n  %s", n+1, got[n].canonical(l.kind), want[n].canonical(l.kind, l.leave...))
 		}

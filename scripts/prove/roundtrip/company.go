@@ -1,6 +1,7 @@
 package roundtrip
 
 import (
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
@@ -10,38 +11,26 @@ import (
 	"growthworkspace/scripts/prove/testbed"
 )
 
-// The values of the closed lists in scripts/docs/reference/records.md.
+// size is how many records of a type a company has at full scale, and at least.
+type size struct{ full, least int }
+
+// sizes are those of the types that have another one than the usual, which is more than a page at full scale.
 var (
-	itemStatuses  = []any{"draft", "in_review", "published", "archived"}
-	sources       = []any{"app_store", "google_play", "reddit"}
-	sentiments    = []any{"positive", "neutral", "negative"}
-	replyStatuses = []any{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
-	platforms     = []any{"x", "instagram", "tiktok", "facebook", "reddit", "push"}
-	postStatuses  = []any{"draft", "scheduled", "publishing", "published", "failed"}
-	ideaStatuses  = []any{"suggested", "accepted", "rejected"}
-	auditStatuses = []any{"running", "complete", "failed"}
-	booleans      = []any{true, false}
+	usual = size{230, 20}
+	sizes = map[string]size{
+		"company": {1, 1}, "brand-kit": {1, 1}, "board": {110, 6}, "item": {2000, 60}, "feedback": {10_000, 600}, "metric-definition": {260, 26},
+		"metric-point": {24_000, 2000}, "site": {12, 12}, "site-goal": {132, 132}, "audit": {240, 70}, "content-plan": {130, 8},
+		"content-idea": {900, 80}, "post": {5000, 400}, "channel": {14, 14},
+	}
 )
 
-// size is the number of records of a type at full scale, and the least number at any scale.
-type size struct {
-	kind        string
-	full, least int
-}
-
-// sizes has each type before the types that refer to it.
-var sizes = []size{
-	{"company", 1, 1}, {"brand-kit", 1, 1}, {"board", 110, 6}, {"item", 2000, 60}, {"feedback", 10_000, 600}, {"metric-definition", 260, 26},
-	{"metric-point", 24_000, 2000}, {"site", 12, 12}, {"site-goal", 132, 132}, {"audit", 240, 70}, {"content-plan", 130, 8}, {"content-idea", 900, 80},
-	{"post", 5000, 400}, {"channel", 14, 14}, {"content-type", 230, 20}, {"brand-goal", 230, 20},
-}
-
-// boardsWithItems is the number of boards that have items.
+// boardsWithItems share the items; the other boards are empty.
 const boardsWithItems = 3
 
 // company is a generated company.
 type company struct {
-	records map[string][]record // by type
+	typed   []typed
+	records map[string][]record
 
 	ideasWithPosts int // the number of ideas that have posts, and that the list of posts is filtered by
 	random         *rand.Rand
@@ -49,59 +38,78 @@ type company struct {
 	optional       map[string][]string         // the fields that may be null, by type
 }
 
-// newCompany returns the company of a scale, the same one each time. Its records are copies of the demo company's. Every
-// closed list has every value and null, many times and numbers are equal, so that orders have ties, and texts have unusual
-// characters.
-func newCompany(scale float64) (*company, error) {
-	of := func(kind string, full, least int) int { return max(least, int(float64(full)*scale)) }
-	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of("", 30, 4)}
+// newCompany creates a company at this scale, the same one each time. Its records are those of the demo company, copied
+// until there are enough. Every closed list has every value and null, times and numbers are often equal, because ties are
+// where orders go wrong, and texts have characters that are hard to carry.
+func newCompany(ctx context.Context, scale float64) (*company, error) {
+	of := func(s size) int { return max(s.least, int(float64(s.full)*scale)) }
+	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
 	c.values = map[string]map[string][]any{
-		"item":              {"status": append(itemStatuses, nil), "sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
-		"feedback":          {"source": append(sources, nil), "sentiment": append(sentiments, nil), "replyStatus": append(replyStatuses, nil), "priority": {-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, nil}},
-		"metric-definition": {"needsReview": append(booleans, nil)},
-		"site-goal":         {"order": {0, 1, 2, 3, 4, nil}},
-		"audit":             {"status": append(auditStatuses, nil)},
-		"content-idea":      {"status": append(ideaStatuses, nil)},
-		"post":              {"platform": append(platforms, nil), "status": append(postStatuses, nil)},
-		"channel":           {"platform": append(platforms, nil)},
+		"item":      {"sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
+		"feedback":  {"priority": {-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, nil}},
+		"site-goal": {"order": {0, 1, 2, 3, 4, nil}},
 	}
+	var err error
+	if c.typed, err = oracle(ctx); err != nil {
+		return nil, err
+	}
+	for _, l := range c.typed {
+		kind, _, _ := kindOf(l.operation)
+		for _, f := range l.filters {
+			if f.values != nil && l.operation != pointsOperation {
+				c.vary(kind, f.name, append(f.values, nil))
+			}
+		}
+	}
+	c.vary("channel", "platform", c.values["post"]["platform"])
 	from := testbed.NewRecords()
-	for _, s := range sizes {
-		n := of(s.kind, s.full, s.least)
-		for i := range n {
-			r := record(from.Nth(s.kind, i))
-			if err := c.vary(s.kind, i, r); err != nil {
+	for _, t := range functions.Transfers(nil) { // a type comes after those that it refers to
+		s, known := sizes[t.Name]
+		if !known {
+			s = usual
+		}
+		for i := range of(s) {
+			r := record(from.Nth(t.Name, i))
+			if err := c.change(t.Name, i, r); err != nil {
 				return nil, err
 			}
-			c.records[s.kind] = append(c.records[s.kind], r.plain())
+			c.records[t.Name] = append(c.records[t.Name], r.plain())
 		}
-		c.refer(s.kind)
+		c.refer(t.Name)
 	}
 	c.publish()
 	return c, nil
 }
 
-// refer lets the types that follow refer to the records of a type.
+// vary sets the values that a field of the records of a type gets.
+func (c *company) vary(kind, field string, values []any) {
+	if c.values[kind] == nil {
+		c.values[kind] = map[string][]any{}
+	}
+	c.values[kind][field] = values
+}
+
+// refer lets the records that follow refer to those of a type.
 func (c *company) refer(kind string) {
 	ids := c.ids(kind)
 	switch kind {
-	case "board": // most items are on the first board
-		c.values["item"]["roadmapId"] = []any{ids[0], ids[0], ids[0], ids[1], ids[2]}
+	case "board": // most items are on the first
+		c.vary("item", "roadmapId", []any{ids[0], ids[0], ids[0], ids[1], ids[2]})
 	case "site":
-		c.values["site-goal"]["siteId"] = ids[1:] // the first site has no goals
-		c.values["audit"]["siteId"] = append(slices.Clone(ids), nil)
-	case "content-plan": // the first seven plans have all ideas
-		c.values["content-idea"]["planId"] = append(slices.Clone(ids[:min(7, len(ids)-1)]), nil)
+		c.vary("site-goal", "siteId", ids[1:]) // the first has none
+		c.vary("audit", "siteId", append(slices.Clone(ids), nil))
+	case "content-plan": // the first plans have many ideas, the others none
+		c.vary("content-idea", "planId", append(slices.Clone(ids[:min(7, len(ids)-1)]), nil))
 	case "content-idea":
-		c.values["post"]["ideaId"] = append(slices.Clone(ids[:c.ideasWithPosts]), nil)
+		c.vary("post", "ideaId", append(slices.Clone(ids[:c.ideasWithPosts]), nil))
 	}
 }
 
 // awkward are texts that often break encoders.
 var awkward = []string{"café", "naïve", "übersicht", "日本語", "🌲", "<b>&</b>", `"quoted"`, "line\nbreak", "tab\there", "don't", ""}
 
-// vary gives the n-th record of a type other values, nulls and awkward texts.
-func (c *company) vary(kind string, n int, r record) error {
+// change changes the n-th record of a type: other values, nulls, awkward texts.
+func (c *company) change(kind string, n int, r record) error {
 	if _, known := c.optional[kind]; !known {
 		fields, err := optional(kind, r)
 		if err != nil {

@@ -3,11 +3,15 @@ package roundtrip
 import (
 	"fmt"
 	"net/url"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/jsonschema"
 )
 
 // listing is a list of the API and its expected records.
@@ -24,82 +28,111 @@ type listing struct {
 	windows   []window
 }
 
-// filter is a query parameter that selects the records whose field has a value.
+// filter is a query parameter that keeps the records whose field of its name has the value.
 type filter struct {
 	name   string
-	field  string
 	values []any
 }
 
 // window is a pair of the parameters from and to; an empty one is not sent.
 type window struct{ from, to string }
 
-// lists returns every list of the service with its filters. It returns an error when a list of the API is missing here.
+// parent is a record in the path of a list, such as a board. The records of the list refer to it by a field.
+type parent struct {
+	field string
+	ids   []any
+}
+
+// lists returns every list of the tables with every one of its filters. It fails when one of the service is missing.
 func (c *company) lists() (all []listing, err error) {
-	sorted := func(kind string, keep func(record) bool, order ...func(a, b record) int) []record {
-		var out []record
-		for _, r := range c.records[kind] {
-			if keep == nil || keep(r) {
-				out = append(out, r)
+	parents := map[string]parent{
+		"{boardId}": {"roadmapId", c.ids("board")[:boardsWithItems+1]}, // the other boards are as empty as the last of these
+		"{siteId}":  {"siteId", c.ids("site")},
+	}
+	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}
+	for _, l := range c.typed {
+		if l.operation == pointsOperation {
+			continue
+		}
+		kind, shown, leave := kindOf(l.operation)
+		if kind == "" {
+			return nil, fmt.Errorf("functions/testdata has an order of %s, whose records no area's transfer.go declares: write -", l.operation)
+		}
+		for _, order := range l.orders {
+			for _, field := range fieldsOf(order) {
+				if !slices.Contains(shown, field) {
+					return nil, fmt.Errorf("functions/testdata has %s in the order of %s, which is no field of it", l.operation, field)
+				}
 			}
 		}
-		slices.SortFunc(out, by(append(order, ascending("id"))...))
-		return out
-	}
-	all = []listing{
-		{operation: "list_plan_boards", path: "/plan/boards", limit: 100, kind: "board", leave: []string{"snapshot"}, records: sorted("board", nil, ascending("createdAt"))},
-		{
-			operation: "list_feedback", path: "/feedback", limit: 200, kind: "feedback",
-			records: sorted("feedback", nil, ascending("priority"), descending("postedAt")),
-			filters: []filter{{"source", "source", sources}, {"sentiment", "sentiment", sentiments}, {"replyStatus", "replyStatus", replyStatuses}},
-		},
-		{
-			operation: "list_metric_definitions", path: "/metrics/definitions", limit: 200, kind: "metric-definition",
-			records: sorted("metric-definition", nil, ascending("key")), filters: []filter{{"needsReview", "needsReview", booleans}},
-		},
-		{operation: "list_optimise_sites", path: "/optimise/sites", kind: "site", records: sorted("site", nil, ascending("createdAt"))},
-		{
-			operation: "list_optimise_audits", path: "/optimise/audits", limit: 50, kind: "audit", leave: []string{"findings"},
-			records: sorted("audit", nil, descending("startedAt")),
-			filters: []filter{{"siteId", "siteId", c.ids("site")}, {"status", "status", auditStatuses}},
-		},
-		{operation: "list_broadcast_plans", path: "/broadcast/plans", limit: 100, kind: "content-plan", records: sorted("content-plan", nil, descending("createdAt"))},
-		{
-			operation: "list_broadcast_ideas", path: "/broadcast/ideas", limit: 200, kind: "content-idea", records: sorted("content-idea", nil, descending("createdAt")),
-			filters: []filter{{"planId", "planId", c.ids("content-plan")}, {"status", "status", ideaStatuses}},
-		},
-		{
-			operation: "list_broadcast_posts", path: "/broadcast/posts", limit: 200, kind: "post", records: sorted("post", nil, latest),
-			filters: []filter{{"platform", "platform", platforms}, {"status", "status", postStatuses}, {"ideaId", "ideaId", c.ids("content-idea")[:c.ideasWithPosts+2]}},
-		},
-		{operation: "list_broadcast_channels", path: "/broadcast/channels", kind: "channel", records: sorted("channel", nil, ascending("platform"))},
-		{operation: "list_context_content_types", path: "/context/content-types", limit: 200, kind: "content-type", records: sorted("content-type", nil, ascending("name"))},
-		{operation: "list_context_goals", path: "/context/goals", limit: 200, kind: "brand-goal", records: sorted("brand-goal", nil, ascending("createdAt"))},
-	}
-	for _, board := range c.ids("board")[:boardsWithItems+1] { // the last of these and all others have no items
-		all = append(all, listing{
-			operation: "list_plan_items", path: fmt.Sprintf("/plan/boards/%s/items", board), limit: 200, kind: "item",
-			records: sorted("item", func(r record) bool { return r["roadmapId"] == board }, ascending("sortOrder"), ascending("createdAt")),
-			filters: []filter{{"status", "status", itemStatuses}},
-		})
-	}
-	for _, site := range c.ids("site") {
-		all = append(all, listing{
-			operation: "list_optimise_goals", path: fmt.Sprintf("/optimise/sites/%s/goals", site), kind: "site-goal",
-			records: sorted("site-goal", func(r record) bool { return r["siteId"] == site }, ascending("order")),
-		})
+		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, leave: leave}
+		for _, f := range l.filters {
+			if f.values == nil {
+				f.values = ids[f.name]
+			}
+			if f.values == nil {
+				return nil, fmt.Errorf("%s is filtered by %s: add its values to ids in scripts/prove/roundtrip/lists.go", l.operation, f.name)
+			}
+			of.filters = append(of.filters, f)
+		}
+		placeholder := placeholderForm.FindString(l.path)
+		if placeholder == "" {
+			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
+			all = append(all, of)
+			continue
+		}
+		under, known := parents[placeholder]
+		if !known {
+			return nil, fmt.Errorf("%s is under %s: add it to parents in scripts/prove/roundtrip/lists.go", l.operation, placeholder)
+		}
+		for _, id := range under.ids {
+			one := of
+			one.path = strings.ReplaceAll(l.path, placeholder, id.(string))
+			for _, r := range c.records[kind] {
+				if r[under.field] == id {
+					one.records = append(one.records, r)
+				}
+			}
+			slices.SortFunc(one.records, l.compare)
+			all = append(all, one)
+		}
 	}
 	all = append(all, c.pointLists()...)
 	for _, op := range functions.Operations(nil) {
 		here := slices.ContainsFunc(all, func(l listing) bool { return l.operation == op.ID })
-		if op.IsList() && !here && op.ID != "list_companies" && op.ID != "list_keys" {
-			return nil, fmt.Errorf("%s is not in the round trip: add it to lists in scripts/prove/roundtrip/lists.go", op.ID)
+		if kind, _, _ := kindOf(op.ID); kind != "" && op.Company() && !here {
+			return nil, fmt.Errorf("%s is not in the round trip: add its line, with its order, to functions/testdata/additions.tsv", op.ID)
 		}
 	}
 	return all, nil
 }
 
-// pointLists returns the lists of points of each metric and grain, with windows of time.
+var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
+
+// kindOf returns the type of record that an operation lists, the fields that the list shows and those that it leaves out.
+// The type is empty when the operation does not list records of an import.
+func kindOf(operation string) (kind string, shown, leave []string) {
+	operations := functions.Operations(nil)
+	i := slices.IndexFunc(operations, func(op api.Operation) bool { return op.ID == operation && op.IsList() })
+	if i < 0 {
+		return "", nil, nil
+	}
+	listed := operations[i].Output.Field(0).Type.Elem()
+	shown = jsonschema.Record(listed, nil).PropertyOrder
+	for _, t := range functions.Transfers(nil) {
+		embeds := func(f reflect.StructField) bool { return f.Anonymous && f.Type == listed }
+		if t.Record == listed || slices.ContainsFunc(reflect.VisibleFields(t.Record), embeds) {
+			whole := jsonschema.Record(t.Record, nil).PropertyOrder
+			return t.Name, shown, slices.DeleteFunc(whole, func(name string) bool { return slices.Contains(shown, name) })
+		}
+	}
+	return "", nil, nil
+}
+
+// pointsOperation lists metric points, which have windows instead of filters, and pages that go back in time.
+const pointsOperation = "list_metric_points"
+
+// pointLists are the points of each metric and grain, in windows that part the time.
 func (c *company) pointLists() (all []listing) {
 	series := map[string][]record{}
 	for _, r := range c.records["metric-definition"] { // also metrics without points
@@ -118,9 +151,9 @@ func (c *company) pointLists() (all []listing) {
 				continue
 			}
 		}
-		slices.SortStableFunc(points, ascending("ts")) // compare orders points with equal ts
+		slices.SortStableFunc(points, orderOf("ts")) // those of one time are in the order of their series, whose ids the service makes
 		l := listing{
-			operation: "list_metric_points", path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
+			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
 			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}},
 		}
 		if len(points) > 0 {
@@ -135,39 +168,6 @@ func (c *company) pointLists() (all []listing) {
 }
 
 const stamp = "2006-01-02T15:04:05.000Z"
-
-// by returns an order that uses each order in turn until one differs.
-func by(orders ...func(a, b record) int) func(a, b record) int {
-	return func(a, b record) int {
-		for _, order := range orders {
-			if c := order(a, b); c != 0 {
-				return c
-			}
-		}
-		return 0
-	}
-}
-
-// ascending returns an order by a field, the lowest first, null last.
-func ascending(field string) func(a, b record) int {
-	return func(a, b record) int { return compare(a[field], b[field], 1) }
-}
-
-// descending returns an order by a field, the greatest first, null last.
-func descending(field string) func(a, b record) int {
-	return func(a, b record) int { return compare(a[field], b[field], -1) }
-}
-
-// latest is the order of posts: by scheduledFor, else by createdAt, the latest first.
-func latest(a, b record) int {
-	at := func(r record) any {
-		if r["scheduledFor"] != nil {
-			return r["scheduledFor"]
-		}
-		return r["createdAt"]
-	}
-	return compare(at(a), at(b), -1)
-}
 
 func compare(a, b any, sign int) int {
 	switch {
@@ -204,7 +204,7 @@ func (l listing) expected(chosen map[string]string, w window) []record {
 
 func (l listing) passes(r record, chosen map[string]string) bool {
 	for _, f := range l.filters {
-		if want, ok := chosen[f.name]; ok && (r[f.field] == nil || fmt.Sprint(r[f.field]) != want) {
+		if want, ok := chosen[f.name]; ok && (r[f.name] == nil || fmt.Sprint(r[f.name]) != want) {
 			return false
 		}
 	}

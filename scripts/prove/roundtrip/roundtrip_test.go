@@ -26,7 +26,7 @@ func TestSmallTrip(t *testing.T) {
 // Ensure the generated company has records of every type, all valid, and for every filter each of its values and null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
-	c, err := newCompany(0.01)
+	c, err := newCompany(t.Context(), 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestCompany(t *testing.T) {
 	}
 	for _, kind := range functions.Transfers(nil) {
 		if len(c.records[kind.Name]) == 0 {
-			t.Errorf("no records of the type %s: add it to sizes in company.go", kind.Name)
+			t.Errorf("no records of the type %s", kind.Name)
 		}
 		seen := map[string]bool{}
 		for _, r := range c.records[kind.Name] {
@@ -57,11 +57,11 @@ func TestCompany(t *testing.T) {
 		for _, f := range l.filters {
 			counts := map[any]int{}
 			for _, r := range l.records {
-				counts[r[f.field]]++
+				counts[r[f.name]]++
 			}
 			for _, value := range append([]any{nil}, f.values...) {
-				if !strings.HasSuffix(f.field, "Id") && len(l.records) > 20 && counts[value] == 0 {
-					t.Errorf("%s: no record whose %s is %v", l.operation, f.field, value)
+				if !strings.HasSuffix(f.name, "Id") && len(l.records) > 20 && counts[value] == 0 {
+					t.Errorf("%s: no record whose %s is %v", l.operation, f.name, value)
 				}
 			}
 		}
@@ -84,7 +84,7 @@ func TestFindsDifferences(t *testing.T) {
 	if err := l.compare([]record{a, {"id": "b", "companyId": "co_1"}, {"id": "c", "title": nil}}, want, true); err != nil {
 		t.Error(err)
 	}
-	l = listing{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", "platform", []any{"x", "push"}}}}
+	l = listing{kind: "post", records: []record{{"id": "a", "platform": "x"}, {"id": "b"}, {"id": "c", "platform": "push"}}, filters: []filter{{"platform", []any{"x", "push"}}}}
 	parts := 0
 	for _, chosen := range l.combinations() {
 		parts += len(l.expected(chosen, window{}))

@@ -1,12 +1,10 @@
 package demo
 
-import "growthworkspace/shared/id"
-
-// website uses a domain that is reserved for examples (RFC 2606).
+// The domain is one that can belong to nobody (RFC 2606).
 const website = "https://mossgrove.example"
 
 func (g *generator) company() {
-	g.add(companyType, "", stamped(Record{
+	g.add(companyType, stamped(Record{
 		"id": CompanyID, "name": "Mossgrove", "slug": "mossgrove",
 		"summary":    "Mossgrove Notes keeps the notes of people who work outdoors: offline first, quick to write with gloves on, in sync when there is a signal.",
 		"websiteUrl": website, "repositoryUrl": website + "/source", "industry": "Productivity software",
@@ -33,7 +31,7 @@ const (
 )
 
 func (g *generator) brand() {
-	g.add("brand-kit", id.BrandKit, stamped(Record{
+	g.add("brand-kit", stamped(Record{
 		"voiceTone": []string{"calm", "plain", "warm", "exact"},
 		"voiceGuidelines": "Write as one person to another. Name the situation first, then what helps. One idea per sentence. " +
 			"Say what changed and for whom. Do not promise dates. Do not call anything easy: the reader decides that.",
@@ -55,7 +53,7 @@ func (g *generator) brand() {
 		typeOffer:    {"Offer", "A price for a while, or a trial.", "The terms in the first two lines. Never a countdown.", "quarterly"},
 	} {
 		platforms := [][]string{{"x", "instagram"}, {"x", "reddit", "push"}, {"instagram", "facebook"}, {"x", "reddit"}, {"facebook", "push"}}[i]
-		g.add("content-type", id.ContentType, stamped(Record{
+		g.add("content-type", stamped(Record{
 			"name": t.name, "description": t.description, "guidance": t.guidance, "cadence": t.cadence,
 			"defaultPlatforms": platforms, "active": i != typeOffer,
 		}, g.ago(280-float64(i)), g.ago(40)))
@@ -66,9 +64,6 @@ func (g *generator) brand() {
 		goalSync:    {"name": "Sync in under a second", "description": "The median of a day, on a phone.", "metricKey": "product.sync_time", "baselineValue": 1900, "targetValue": 1000, "dueAt": at(g.ago(20)), "status": "achieved", "priority": 3},
 		goalRefunds: {"name": "Half the refunds", "metricKey": "revenue.refunds", "baselineValue": 90000, "targetValue": 45000, "dueAt": at(g.ago(45)), "status": "missed", "priority": 4},
 	} {
-		g.add("brand-goal", id.BrandGoal, stamped(goal, g.ago(200-float64(i)), g.ago(10)))
+		g.add("brand-goal", stamped(goal, g.ago(200-float64(i)), g.ago(10)))
 	}
 }
-
-// ref returns the id of the n-th record with a prefix, counted from zero.
-func ref(prefix string, n int) string { return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1)) }

@@ -3,17 +3,15 @@ package demo
 import (
 	"fmt"
 	"time"
-
-	"growthworkspace/shared/id"
 )
 
 func (g *generator) broadcast() {
 	for _, p := range []Record{
-		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": ref(id.BrandGoal, goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{ref(id.ContentType, typeTip), ref(id.ContentType, typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": at(g.ago(30)), "endsAt": at(g.ago(-45))},
-		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{ref(id.ContentType, typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": at(g.ago(100))},
-		{"name": "Spring offer", "brief": "A quieter offer than last year's.", "objective": "Teams that tried and left", "goalId": ref(id.BrandGoal, goalTeams), "platforms": []string{"facebook", "push"}, "contentTypeIds": []string{ref(id.ContentType, typeOffer)}, "status": "complete", "startsAt": at(g.ago(140)), "endsAt": at(g.ago(100))},
+		{"name": "Wet season", "brief": "What changes for people who write in the rain, from glove mode to waterproof pens.", "objective": "1,000 teams a month", "goalId": ref("brand-goal", goalTeams), "audience": "Rangers and surveyors", "platforms": []string{"x", "instagram", "push"}, "contentTypeIds": []string{ref("content-type", typeTip), ref("content-type", typeStory)}, "cadence": "three posts a week", "status": "active", "startsAt": at(g.ago(30)), "endsAt": at(g.ago(-45))},
+		{"name": "Roadmap in the open", "brief": "Each change of the public roadmap gets a post that says what we dropped for it.", "objective": "Trust", "audience": "People who asked for something", "platforms": []string{"x", "reddit"}, "contentTypeIds": []string{ref("content-type", typeRelease)}, "cadence": "with each publish", "status": "active", "startsAt": at(g.ago(100))},
+		{"name": "Spring offer", "brief": "A quieter offer than last year's.", "objective": "Teams that tried and left", "goalId": ref("brand-goal", goalTeams), "platforms": []string{"facebook", "push"}, "contentTypeIds": []string{ref("content-type", typeOffer)}, "status": "complete", "startsAt": at(g.ago(140)), "endsAt": at(g.ago(100))},
 	} {
-		g.add("content-plan", id.Plan, stamped(p, g.ago(150-float64(g.count[id.Plan])*40), g.ago(8)))
+		g.add("content-plan", stamped(p, g.ago(150-float64(g.count["content-plan"])*40), g.ago(8)))
 	}
 	g.ideas()
 	for n := range postCount {
@@ -44,24 +42,24 @@ func (g *generator) ideas() {
 	for n, i := range ideas {
 		record := Record{
 			"title": i.title, "summary": i.summary, "sourceKind": i.source, "status": i.status,
-			"contentTypeId": ref(id.ContentType, n%5), "platforms": [][]string{{"x"}, {"instagram", "x"}, {"reddit"}}[n%3],
+			"contentTypeId": ref("content-type", n%5), "platforms": [][]string{{"x"}, {"instagram", "x"}, {"reddit"}}[n%3],
 		}
 		if i.plan >= 0 {
-			record["planId"] = ref(id.Plan, i.plan)
+			record["planId"] = ref("content-plan", i.plan)
 		}
 		switch i.source {
 		case "feedback":
-			record["sourceId"], record["rationale"] = ref(id.Feedback, n), "Several reviews of the last weeks say the same."
+			record["sourceId"], record["rationale"] = ref("feedback", n), "Several reviews of the last weeks say the same."
 		case "roadmap":
-			record["sourceId"], record["rationale"] = ref(id.Item, n), "The board was just published."
+			record["sourceId"], record["rationale"] = ref("item", n), "The board was just published."
 		case "audit":
-			record["sourceId"] = ref(id.Audit, 2)
+			record["sourceId"] = ref("audit", 2)
 		}
 		if i.status != "rejected" {
 			record["suggestedFor"] = at(g.ago(float64(-2 * n)))
 		}
 		age := 90 - float64(6*n)
-		g.add("content-idea", id.Idea, stamped(record, g.ago(age), g.ago(age/2)))
+		g.add("content-idea", stamped(record, g.ago(age), g.ago(age/2)))
 	}
 }
 
@@ -89,7 +87,7 @@ func (g *generator) post(n int) {
 	platform, status := platforms[n%len(platforms)], statuses[(n+n/6)%len(statuses)]
 	record := Record{"platform": platform, "body": bodies[n%len(bodies)], "status": status, "hashtags": []string{"fieldnotes"}}
 	if n%3 != 2 {
-		record["ideaId"] = ref(id.Idea, n%9)
+		record["ideaId"] = ref("content-idea", n%9)
 	}
 	switch platform {
 	case "x":
@@ -125,7 +123,7 @@ func (g *generator) post(n int) {
 		record["scheduledFor"] = at(updated)
 		record["failureReason"] = "The platform refused the picture: it is larger than 8 MB."
 	}
-	g.add("post", id.Post, stamped(record, created, updated))
+	g.add("post", stamped(record, created, updated))
 }
 
 // threadOf splits a text as the broadcast area does for x: between words, at most 280 characters each.
@@ -154,6 +152,6 @@ func (g *generator) channels() {
 		if _, ok := c["active"]; !ok {
 			c["active"] = true
 		}
-		g.add("channel", id.Channel, stamped(c, g.ago(260-float64(n)*20), g.ago(0.05)))
+		g.add("channel", stamped(c, g.ago(260-float64(n)*20), g.ago(0.05)))
 	}
 }

@@ -42,6 +42,7 @@ func Lines(now time.Time) []Line {
 	g.metrics()
 	g.optimise()
 	g.broadcast()
+	g.others(functions.Transfers(nil))
 	return g.lines
 }
 

@@ -61,7 +61,7 @@ func TestRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, problems := kinds[line.Type].Check(text); len(problems) > 0 {
-				t.Errorf("%s: %s", strings.Join(problems, "; "), text)
+				t.Errorf("%s: %s: add records of the type %s to scripts/workspace/demo, as brand.go adds brand goals", strings.Join(problems, "; "), text, line.Type)
 			}
 			for _, field := range []string{"createdAt", "updatedAt", "publishedAt", "postedAt", "fetchedAt", "startedAt", "finishedAt", "ts", "ingestedAt", "lastCheckedAt", "lastEventAt"} {
 				if at, ok := line.Record[field].(string); ok && at > timestamp.Format(now) {

@@ -2,8 +2,6 @@ package demo
 
 import (
 	"fmt"
-
-	"growthworkspace/shared/id"
 )
 
 const feedbackCount = 60
@@ -56,7 +54,7 @@ func (g *generator) feedback() {
 		if status != "none" && status != "skipped" {
 			record["replyBody"] = v.reply
 		}
-		g.add("feedback", id.Feedback, stamped(record, fetched, fetched.Add(g.now.Sub(fetched)/3)))
+		g.add("feedback", stamped(record, fetched, fetched.Add(g.now.Sub(fetched)/3)))
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"growthworkspace/functions"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/timestamp"
+	"growthworkspace/shared/transfer"
 )
 
 // generator collects the records. Its random numbers come from a fixed seed.
@@ -17,15 +19,15 @@ type generator struct {
 	today  time.Time // the start of the day
 	random *rand.Rand
 	lines  []Line
-	count  map[string]uint64
+	count  map[string]int // of records, by type
 }
 
 func newGenerator(now time.Time) *generator {
 	now = now.UTC().Truncate(time.Second)
 	return &generator{
 		now: now, today: now.Truncate(24 * time.Hour),
-		random: rand.New(rand.NewPCG(20260811, 42)), // for sample data, not for secrets
-		count:  map[string]uint64{},
+		random: rand.New(rand.NewPCG(20260811, 42)), // believable data, no secrets
+		count:  map[string]int{},
 	}
 }
 
@@ -37,22 +39,28 @@ func idBytes(prefix string, n uint64) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-func (g *generator) id(prefix string) string {
-	if prefix == id.Company {
-		return CompanyID
+// types are the record types of the service by their names.
+var types = func() map[string]transfer.Type {
+	out := map[string]transfer.Type{}
+	for _, t := range functions.Transfers(nil) {
+		out[t.Name] = t
 	}
-	g.count[prefix]++
-	return id.FromBytes(prefix, idBytes(prefix, g.count[prefix]))
+	return out
+}()
+
+// add adds a record of a type, with the type's next id.
+func (g *generator) add(typeName string, record Record) {
+	if types[typeName].Prefix != "" {
+		record["id"] = ref(typeName, g.count[typeName])
+	}
+	g.count[typeName]++
+	g.lines = append(g.lines, Line{typeName, record})
 }
 
-// add adds a record and returns its id, if it has one.
-func (g *generator) add(typeName, prefix string, record Record) string {
-	if prefix != "" {
-		record["id"] = g.id(prefix)
-	}
-	g.lines = append(g.lines, Line{typeName, record})
-	s, _ := record["id"].(string)
-	return s
+// ref is the id of the n-th record of a type, counted from zero.
+func ref(typeName string, n int) string {
+	prefix := types[typeName].Prefix
+	return id.FromBytes(prefix, idBytes(prefix, uint64(n)+1))
 }
 
 // ago returns a time that is some days before now, with up to an hour of jitter. Negative days are in the future. The

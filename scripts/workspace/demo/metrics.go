@@ -3,8 +3,6 @@ package demo
 import (
 	"math"
 	"time"
-
-	"growthworkspace/shared/id"
 )
 
 const (
@@ -62,7 +60,7 @@ func (g *generator) metrics() {
 		if d.record["needsReview"] == true {
 			age = float64(6 - n%3)
 		}
-		g.add("metric-definition", id.MetricDefinition, stamped(d.record, g.ago(age), g.ago(age/2)))
+		g.add("metric-definition", stamped(d.record, g.ago(age), g.ago(age/2)))
 		days := historyDays
 		if d.record["needsReview"] == true {
 			days = 5
@@ -132,5 +130,5 @@ func (g *generator) point(d definition, grain string, start time.Time, dims Reco
 			record["baseValue"] = math.Round(value * usdInEUR)
 		}
 	}
-	g.add("metric-point", "", record)
+	g.add("metric-point", record)
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"growthworkspace/shared/id"
 )
 
 const (
@@ -14,11 +12,11 @@ const (
 )
 
 func (g *generator) optimise() {
-	g.add("site", id.Site, stamped(Record{
+	g.add("site", stamped(Record{
 		"name": "Website", "siteKey": "pk_demo_site_web", "domains": []string{"mossgrove.example", "www.mossgrove.example"},
 		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": at(g.ago(0.01)),
 	}, g.ago(310), g.ago(60)))
-	g.add("site", id.Site, stamped(Record{
+	g.add("site", stamped(Record{
 		"name": "Help pages", "siteKey": "pk_demo_site_help", "domains": []string{"help.mossgrove.example"},
 		"timezone": "Europe/Lisbon", "active": true, "lastEventAt": at(g.ago(9)), // a collector that stopped
 	}, g.ago(180), g.ago(60)))
@@ -36,13 +34,13 @@ func (g *generator) optimise() {
 		{siteHelp, "Contact form sent", "path", "regex", "^/contact/(sent|thanks)$", nil, true},
 	} {
 		record := Record{
-			"siteId": ref(id.Site, goal.site), "name": goal.name, "kind": goal.kind, "matchType": goal.match,
+			"siteId": ref("site", goal.site), "name": goal.name, "kind": goal.kind, "matchType": goal.match,
 			"pattern": goal.pattern, "order": n + 1, "active": goal.active,
 		}
 		if goal.value != nil {
 			record["value"] = goal.value
 		}
-		g.add("site-goal", id.SiteGoal, stamped(record, g.ago(170-float64(n)), g.ago(100)))
+		g.add("site-goal", stamped(record, g.ago(170-float64(n)), g.ago(100)))
 	}
 	g.audit(siteWeb, 62, "complete", 71, 58, 49, 38)
 	g.audit(siteHelp, 31, "failed", 0, 0, 0, 4)
@@ -54,7 +52,7 @@ func (g *generator) audit(site int, daysAgo float64, status string, seo, aeo, ge
 	started := g.ago(daysAgo)
 	root := []string{website, "https://help.mossgrove.example"}[site]
 	record := Record{
-		"siteId": ref(id.Site, site), "rootUrl": root, "status": status, "startedAt": at(started), "pagesAudited": pages,
+		"siteId": ref("site", site), "rootUrl": root, "status": status, "startedAt": at(started), "pagesAudited": pages,
 	}
 	finished := started
 	switch status {
@@ -70,7 +68,7 @@ func (g *generator) audit(site int, daysAgo float64, status string, seo, aeo, ge
 	if status != "running" {
 		record["finishedAt"] = at(finished)
 	}
-	g.add("audit", id.Audit, stamped(record, started, finished))
+	g.add("audit", stamped(record, started, finished))
 }
 
 var findingTexts = []struct{ rule, severity, text string }{

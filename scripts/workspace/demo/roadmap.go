@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/id"
 )
 
 // The boards, in the order in which they are created.
@@ -42,16 +41,16 @@ var items = [][]item{
 }
 
 func (g *generator) roadmap() {
-	g.add("board", id.Board, stamped(Record{
+	g.add("board", stamped(Record{
 		"name": "Public roadmap", "publicKey": "pk_demo_public_roadmap", "allowedOrigins": []string{website}, "active": true,
 	}, g.ago(320), g.ago(320)))
-	g.add("board", id.Board, stamped(Record{
+	g.add("board", stamped(Record{
 		"name": "Team board", "publicKey": "pk_demo_team_board", "allowedOrigins": []string{}, "active": true,
 	}, g.ago(250), g.ago(250)))
 	for b, list := range items {
 		for n, i := range list {
 			record := Record{
-				"roadmapId": ref(id.Board, b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
+				"roadmapId": ref("board", b), "slug": i.slug, "title": i.title, "columnId": i.column, "status": i.status,
 				"sortOrder": (n + 1) * 10,
 			}
 			if i.summary != "" {
@@ -64,7 +63,7 @@ func (g *generator) roadmap() {
 				record["categoryIds"] = i.categories
 			}
 			age := float64(240 - 14*n - 3*b)
-			g.add("item", id.Item, stamped(record, g.ago(age), g.ago(age/2)))
+			g.add("item", stamped(record, g.ago(age), g.ago(age/2)))
 		}
 	}
 }
@@ -72,15 +71,15 @@ func (g *generator) roadmap() {
 // publish publishes the public board and then edits two items, so that a preview has changes to show.
 func publish(ctx context.Context, s plan.Store) error {
 	anything := func(string) error { return nil }
-	if _, err := s.Publish(ctx, CompanyID, ref(id.Board, boardPublic), anything); err != nil {
+	if _, err := s.Publish(ctx, CompanyID, ref("board", boardPublic), anything); err != nil {
 		return fmt.Errorf("publish the board: %w", err)
 	}
-	_, err := s.ModifyItem(ctx, CompanyID, ref(id.Item, 0), func(i *plan.Item) error {
+	_, err := s.ModifyItem(ctx, CompanyID, ref("item", 0), func(i *plan.Item) error {
 		i.Title = "Offline maps, with your notes on them"
 		return nil
 	})
 	if err == nil {
-		_, err = s.ModifyItem(ctx, CompanyID, ref(id.Item, 5), func(i *plan.Item) error {
+		_, err = s.ModifyItem(ctx, CompanyID, ref("item", 5), func(i *plan.Item) error {
 			status := plan.StatusPublished
 			i.Status = &status
 			return nil

@@ -60,7 +60,7 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, store plan.Store, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
-		if !id.Valid(id.Board, *boardID) {
+		if !id.Valid(plan.BoardIDs, *boardID) {
 			return terminal.Misuse(cmd, "name the board with --board ID, such as brd_...")
 		}
 		if check == nil {

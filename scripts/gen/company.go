@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/transfer"
+)
+
+// companyFile has a company with a record of each type, typed by hand. Tests run on it, and deployments are tried with it.
+const companyFile = "functions/testdata/company.jsonl"
+
+// company returns the file with an example of each type that it has no record of.
+func company() ([]byte, error) {
+	text, err := os.ReadFile(companyFile)
+	if err != nil {
+		return nil, err
+	}
+	return withExamples(text, functions.Transfers(nil))
+}
+
+func withExamples(text []byte, types []transfer.Type) ([]byte, error) {
+	for _, kind := range types {
+		if bytes.Contains(text, fmt.Appendf(nil, `{"type":%q,`, kind.Name)) {
+			continue
+		}
+		record := demo.Example(kind, 0)
+		if kind.Prefix != "" {
+			record["id"] = kind.Prefix + "_1"
+		}
+		example, err := schema.Encode(record)
+		if err != nil {
+			return nil, fmt.Errorf("encode an example of the type %s: %w", kind.Name, err)
+		}
+		line := fmt.Appendf(nil, `{"type":%q,"record":%s}`, kind.Name, bytes.TrimSpace(example))
+		if _, problems := kind.Check(example); len(problems) > 0 {
+			return nil, fmt.Errorf("add a record of the type %s to %s: an example is refused (%s):\n%s", kind.Name, companyFile, strings.Join(problems, "; "), line)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	return text, nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/transfer"
+)
+
+func typesNamed(names ...string) (out []transfer.Type) {
+	for _, kind := range functions.Transfers(nil) {
+		for _, name := range names {
+			if kind.Name == name {
+				out = append(out, kind)
+			}
+		}
+	}
+	return out
+}
+
+// Ensure a type without a record gets one valid example, and the error for a type whose example is refused names the file.
+func TestWithExamples(t *testing.T) {
+	t.Parallel()
+	types := typesNamed("channel", "brand-goal")
+	have := []byte(`{"type":"channel","record":{"id":"chn_7"}}` + "\n")
+	got, err := withExamples(have, types)
+	if err != nil || !bytes.HasPrefix(got, append(have, `{"type":"brand-goal","record":{`...)) || !bytes.Contains(got, []byte(`"id":"bgl_1"`)) || bytes.Count(got, []byte("\n")) != 2 {
+		t.Errorf("%s%v", got, err)
+	}
+	if again, err := withExamples(got, types); err != nil || !bytes.Equal(again, got) {
+		t.Errorf("%s%v", again, err)
+	}
+	if _, err := withExamples(nil, typesNamed("item")); err == nil || !strings.HasPrefix(err.Error(), "add a record of the type item to functions/testdata/company.jsonl: ") {
+		t.Error(err)
+	}
+}

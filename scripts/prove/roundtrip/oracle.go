@@ -1,0 +1,118 @@
+package roundtrip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// typed is the line of a list in the hand-typed tables.
+type typed struct {
+	operation string
+	path      string // after the company
+	limit     int
+	filters   []filter // without values unless they are a closed list
+	orders    []string
+}
+
+// oracle reads the lists from the tables in functions/testdata. The comments there explain the columns.
+func oracle(ctx context.Context) (all []typed, err error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the tables of the operations: %w", err)
+	}
+	for _, name := range []string{"operations.tsv", "additions.tsv"} {
+		text, err := os.ReadFile(filepath.Join(string(bytes.TrimSpace(root)), "functions", "testdata", name))
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+			if strings.HasPrefix(line, "#") {
+				continue
+			}
+			if len(row) != 8 {
+				return nil, fmt.Errorf("functions/testdata/%s: the line of %s has %d columns instead of 8", name, row[0], len(row))
+			}
+			path, ofCompany := strings.CutPrefix(row[2], "/companies/{companyId}")
+			if ofCompany && row[7] != "-" {
+				all = append(all, newTyped(row[0], path, row[4], row[7]))
+			}
+		}
+	}
+	if all == nil {
+		return nil, errors.New("functions/testdata has no lists")
+	}
+	return all, nil
+}
+
+var limitForm = regexp.MustCompile(`^limit:integer=\d+\(\d+\.\.(\d+)\)$`)
+
+// compare orders two records by the fields of orders.
+func (l typed) compare(a, b record) int {
+	for _, field := range l.orders {
+		if c := orderOf(field)(a, b); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func newTyped(operation, path, query, order string) typed {
+	l := typed{operation: operation, path: path}
+	for field := range strings.FieldsSeq(query) {
+		if m := limitForm.FindStringSubmatch(field); m != nil {
+			l.limit, _ = strconv.Atoi(m[1]) // digits
+			continue
+		}
+		name, kind, _ := strings.Cut(field, ":")
+		var values []any
+		if kind, _, _ = strings.Cut(kind, "="); strings.Contains(kind, "|") {
+			for value := range strings.SplitSeq(kind, "|") {
+				values = append(values, valueOf(value))
+			}
+		}
+		if name != "-" {
+			l.filters = append(l.filters, filter{name, values})
+		}
+	}
+	l.orders = append(strings.Fields(order), "id")
+	return l
+}
+
+func valueOf(text string) any {
+	switch text {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return text
+}
+
+// fieldsOf returns the fields of an order: a and b of -a|b.
+func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
+
+// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b where a is null.
+func orderOf(field string) func(a, b record) int {
+	sign := 1
+	if strings.HasPrefix(field, "-") {
+		sign = -1
+	}
+	value := func(r record) any {
+		for _, name := range fieldsOf(field) {
+			if r[name] != nil {
+				return r[name]
+			}
+		}
+		return nil
+	}
+	return func(a, b record) int { return compare(value(a), value(b), sign) }
+}

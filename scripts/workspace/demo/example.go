@@ -1,0 +1,40 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+
+	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/transfer"
+)
+
+// Example returns an example record of a type without its id. It has a name with the number, and an example value in every
+// other field but those that refer to other records.
+func Example(kind transfer.Type, n int) Record {
+	out := Record{}
+	for name, s := range jsonschema.Record(kind.Record, nil).Properties {
+		switch {
+		case name == "id" || strings.HasSuffix(name, "Id"):
+		case name == "name":
+			out[name] = fmt.Sprintf("%s %d", strings.ToUpper(kind.Name[:1])+strings.ReplaceAll(kind.Name[1:], "-", " "), n+1)
+		default:
+			out[name] = jsonschema.Example(s)
+		}
+	}
+	return out
+}
+
+// examples is the number of records of a type that the demo company has no records of its own for.
+const examples = 3
+
+// others adds examples of the types that have no record, so that no list of the demo company is empty.
+func (g *generator) others(types []transfer.Type) {
+	for _, kind := range types {
+		if g.count[kind.Name] > 0 {
+			continue
+		}
+		for n := range examples {
+			g.add(kind.Name, stamped(Example(kind, n), g.ago(float64(30-n)), g.ago(10)))
+		}
+	}
+}

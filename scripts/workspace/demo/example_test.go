@@ -1,0 +1,35 @@
+package demo
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+)
+
+// Ensure types without records get examples with distinct ids and names that an import accepts. Other types get none.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	g := newGenerator(time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC))
+	for _, kind := range functions.Transfers(nil) {
+		if kind.Name != "brand-goal" && kind.Name != "channel" {
+			g.count[kind.Name] = 1
+		}
+	}
+	g.others(functions.Transfers(nil))
+	seen := map[any]bool{}
+	for _, line := range g.lines {
+		seen[line.Record["id"]], seen[line.Record["name"]] = true, true
+		text, err := json.Marshal(line.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, problems := types[line.Type].Check(text); len(problems) > 0 {
+			t.Errorf("%v: %s", problems, text)
+		}
+	}
+	if len(g.lines) != 2*examples || len(seen) != 4*examples || !seen["Brand goal 1"] {
+		t.Error(g.lines)
+	}
+}

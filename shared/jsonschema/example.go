@@ -1,0 +1,47 @@
+package jsonschema
+
+// Example returns a value that a schema accepts, the same one each time. It uses the first value of a closed list, and of
+// types the first, so that it is null only where nothing else is.
+func Example(s *Schema) any {
+	kind := s.Type
+	if kind == "" && len(s.Types) > 0 {
+		kind = s.Types[0]
+	}
+	switch {
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case kind == "array":
+		return []any{Example(s.Items)}
+	case kind == "object":
+		out := map[string]any{}
+		for name, property := range s.Properties {
+			out[name] = Example(property)
+		}
+		return out
+	case kind == "number", kind == "integer":
+		if s.Minimum != nil {
+			return max(1, *s.Minimum)
+		}
+		return 1.0
+	case kind == "boolean":
+		return true
+	case kind == "string":
+		return exampleText(s)
+	}
+	return nil
+}
+
+func exampleText(s *Schema) string {
+	switch s.Format {
+	case "date-time":
+		return "2026-08-11T09:30:00.000Z"
+	case "date":
+		return "2026-08-11"
+	case "uri":
+		return "https://example.com"
+	}
+	if s.Pattern == `^[A-Z]{3}$` {
+		return "EUR"
+	}
+	return "text"
+}

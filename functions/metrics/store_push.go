@@ -52,10 +52,13 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	}
 	parts := s.pushParts(companyID, fresh, updates)
 	failures := make([]error, len(parts))
-	_ = table.Parallel(len(parts), pushWidth, func(n int) error {
+	panicked := table.Parallel(len(parts), pushWidth, func(n int) error {
 		failures[n] = s.pushPart(ctx, parts[n])
-		return nil
+		return nil // the other parts are stored all the same
 	})
+	if panicked != nil {
+		return nil, panicked
+	}
 	for n, failure := range failures {
 		for _, w := range parts[n] {
 			if failure == nil && w.creates != "" {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -96,9 +97,16 @@ func (h heads) seen(i storedItem) (Item, error) {
 	return i.seen(current), err
 }
 
-// itemAndHeads reads an item and the heads in one transaction. Returns fault.ErrNotFound when the item does not exist.
+// rereadsMax bounds how often an item is read again because two publishes came between its reads.
+const rereadsMax = 5
+
+// itemAndHeads reads an item and the heads in one transaction. A concurrent write of the item, or a publish of any board,
+// cancels the transaction; then it reads them one after the other. Returns fault.ErrNotFound when the item does not exist.
 func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (table.Item, heads, error) {
 	found, err := table.GetAtOnce(ctx, s.table, itemKey(companyID, itemID), headsKey(companyID))
+	for n := 0; errors.Is(err, table.ErrContended) && n < rereadsMax; n++ {
+		found, err = s.headsThenItem(ctx, companyID, itemID)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,6 +114,28 @@ func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (tabl
 		return nil, nil, fault.ErrNotFound
 	}
 	return found[0], heads(found[1]), nil
+}
+
+// headsThenItem reads the heads and then the item, which heads.seen accepts. Returns table.ErrContended when two publishes of the
+// item's board came between.
+func (s Store) headsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
+	live, err := table.GetItem(ctx, s.table, headsKey(companyID))
+	if err != nil {
+		return nil, err
+	}
+	item, err := table.GetItem(ctx, s.table, itemKey(companyID, itemID))
+	if err != nil || len(item) == 0 {
+		return []table.Item{nil, live}, err
+	}
+	var stored storedItem
+	if err := table.Decode(item, &stored); err != nil {
+		return nil, err
+	}
+	current, err := heads(live).of(stored.RoadmapID)
+	if err == nil && stored.passed(current) {
+		err = table.ErrContended
+	}
+	return []table.Item{item, live}, err
 }
 
 // writeHead returns the write that sets the live version of a board in the heads.

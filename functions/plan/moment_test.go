@@ -2,6 +2,9 @@ package plan_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"growthworkspace/functions/plan"
@@ -37,45 +40,65 @@ func TestItemAndPublish(t *testing.T) {
 			{"that is added and removed", []string{"published", "draft"}, nil, 2.0},
 			{"that is removed and added", []string{"draft", "published"}, 1.0, 3.0},
 		} {
-			t.Run(name+" an item "+c.item, func(t *testing.T) {
-				t.Parallel()
-				for at, reached := int64(1), true; reached; at++ {
-					s, key := start(t)
-					create(t, s, key, map[string]any{"title": "Other", "status": "published"})
-					status := "draft"
-					if c.old != nil {
-						status = "published"
-					}
-					item := create(t, s, key, map[string]any{"title": "Item", "status": status})["id"].(string)
-					call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
-					between := &intruder{intrude: func() {
-						for _, status := range c.statuses {
-							call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": status})
-							call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+			for _, canceled := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s an item %s, transaction canceled %v", name, c.item, canceled), func(t *testing.T) {
+					t.Parallel()
+					for at, reached := int64(1), true; reached; at++ {
+						s, key := start(t)
+						create(t, s, key, map[string]any{"title": "Other", "status": "published"})
+						status := "draft"
+						if c.old != nil {
+							status = "published"
 						}
-					}}
-					between.at.Store(at)
-					got, err := operate(plan.NewStore(apitest.NewOver(t, plan.Operations, between).Table), s.CompanyID, item)
-					if reached = between.calls.Load() >= at; !reached {
-						return
+						item := create(t, s, key, map[string]any{"title": "Item", "status": status})["id"].(string)
+						call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+						between := &intruder{intrude: func() {
+							for _, status := range c.statuses {
+								call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "status": status})
+								call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+							}
+						}}
+						between.at.Store(at)
+						var transport http.RoundTripper = between
+						if canceled {
+							transport = canceling{between}
+						}
+						got, err := operate(plan.NewStore(apitest.NewOver(t, plan.Operations, transport).Table), s.CompanyID, item)
+						if reached = between.calls.Load() >= at; !reached {
+							return
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						shown := "null"
+						if got.PublishedVersion != nil {
+							shown = fmt.Sprint(*got.PublishedVersion)
+						}
+						if want := []any{c.old, c.fresh}; shown != text(want[0]) && shown != text(want[1]) {
+							t.Errorf("before call %d: the item shows version %s, want %v", at, shown, want)
+						}
+						if at == 1 && shown != text(c.fresh) {
+							t.Errorf("after the publishes the item shows version %s, want %v", shown, c.fresh)
+						}
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					shown := "null"
-					if got.PublishedVersion != nil {
-						shown = fmt.Sprint(*got.PublishedVersion)
-					}
-					if want := []any{c.old, c.fresh}; shown != text(want[0]) && shown != text(want[1]) {
-						t.Errorf("before call %d: the item shows version %s, want %v", at, shown, want)
-					}
-					if at == 1 && shown != text(c.fresh) {
-						t.Errorf("after the publishes the item shows version %s, want %v", shown, c.fresh)
-					}
-				}
-			})
+				})
+			}
 		}
 	}
+}
+
+// canceling is a table in which another write always conflicts with a transactional read, as DynamoDB reports it.
+type canceling struct{ next http.RoundTripper }
+
+func (c canceling) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactGetItems") {
+		return c.next.RoundTrip(r)
+	}
+	const body = `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[{"Code":"TransactionConflict"},{"Code":"None"}]}`
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}, nil
 }
 
 func text(version any) string {

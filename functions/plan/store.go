@@ -117,7 +117,8 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 // Items returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read in parallel. While a publish goes
-// live, a page may therefore show the new version on an item that this version removed. Item never does.
+// live, a page may therefore show the new version on an item that this version removed, or the old state of one that it added.
+// Item never does.
 func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {

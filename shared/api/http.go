@@ -2,7 +2,6 @@ package api
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,9 +20,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	requestID := a.newID("req")
 	out, err := a.serveHTTP(r, requestID)
 	if err != nil {
-		header := out.Header
+		allow := out.Header.Values("Allow")
 		out = a.Refuse(requestID, "", err)
-		maps.Copy(out.Header, header)
+		if len(allow) > 0 {
+			out.Header["Allow"] = allow
+		}
 	}
 	out.Write(w, r, requestID)
 }

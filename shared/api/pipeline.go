@@ -62,7 +62,7 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	switch {
 	case err != nil:
 		return result{}, err
-	case earlier != nil:
+	case earlier != nil: // the function's error does not count
 		return t.replay(earlier)
 	case attempt == nil:
 		return r, failure
@@ -97,7 +97,7 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	var refusal error
-	err = table.Both(func() error {
+	panicked := table.Both(func() error {
 		permitted := false
 		defer func() {
 			t.request.Decide(errUndecided) // no effect unless admit panicked
@@ -118,7 +118,10 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 		}
 		return nil
 	})
-	return r, failure, earlier, cmp.Or(refusal, t.input.err, err)
+	if earlier == nil {
+		refusal = cmp.Or(refusal, t.input.err, panicked)
+	}
+	return r, failure, earlier, refusal
 }
 
 // admit admits the key and, in parallel, looks up the response of an earlier request with the same Idempotency-Key. An error of

@@ -87,7 +87,8 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 }
 
 // GetAtOnce reads the attributes of several records in one transaction, so no write comes between them. They are in the
-// order of the keys, nil for a missing record. It costs twice the units of GetItem.
+// order of the keys, nil for a missing record. It costs twice the units of GetItem. Returns ErrContended when a concurrent
+// write of one of the records cancels the transaction.
 func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	for _, key := range keys {
@@ -106,8 +107,18 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 			return items, nil
 		}
 		countFailed(ctx)
-		var canceled *types.TransactionCanceledException // by a concurrent write of one of the records, or by throttling
-		if !errors.As(err, &canceled) || attempt == conflictsMax {
+		var canceled *types.TransactionCanceledException
+		if !errors.As(err, &canceled) {
+			return nil, fmt.Errorf("get at once: %w", err)
+		}
+		codes := map[string]bool{}
+		for _, reason := range canceled.CancellationReasons {
+			codes[aws.ToString(reason.Code)] = true
+		}
+		switch {
+		case codes["TransactionConflict"]:
+			return nil, ErrContended
+		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"] || attempt == conflictsMax:
 			return nil, fmt.Errorf("get at once: %w", err)
 		}
 		if err := pause(ctx, attempt); err != nil {

@@ -210,19 +210,24 @@ func TestGetAtOnce(t *testing.T) {
 	}
 }
 
-// Ensure a read that conflicts with writes is retried a few times.
+// Ensure a transactional read that conflicts with a write is ErrContended at once, a throttled one is retried a few times, and an
+// invalid one is not.
 func TestGetAtOnceMeetsWrites(t *testing.T) {
 	t.Parallel()
-	canceled := map[string]any{
-		"__type":  "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-		"message": "Transaction cancelled", "CancellationReasons": []map[string]string{{"Code": "TransactionConflict"}, {"Code": "None"}},
-	}
 	for _, test := range []struct {
-		conflicts, calls int
-		ok               bool
-	}{{0, 1, true}, {3, 4, true}, {99, 9, false}} {
+		code            string
+		failures, calls int
+		want            error // nil: success; errAny: any other error
+	}{
+		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrContended},
+		{"ThrottlingError", 3, 4, nil}, {"ThrottlingError", 99, 9, errAny}, {"ValidationError", 1, 1, errAny},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			left := test.conflicts
+			canceled := map[string]any{
+				"__type":  "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+				"message": "Transaction cancelled", "CancellationReasons": []map[string]string{{"Code": test.code}, {"Code": "None"}},
+			}
+			left := test.failures
 			p := &proxy{respond: func(string, func() (*http.Response, error), *http.Request) (*http.Response, error) {
 				if left--; left >= 0 {
 					return reply(http.StatusBadRequest, canceled), nil
@@ -230,9 +235,16 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 				return reply(http.StatusOK, map[string]any{"Responses": []map[string]any{{"Item": map[string]any{"sk": map[string]string{"S": "a"}}}, {}}}), nil
 			}}
 			got, err := table.GetAtOnce(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
-			if (err == nil) != test.ok || p.count("") != test.calls || test.ok && (text(got[0]["sk"]) != "a" || got[1] != nil) {
-				t.Errorf("%d conflicts: %v, %v after %d calls", test.conflicts, got, err, p.count(""))
+			right := errors.Is(err, test.want)
+			if errors.Is(test.want, errAny) {
+				right = err != nil && !errors.Is(err, table.ErrContended)
+			}
+			if !right || p.count("") != test.calls || err == nil && (text(got[0]["sk"]) != "a" || got[1] != nil) {
+				t.Errorf("%d times %s: %v, %v after %d calls", test.failures, test.code, got, err, p.count(""))
 			}
 		})
 	}
 }
+
+// errAny stands for any error but ErrContended.
+var errAny = errors.New("any")

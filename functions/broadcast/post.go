@@ -37,7 +37,7 @@ type Post struct {
 // PostStatus is the state of a post. scripts/docs/reference/states.md has the allowed changes.
 type PostStatus string
 
-// The states of a post. Only the dispatcher sets publishing, published and failed.
+// The states of a post. API requests cannot set publishing, published and failed; the dispatcher and imports do.
 const (
 	PostStatusDraft      PostStatus = "draft"
 	PostStatusScheduled  PostStatus = "scheduled"
@@ -180,7 +180,7 @@ type updatePostInput struct {
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     *string         `json:"deepLink" max:"2000"`
 	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"a time in the past is due at once"`
-	Status       *SettableStatus `json:"status" doc:"scheduled needs a stored or sent scheduledFor; draft keeps it"`
+	Status       *SettableStatus `json:"status" doc:"scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is"`
 }
 
 // empty reports whether the request changes nothing.

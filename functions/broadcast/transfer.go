@@ -13,8 +13,8 @@ const (
 	channelIDs = "chn"
 )
 
-// Transfers returns the area's types of import and export. An import says what a record is: a post keeps its state, its
-// times and its thread as given, whatever the API would make of them.
+// Transfers returns the area's record types for import and export. An import stores a record exactly as given: a post keeps its
+// state, times and thread parts, even where the API would compute or refuse them.
 func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }

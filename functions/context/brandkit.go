@@ -12,7 +12,7 @@ type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
 	VoiceTone       []string        `json:"voiceTone" doc:"words that describe the tone"`
-	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"do and don't rules for writers and generators, as prose"`
+	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"what writers and text generators should and should not do, as prose"`
 	VoiceExamples   []string        `json:"voiceExamples" doc:"phrases that sound like the company"`
 	AvoidWords      []string        `json:"avoidWords" doc:"words and phrases never to use"`
 	Colors          json.RawMessage `json:"colors" doc:"any JSON value, as imported"`
@@ -37,7 +37,7 @@ type updateBrandKitInput struct {
 	api.Condition
 
 	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"words that describe the tone; replaces the list"`
-	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"do and don't rules for writers and generators, as prose"`
+	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"what writers and text generators should and should not do, as prose"`
 	VoiceExamples   []string `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
 	AvoidWords      []string `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
 	ArtStyle        *string  `json:"artStyle" max:"2000" doc:"how images look"`

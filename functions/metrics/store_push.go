@@ -36,7 +36,7 @@ type pushWrite struct {
 }
 
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
-// definitions that it created, even with an error. Returns table.ErrExists when one of the definitions exists by now; the
+// definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions exists by now; the
 // caller then reads the definitions again and repeats the push, which is safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. A larger push is several

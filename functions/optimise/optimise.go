@@ -27,7 +27,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_optimise_goals", Method: "GET", Path: sites + "/{siteId}/goals", Scope: auth.OptimiseRead,
 			Summary:     "List the goals of a site",
-			Description: "Returns all goals of the site, ordered by the field order.",
+			Description: "Returns all goals of the site, ordered by their `order` field.",
 		}, s.listGoals),
 		api.Define(api.Spec{
 			ID: "list_optimise_audits", Method: "GET", Path: audits, Scope: auth.OptimiseRead,

@@ -15,9 +15,9 @@ import (
 //	goals of a site, in order       GSI1 <company>#optimise#goals#<siteId> / order#goalId, bounded
 //	audit, without its findings     audit#<auditId>
 //	all audits, newest first        GSI1 <company>#optimise#audits / startedAt#auditId, later times first
-//	... with a status               GSI2 <company>#optimise#audits#<status> / the same; none for a null status
-//	... of a site, with a status    GSI3 <company>#optimise#audits#<siteId>#<status> / the same; none for a null site
-//	... of a site                   the same, merged over every status and over none
+//	... with a status               GSI2 <company>#optimise#audits#<status> / the same; an audit with a null status is not in this index
+//	... of a site, with a status    GSI3 <company>#optimise#audits#<siteId>#<status> / the same; an audit with a null site is not in this index
+//	... of a site                   the same partitions, merged: one for each status, and `none` for a null status
 //	findings of an audit            <company>#optimise#findings#<auditId> / generation#n; the audit has the generation
 type Store struct{ table *table.Client }
 
@@ -71,7 +71,7 @@ func (s Store) ListSites(ctx context.Context, companyID string) ([]Site, error) 
 	return ordered, nil
 }
 
-// ListGoals returns the goals of a site, ordered by their field order. Returns fault.ErrNotFound when there is no such
+// ListGoals returns the goals of a site, ordered by their Order field. Returns fault.ErrNotFound when there is no such
 // site.
 func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteGoal, error) {
 	var goals []SiteGoal

@@ -128,7 +128,7 @@ type UpdateBroadcastPostInput struct {
 	Destination  *string              `json:"destination,omitzero"` // push only: the segment to send to
 	DeepLink     *string              `json:"deepLink,omitzero"`
 	ScheduledFor *string              `json:"scheduledFor,omitzero"` // a time in the past is due at once
-	Status       *BroadcastPostStatus `json:"status,omitzero"`       // scheduled needs a stored or sent scheduledFor; draft keeps it
+	Status       *BroadcastPostStatus `json:"status,omitzero"`       // scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is
 }
 
 var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true}

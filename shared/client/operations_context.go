@@ -21,7 +21,7 @@ func (c *Client) GetContextBrandKit(ctx context.Context, options ...CallOption) 
 // UpdateContextBrandKitInput is the input of UpdateContextBrandKit. A field that is nil is not sent.
 type UpdateContextBrandKitInput struct {
 	VoiceTone       []string `json:"voiceTone,omitzero"`       // words that describe the tone; replaces the list
-	VoiceGuidelines *string  `json:"voiceGuidelines,omitzero"` // do and don't rules for writers and generators, as prose
+	VoiceGuidelines *string  `json:"voiceGuidelines,omitzero"` // what writers and text generators should and should not do, as prose
 	VoiceExamples   []string `json:"voiceExamples,omitzero"`   // phrases that sound like the company; replaces the list
 	AvoidWords      []string `json:"avoidWords,omitzero"`      // words and phrases never to use; replaces the list
 	ArtStyle        *string  `json:"artStyle,omitzero"`        // how images look

@@ -32,7 +32,7 @@ var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId
 
 // ListOptimiseGoals calls list_optimise_goals: list the goals of a site.
 //
-// Returns all goals of the site, ordered by the field order.
+// Returns all goals of the site, ordered by their order field.
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {

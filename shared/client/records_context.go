@@ -9,7 +9,7 @@ type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
 	VoiceTone       []string        `json:"voiceTone"`       // words that describe the tone
-	VoiceGuidelines *string         `json:"voiceGuidelines"` // do and don't rules for writers and generators, as prose
+	VoiceGuidelines *string         `json:"voiceGuidelines"` // what writers and text generators should and should not do, as prose
 	VoiceExamples   []string        `json:"voiceExamples"`   // phrases that sound like the company
 	AvoidWords      []string        `json:"avoidWords"`      // words and phrases never to use
 	Colors          json.RawMessage `json:"colors"`          // any JSON value, as imported

@@ -35,8 +35,8 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 	_, _ = w.Write([]byte(body)) // an error means that the caller has left
 }
 
-// recorder records a handler's response by the rules of net/http's server: the
-// first status counts; 1xx is ignored; later changes of headers have no effect;
+// recorder records a handler's response like net/http's server, except that 1xx is
+// dropped and 101 panics: the first status counts; later changes of headers have no effect;
 // HEAD, 204 and 304 have no body; a handler that writes nothing sends a 200.
 type recorder struct {
 	header http.Header
@@ -108,8 +108,8 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 	return e
 }
 
-// setLength corrects Content-Length. The response to HEAD has the length that the
-// handler set or wrote, which is that of the GET. For other methods the gateway
+// setLength corrects Content-Length. For HEAD it is the length that the handler
+// set, or the size of the body that it wrote. For other methods the gateway
 // sets the length, and a wrong one is removed.
 func (rec *recorder) setLength(header http.Header) {
 	declared, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
@@ -117,7 +117,7 @@ func (rec *recorder) setLength(header http.Header) {
 	switch {
 	case rec.status == http.StatusNoContent:
 		known = false
-	case rec.status == http.StatusNotModified: // the length of the 200
+	case rec.status == http.StatusNotModified: // keeps the length of the body that a 200 would have
 	case rec.head && !known && rec.body.Len() > 0:
 		header.Set("Content-Length", strconv.Itoa(rec.body.Len()))
 		return
@@ -129,8 +129,9 @@ func (rec *recorder) setLength(header http.Header) {
 	}
 }
 
-// cleanHeader returns the headers that API Gateway accepts. For a null list, an
-// invalid name or a line break it would replace the whole response with a 502.
+// cleanHeader returns the headers that API Gateway accepts. When a header has no
+// list of values, an invalid name or a line break, the gateway answers 502 instead
+// of the whole response.
 func cleanHeader(header http.Header) http.Header {
 	clean := make(http.Header, len(header))
 	for name, values := range header {
@@ -164,8 +165,8 @@ func isToken(name string) bool {
 }
 
 // eventBytes returns the size of body and headers in the response event, which is
-// JSON. For a small response it returns an upper bound: JSON escapes need at most
-// six bytes for one.
+// JSON. Headers, and the body of a small response, are counted at an upper bound:
+// JSON encodes one byte in at most six.
 func (rec *recorder) eventBytes() int {
 	size := 0
 	for name, values := range rec.frozen {

@@ -27,7 +27,7 @@ type Feedback struct {
 	Priority    *float64     `json:"priority" doc:"lower sorts first"`
 	Sentiment   *Sentiment   `json:"sentiment" doc:"the tone of the text"`
 	ReplyBody   *string      `json:"replyBody" doc:"the text of the reply"`
-	ReplyStatus *ReplyStatus `json:"replyStatus" doc:"needs_review is the review queue; null counts as none"`
+	ReplyStatus *ReplyStatus `json:"replyStatus" doc:"needs_review is the review queue; null means the same as the status none"`
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
 }

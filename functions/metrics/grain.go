@@ -57,8 +57,8 @@ func (g Grain) join(period, attribute string) (day string, ok bool) {
 	return "", false
 }
 
-// records returns how many records to read for the newest n buckets of a series without gaps, plus one, which shows that
-// the last of them is complete. The newest record may hold a single bucket, which leaves n-1 to the others.
+// records returns how many records hold the newest n buckets of a series without gaps, plus one. Reading that extra, older record
+// proves that the oldest period needed was read completely.
 func (g Grain) records(n int) int {
 	switch g {
 	case GrainDay:

@@ -12,8 +12,8 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
-// PagePath is the path of the reference page. The links in page.html are relative. Below a stage name of API Gateway they
-// are made absolute (see below).
+// PagePath is the path of the reference page. The links in page.html are relative. When the URL has a stage of API Gateway, such
+// as /prod, the function below makes them absolute.
 const (
 	PagePath   = "/"
 	stylePath  = "/page.css"

@@ -23,7 +23,7 @@ type Feedback struct {
 	Priority    *float64             `json:"priority"`    // lower sorts first
 	Sentiment   *FeedbackSentiment   `json:"sentiment"`   // the tone of the text
 	ReplyBody   *string              `json:"replyBody"`   // the text of the reply
-	ReplyStatus *FeedbackReplyStatus `json:"replyStatus"` // needs_review is the review queue; null counts as none
+	ReplyStatus *FeedbackReplyStatus `json:"replyStatus"` // needs_review is the review queue; null means the same as the status none
 	CreatedAt   *string              `json:"createdAt"`
 	UpdatedAt   *string              `json:"updatedAt"`
 }

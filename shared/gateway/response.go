@@ -35,9 +35,10 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 	_, _ = w.Write([]byte(body)) // an error means that the caller has left
 }
 
-// recorder records a handler's response like net/http's server, except that 1xx is
-// dropped and 101 panics: the first status counts; later changes of headers have no effect;
-// HEAD, 204 and 304 have no body; a handler that writes nothing sends a 200.
+// recorder records a handler's response by the rules of net/http's server: the
+// first status counts; later changes of headers have no effect; HEAD, 204 and 304
+// have no body; a handler that writes nothing sends a 200. Unlike that server, it
+// drops 1xx statuses and panics on 101.
 type recorder struct {
 	header http.Header
 	frozen http.Header // copy of header when the status was written; nil before
@@ -129,9 +130,9 @@ func (rec *recorder) setLength(header http.Header) {
 	}
 }
 
-// cleanHeader returns the headers that API Gateway accepts. When a header has no
-// list of values, an invalid name or a line break, the gateway answers 502 instead
-// of the whole response.
+// cleanHeader returns the headers that API Gateway accepts. When a header has an
+// invalid name, no values, or a line break in a value, the gateway discards the
+// response and answers 502.
 func cleanHeader(header http.Header) http.Header {
 	clean := make(http.Header, len(header))
 	for name, values := range header {

@@ -61,7 +61,7 @@ func recordFieldsRule(k *kit) {
 	k.each(func(p primed) { k.valid(p.ID, p.response) })
 }
 
-// recordByID compares each record with its entry in the list. It leaves out keys, because each use changes one.
+// recordByID compares each record with its entry in the list. It skips API keys, because each request changes the record of the key that it uses.
 func recordByID(k *kit) {
 	k.each(func(p primed) {
 		if p.IsList() || optional(p.Operation) || p.status != http.StatusOK || !strings.HasSuffix(p.Path, "}") || p.Path == "/v1/companies/{companyId}" {
@@ -74,7 +74,7 @@ func recordByID(k *kit) {
 		segments := strings.Split(p.Path, "/")
 		listed := k.listed(segments[len(segments)-2], got["id"])
 		if listed == nil {
-			k.fail("%s: the response has the id %v", p.what, got["id"])
+			k.fail("%s: no record in the list has the id %v of the response", p.what, got["id"])
 		}
 		for name, value := range listed {
 			if !reflect.DeepEqual(got[name], value) {

@@ -8,9 +8,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -52,6 +54,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 			return nil, err
 		}
 		o.Endpoint = s.Engine.Endpoint
+		o.Transport = patient()
 	}
 	err = s.sign(ctx, &o)
 	if err == nil {
@@ -63,6 +66,32 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// takeover bounds how long a local engine may refuse connections: while another process takes it over, nothing listens for a moment.
+const takeover = 5 * time.Second
+
+// patient returns a transport whose connections wait for an engine that is being taken over.
+func patient() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 64
+	dialer := net.Dialer{}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, takeover)
+		defer cancel()
+		for {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if !errors.Is(err, syscall.ECONNREFUSED) {
+				return conn, err
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return nil, err
+			}
+		}
+	}
+	return t
 }
 
 // localRegion is the region for local engines, which check neither region nor credentials.

@@ -35,9 +35,7 @@ func newBed(ctx context.Context, transport http.RoundTripper, log io.Writer) (*b
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	b := &bed{Testbed: t, dir: dir}
-	// An hour ago: nobody edits the company while it is measured.
-	earlier := func() time.Time { return time.Now().Add(-time.Hour) }
-	err = demo.Seed(ctx, testbed.Client(t.Engine.Endpoint, transport, time.Minute, earlier).Operator(), earlier())
+	err = demo.Seed(ctx, b.Table, time.Now())
 	if err == nil {
 		b.secret, err = b.issue(ctx)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/http"
@@ -15,6 +16,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/demo"
 )
 
 // Ensure the relay passes requests on, counts the connections, and is verified by the benchmark's root and by no other.
@@ -157,5 +161,22 @@ func TestMissingTool(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "engine") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Ensure the company that is measured can be created, and that its key reads the review that cold and warm read.
+func TestBed(t *testing.T) {
+	t.Parallel()
+	b, err := newBed(t.Context(), nil, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	r := httptest.NewRequest(http.MethodGet, "/v1/companies/"+demo.CompanyID+"/feedback/"+firstID("feedback"), nil)
+	r.Header.Set("Authorization", "Bearer "+b.secret)
+	w := httptest.NewRecorder()
+	functions.Handler(b.Serving, slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }

@@ -54,7 +54,6 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 			return nil, err
 		}
 		o.Endpoint = s.Engine.Endpoint
-		o.Transport = patient()
 	}
 	err = s.sign(ctx, &o)
 	if err == nil {
@@ -68,7 +67,8 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	return s, nil
 }
 
-// takeover bounds how long a local engine may refuse connections: while another process takes it over, nothing listens for a moment.
+// takeover bounds how long a data folder's engine may refuse connections: while another process takes it over, nothing
+// listens for a moment.
 const takeover = 5 * time.Second
 
 // patient returns a transport whose connections wait for an engine that is being taken over.
@@ -101,7 +101,7 @@ const localRegion = "eu-central-1"
 func (s *Session) sign(ctx context.Context, o *table.Options) error {
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
-		o.Region, o.Credentials = localRegion, static
+		o.Region, o.Credentials, o.Transport = localRegion, static, patient()
 		return nil
 	}
 	var options []func(*config.LoadOptions) error

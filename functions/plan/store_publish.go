@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"growthworkspace/shared/fault"
@@ -110,11 +109,8 @@ func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Public
 		if !errors.Is(err, errOvertaken) {
 			return done, err
 		}
-		pause := 20 * time.Millisecond << min(attempt, 4)
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-			return Publication{}, ctx.Err()
+		if err := table.Pause(ctx, 20*time.Millisecond<<min(attempt, 4)); err != nil {
+			return Publication{}, err
 		}
 	}
 	return Publication{}, fault.Busy("the board is being edited or published by others; try again")

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,6 +22,9 @@ const batchBytesMax = 2 << 20
 
 // batchTries bounds how often the unprocessed rest of a batch is sent again.
 const batchTries = 12
+
+// batchPause is the pause before the first of them. Each next one is twice as long, up to 64 times this.
+const batchPause = 25 * time.Millisecond
 
 // Put writes items unconditionally, and replaces records under the same keys. For imports. Items of one call must have
 // distinct keys. It sends one batch of at most BatchMax items after the other.
@@ -90,14 +92,12 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 				return nil
 			}
 		}
-		pause := 25 * time.Millisecond << min(try, 6)
+		pause := batchPause << min(try, 6)
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < 2*pause+callLongest {
 			break // report the failure before the deadline of the caller
 		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := Pause(ctx, pause); err != nil {
+			return err
 		}
 	}
 	return errors.New("batch write: DynamoDB throttles the table; try again later")

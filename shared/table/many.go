@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -59,11 +57,8 @@ func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error)
 			return items, nil
 		}
 		wanted.Keys = left.Keys
-		pause := 25 * time.Millisecond << min(try, 6)
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := Pause(ctx, batchPause<<min(try, 6)); err != nil {
+			return nil, err
 		}
 	}
 	return nil, errors.New("batch get: DynamoDB throttles the table; try again later")

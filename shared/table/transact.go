@@ -80,7 +80,7 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 		if !retryable || attempt == conflictsMax {
 			return fmt.Errorf("transact: %w", err)
 		}
-		if err := pause(ctx, attempt); err != nil {
+		if err := Pause(ctx, conflictPause<<min(attempt, 4)); err != nil {
 			return err
 		}
 	}
@@ -121,17 +121,17 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"] || attempt == conflictsMax:
 			return nil, fmt.Errorf("get at once: %w", err)
 		}
-		if err := pause(ctx, attempt); err != nil {
+		if err := Pause(ctx, conflictPause<<min(attempt, 4)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// pause waits before a transaction is retried.
-func pause(ctx context.Context, attempt int) error {
-	long := conflictPause << min(attempt, 4)
+// Pause waits before a call that others held up is made again, for a random time between half of d and one and a half of
+// it. Returns the context's error when the context ends first.
+func Pause(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(long/2 + rand.N(long)):
+	case <-time.After(d/2 + rand.N(d)):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -1,11 +1,9 @@
 package contract_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -23,6 +21,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/prove/contract"
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/records"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
@@ -82,26 +81,13 @@ func TestDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var line struct {
-			Type   string
-			Record json.RawMessage
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
-		for _, kind := range functions.Transfers(s.Table) {
-			if kind.Name != line.Type {
-				continue
-			}
-			record, problems := kind.Check(line.Record)
-			if len(problems) > 0 {
-				t.Fatal(problems)
-			}
-			if err := kind.Write(t.Context(), s.CompanyID, []any{record}); err != nil {
-				t.Fatal(err)
-			}
-		}
+	checked, err := records.Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(checked.Close)
+	if _, err := checked.Write(t.Context(), s.CompanyID, func(int) {}); err != nil {
+		t.Fatal(err)
 	}
 	var mu sync.Mutex
 	visited, requests := map[string]int{}, 0

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -7,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -18,9 +19,6 @@ import (
 // Ensure a server process ends with exit code 0 on SIGTERM and SIGINT, and leaves no engine behind.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals")
-	}
 	data := folder(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)

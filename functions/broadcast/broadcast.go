@@ -31,7 +31,7 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Latest scheduledFor first; a post without one is ordered by its createdAt. Filters combine.",
 		}, s.listPosts),
 		api.Define(api.Spec{
-			ID: "create_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastWrite, Effect: api.Write,
+			ID: "create_broadcast_post", Method: "POST", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastWrite, Effect: api.Create,
 			Summary:     "Create a post",
 			Description: "The post is a draft unless status is scheduled, which needs scheduledFor. This call sends nothing: a dispatcher sends scheduled posts when they are due.",
 		}, s.createPost),

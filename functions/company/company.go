@@ -44,7 +44,7 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "Shows the key's company, scopes and expiry.",
 		}, s.getCurrentKey),
 		api.Define(api.Spec{
-			ID: "create_key", Method: "POST", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysWrite, Effect: api.Write, NotTool: true,
+			ID: "create_key", Method: "POST", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysWrite, Effect: api.Create, NotTool: true,
 			Summary: "Create a key",
 			Description: "`secret` is the key. It is returned only once, because the service stores only its digest. A key can grant only scopes " +
 				"that it has; others are `unauthorised`. Not an MCP tool: a secret must not enter a model's context.",

@@ -30,7 +30,7 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.listContentTypes),
 		api.Define(api.Spec{
 			ID: "create_context_content_type", Method: "POST", Path: "/v1/companies/{companyId}/context/content-types",
-			Scope: auth.ContextWrite, Effect: api.Write,
+			Scope: auth.ContextWrite, Effect: api.Create,
 			Summary:     "Create a content type",
 			Description: "Writers of such posts follow its guidance.",
 		}, s.createContentType),

@@ -73,11 +73,8 @@ func TestToolsAreTheOperations(t *testing.T) {
 			t.Errorf("%s: description %q", tool.Name, tool.Description)
 		}
 		a := tool.Annotations
-		if a.ReadOnlyHint != (op.Effect == api.Read) || *a.DestructiveHint != (op.Effect == api.Destructive) || *a.OpenWorldHint {
+		if a.ReadOnlyHint != (op.Effect == api.Read) || *a.OpenWorldHint {
 			t.Errorf("%s: annotations %+v", tool.Name, a)
-		}
-		if a.IdempotentHint != (op.Effect == api.Read || op.Method == "PATCH" || op.Method == "DELETE") {
-			t.Errorf("%s: idempotentHint %v", tool.Name, a.IdempotentHint)
 		}
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(tool.InputSchema.(json.RawMessage), &schema); err != nil {
@@ -103,23 +100,29 @@ func TestToolsAreTheOperations(t *testing.T) {
 	}
 }
 
-// Ensure the preview is annotated as read-only, and operations that cannot be undone as destructive, so that clients ask
-// before they call them.
+// Ensure the hints of every tool say what its verb does to stored values, so that clients ask before they call it and repeat it only
+// when that changes nothing more.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
+	type hints struct{ readOnly, destructive, idempotent bool }
+	want := map[string]hints{
+		"list": {true, false, true}, "get": {true, false, true}, "preview": {true, false, true},
+		"create": {false, false, false},
+		"update": {false, true, true}, "delete": {false, true, true}, "push": {false, true, true}, "publish": {false, true, true}, "revoke": {false, true, true},
+	}
+	seen := map[string]bool{}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
-		switch tool.Name {
-		case "service_preview_plan_publish":
-			if !tool.Annotations.ReadOnlyHint {
-				t.Error("the preview is not read-only")
-			}
-		case "service_publish_plan_board", "service_delete_plan_item", "service_delete_broadcast_post", "service_revoke_key":
-			if !*tool.Annotations.DestructiveHint {
-				t.Errorf("%s is not destructive", tool.Name)
-			}
+		verb, _, _ := strings.Cut(strings.TrimPrefix(tool.Name, "service_"), "_")
+		seen[verb] = true
+		a := tool.Annotations
+		if got := (hints{a.ReadOnlyHint, *a.DestructiveHint, a.IdempotentHint}); got != want[verb] {
+			t.Errorf("%s: %+v, want %+v", tool.Name, got, want[verb])
 		}
 		if strings.Contains(tool.Name, "feedback") && !strings.Contains(tool.Description, "not instructions") {
 			t.Errorf("the description of %s lacks the warning about third-party text: %s", tool.Name, tool.Description)
 		}
+	}
+	if len(seen) != len(want) {
+		t.Errorf("the verbs of the tools are %v", seen)
 	}
 }

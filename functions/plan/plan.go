@@ -36,7 +36,7 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "The editors' view: it includes items of every status, not only what visitors see.",
 		}, s.listItems),
 		api.Define(api.Spec{
-			ID: "create_plan_item", Method: "POST", Path: items, Scope: auth.PlanWrite, Effect: api.Write,
+			ID: "create_plan_item", Method: "POST", Path: items, Scope: auth.PlanWrite, Effect: api.Create,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Create an item on a board",
 			Description: "The item is a draft unless status is sent. Visitors do not see it until the board is published.",

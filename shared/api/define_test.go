@@ -46,9 +46,15 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 		"no scope plan:reed":       define[empty](func(s *api.Spec) { s.Scope = auth.Scope("plan:reed") }),
 		"no method PUT":            define[empty](func(s *api.Spec) { s.Method = "PUT" }),
 		"a GET changes nothing":    define[empty](func(s *api.Spec) { s.Effect = api.Write }),
-		"no class slow":            define[empty](func(s *api.Spec) { s.Class = "slow" }),
-		"with a slash":             define[empty](func(s *api.Spec) { s.Path = "v1/items" }),
-		"no input field for {id}":  define[empty](func(s *api.Spec) { s.Path = "/v1/{id}" }),
+		"is Create":                define[empty](func(s *api.Spec) { s.ID, s.Method, s.Effect = "create_item", "POST", api.Write }),
+		"and of nothing else":      define[empty](func(s *api.Spec) { s.Method, s.Effect = "POST", api.Create }),
+		"is no list with this input": func() {
+			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, empty) (empty, error) { return empty{}, nil })
+			api.WhyEmpty(op, func(context.Context, api.Caller, empty) (string, error) { return "", nil })
+		},
+		"no class slow":           define[empty](func(s *api.Spec) { s.Class = "slow" }),
+		"with a slash":            define[empty](func(s *api.Spec) { s.Path = "v1/items" }),
+		"no input field for {id}": define[empty](func(s *api.Spec) { s.Path = "/v1/{id}" }),
 		"no {x} in the path": define[struct {
 			X string `path:"x"`
 		}](func(*api.Spec) {}),
@@ -84,7 +90,7 @@ func TestOperation(t *testing.T) {
 		if op.IsList() != list || op.Company() != company {
 			t.Errorf("%s: list %v, company %v", op.ID, op.IsList(), op.Company())
 		}
-		if want := map[api.Effect]string{api.Read: "read", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {
+		if want := map[api.Effect]string{api.Read: "read", api.Create: "write", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {
 			t.Errorf("%s has the class %s", op.ID, op.Class)
 		}
 	}

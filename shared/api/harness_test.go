@@ -172,7 +172,7 @@ func (s *service) operations() []api.Operation {
 		api.Define(api.Spec{ID: "list_other", Method: "GET", Path: root + "/boards/{boardId}/other", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in listInput) (api.List[record], error) {
 			return s.list(ctx, c, in)
 		}),
-		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: root + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Write, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
+		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: root + "/boards/{boardId}/items", Scope: auth.PlanWrite, Effect: api.Create, Summary: "s"}, func(ctx context.Context, c api.Caller, in createInput) (record, error) { return s.create(ctx, c, in) }),
 		api.Define(api.Spec{ID: "get_current", Method: "GET", Path: root + "/items/current", Summary: "s"}, func(context.Context, api.Caller, struct{}) (record, error) { return record{ID: "current"}, nil }),
 		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: root + "/items/{itemId}", Scope: auth.PlanRead, Summary: "s"}, func(ctx context.Context, c api.Caller, in getInput) (any, error) { return s.get(ctx, c, in) }),
 		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: root + "/items/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "s"}, func(_ context.Context, _ api.Caller, in getInput) (api.Deleted, error) {

@@ -18,6 +18,9 @@ type input struct {
 	value reflect.Value
 	err   error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
 	page  schema.CursorScope // the operation and the filters for which a cursor of this call is valid
+
+	filters   []string // names of the sent arguments that filter a list; only of a tool's call
+	continued bool     // the call has a cursor; only of a tool's call
 }
 
 // bound finishes the binding of every transport.

@@ -16,12 +16,20 @@ import (
 // Effect is what an operation does to records. Retries, tool annotations and rate limits follow from it.
 type Effect int
 
-// Read changes nothing. Write creates or changes records. Destructive deletes or publishes, which cannot be undone.
+// Read changes nothing. Create adds a record; a repeat adds another. Write replaces what is stored: updates and pushes.
+// Destructive deletes or publishes, which cannot be undone.
 const (
 	Read Effect = iota
+	Create
 	Write
 	Destructive
 )
+
+// Overwrites reports whether stored values may be lost: of an update and a push those that it replaces.
+func (e Effect) Overwrites() bool { return e == Write || e == Destructive }
+
+// Repeatable reports whether the same call again changes nothing more.
+func (e Effect) Repeatable() bool { return e != Create }
 
 // Spec declares one operation: everything that its input and output types do not say. Routes, tools, the OpenAPI document,
 // permissions and sample events are generated from it.
@@ -48,6 +56,7 @@ type Operation struct {
 	idempotencyKey *schema.Field // of Input; nil: none
 	tagged         bool
 	run            func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
+	whyEmpty       func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see emptyText
 }
 
 // Caller identifies the caller of an operation. It comes from the verified key, never from the request. The company is the first
@@ -90,6 +99,20 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	return op
 }
 
+// WhyEmpty adds to a list operation a function that says, in a sentence or two for the caller, why its arguments found no record:
+// "no metric growth.signup; did you mean growth.signups?". It may read the table; an error fails the call. An empty text means that
+// it has no explanation. It is called only for the first page of a tool's call, and only when that page is empty. Without it the text
+// names the filters that the caller sent.
+func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller, in In) (string, error)) Operation {
+	if !op.IsList() || op.input != reflect.TypeFor[In]() {
+		panic(fmt.Sprintf("api: operation %s: is no list with this input", op.ID))
+	}
+	op.whyEmpty = func(ctx context.Context, caller Caller, in reflect.Value) (string, error) {
+		return why(ctx, caller, in.Interface().(In))
+	}
+	return op
+}
+
 func (op Operation) check() error {
 	switch {
 	case !operationID.MatchString(op.ID):
@@ -100,6 +123,8 @@ func (op Operation) check() error {
 		return fmt.Errorf("no scope %s", op.Scope)
 	case op.Method != "GET" && op.Method != "POST" && op.Method != "PATCH" && op.Method != "DELETE":
 		return fmt.Errorf("no method %s", op.Method)
+	case strings.HasPrefix(op.ID, "create_") != (op.Effect == Create):
+		return fmt.Errorf("the effect of a create, and of nothing else, is Create")
 	case op.Method == "GET" && op.Effect != Read:
 		return fmt.Errorf("a GET changes nothing")
 	case !slices.Contains(auth.Classes(), op.Class):

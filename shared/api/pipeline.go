@@ -29,6 +29,7 @@ type Call struct {
 	Version       []string // values of Service-Version
 	CompanyID     string   // as sent by the caller; empty when the arguments of a tool leave it out
 	Arguments     Arguments
+	Explain       bool // say why a list is empty (Response.WhyEmpty); it may cost reads
 }
 
 // Call serves a call: key, version, company, scope, quota, arguments, function, response.
@@ -114,7 +115,11 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 		return nil
 	}, func() error {
 		if t.input.err == nil {
-			r, failure = c.Operation.run(work, Caller{t.token.CompanyID, t.token.KeyID}, t.input.value)
+			caller := Caller{t.token.CompanyID, t.token.KeyID}
+			r, failure = c.Operation.run(work, caller, t.input.value)
+			if failure == nil && r.empty && c.Explain {
+				r.whyEmpty, failure = c.Operation.explain(work, caller, t.input)
+			}
 		}
 		return nil
 	})

@@ -29,6 +29,7 @@ func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
 type lister interface {
 	Body() ([]byte, error)
 	position() string
+	empty() bool
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -58,12 +59,17 @@ func (l List[T]) Body() ([]byte, error) {
 
 func (l List[T]) position() string { return l.next }
 
+func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.texts) == 0 }
+
 // result is the result of a step of the pipeline: the JSON of a record or a list.
 type result struct {
 	body []byte
 	tag  string // entity tag; empty: none
 	list bool
 	next string // position of the next page
+
+	empty    bool   // a list without records
+	whyEmpty string // why, for the caller of a tool; empty: nothing to say
 }
 
 // encode returns the JSON of an operation's result, and its entity tag if the records of the operation have one.
@@ -71,7 +77,7 @@ func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
 	if list, ok := value.(lister); ok {
-		r.next, r.list = list.position(), true
+		r.next, r.list, r.empty = list.position(), true, list.empty()
 		r.body, err = list.Body()
 	} else {
 		r.body, err = schema.Encode(value)

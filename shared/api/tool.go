@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"context"
+	"strings"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
@@ -44,5 +46,35 @@ func (t toolArguments) bind(op *Operation) input {
 	if t.object != nil || len(t.problems) == 0 { // else problems says what is wrong with the object
 		b.Flat(op.Input, t.object, companyParameter)
 	}
-	return bound(op, b)
+	in := bound(op, b)
+	for _, f := range op.Input {
+		if value, sent := t.object.Get(f.Argument()); f.In != schema.InQuery || !sent || value == nil || f.Name == "limit" {
+			continue
+		}
+		if f.Name == "cursor" {
+			in.continued = true
+		} else {
+			in.filters = append(in.filters, f.Argument())
+		}
+	}
+	return in
+}
+
+// explain returns why the arguments of a list found no record. It is empty for a list without a filter, which has no record at all.
+func (op Operation) explain(ctx context.Context, caller Caller, in input) (string, error) {
+	if in.continued {
+		return "There are no more records after this cursor.", nil
+	}
+	if op.whyEmpty != nil {
+		if text, err := op.whyEmpty(ctx, caller, in.value); text != "" || err != nil {
+			return text, err
+		}
+	}
+	switch len(in.filters) {
+	case 0:
+		return "", nil
+	case 1:
+		return "No record matches the argument " + in.filters[0] + ".", nil
+	}
+	return "No record matches all of the arguments " + strings.Join(in.filters, ", ") + ".", nil
 }

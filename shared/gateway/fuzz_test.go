@@ -64,7 +64,7 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 		}) (api.List[note], error) {
 			return api.NewList([]note{{ID: "a"}}, "a"), nil
 		}),
-		api.Define(api.Spec{ID: "create_note", Method: "POST", Path: path, Effect: api.Write, Summary: "s"}, func(_ context.Context, _ api.Caller, in noteInput) (note, error) {
+		api.Define(api.Spec{ID: "create_note", Method: "POST", Path: path, Effect: api.Create, Summary: "s"}, func(_ context.Context, _ api.Caller, in noteInput) (note, error) {
 			if in.Text == "panic" {
 				panic("planted")
 			}

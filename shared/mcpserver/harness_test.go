@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -83,6 +84,8 @@ type getInput struct {
 
 type listInput struct {
 	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Kind   *string    `query:"kind"`
+	State  *string    `query:"state"`
 	Cursor api.Cursor `query:"cursor"`
 }
 
@@ -96,13 +99,27 @@ const hard = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
 func operations() []api.Operation {
 	const path = "/v1/companies/{companyId}/items"
 	return []api.Operation{
-		api.Define(api.Spec{ID: "list_items", Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
+		api.WhyEmpty(api.Define(api.Spec{ID: "list_items", Method: "GET", Path: path, Scope: auth.PlanRead, Summary: "List items"},
 			func(_ context.Context, _ api.Caller, in listInput) (api.List[record], error) {
+				if in.Kind != nil {
+					return api.List[record]{}, nil
+				}
 				if in.Cursor == "" {
 					return api.NewList([]record{{ID: "itm_1", Text: hard}}, "itm_1"), nil
 				}
+				if in.State != nil && *in.State == "gone" { // deleted since the first page
+					return api.List[record]{}, nil
+				}
 				return api.NewList([]record{{ID: "itm_2"}}, ""), nil
-			}),
+			}), func(_ context.Context, _ api.Caller, in listInput) (string, error) {
+			switch *in.Kind {
+			case "tipp":
+				return "No kind tipp; did you mean tip?", nil
+			case "fails":
+				return "", errors.New("planted")
+			}
+			return "", nil
+		}),
 		api.Define(api.Spec{ID: "get_item", Method: "GET", Path: path + "/{itemId}", Scope: auth.PlanRead, Summary: "Get an item"},
 			func(ctx context.Context, _ api.Caller, in getInput) (record, error) {
 				switch in.ItemID {
@@ -118,7 +135,7 @@ func operations() []api.Operation {
 				}
 				return record{in.ItemID, hard, "v1"}, nil
 			}),
-		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Write, Summary: "Create an item", Description: "It is new"},
+		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Create, Summary: "Create an item", Description: "It is new"},
 			func(ctx context.Context, _ api.Caller, in createInput) (record, error) {
 				return record{ID: "itm_3", Text: in.Text}, table.New(table.Options{}).Delete(ctx, nil)
 			}),

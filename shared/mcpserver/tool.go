@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -51,13 +50,11 @@ func Tools(operations []api.Operation) []*mcp.Tool {
 	operations = offered(operations)
 	out := make([]*mcp.Tool, len(operations))
 	for i, op := range operations {
-		destructive, open := op.Effect == api.Destructive, false
+		destructive, open := op.Effect.Overwrites(), false
 		out[i] = &mcp.Tool{
 			Name: Name(op), Title: op.Summary, Description: op.Summary, InputSchema: json.RawMessage(encode(jsonschema.Arguments(op.Input, op.Company()))),
 			Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint: op.Effect == api.Read, DestructiveHint: &destructive, OpenWorldHint: &open,
-				// Among operations that change records, only a POST is not idempotent.
-				IdempotentHint: op.Effect == api.Read || op.Method != http.MethodPost,
+				ReadOnlyHint: op.Effect == api.Read, DestructiveHint: &destructive, OpenWorldHint: &open, IdempotentHint: op.Effect.Repeatable(),
 			},
 		}
 		if op.Description != "" {
@@ -90,7 +87,7 @@ type toolResult struct {
 // callTool calls the operation of a tool.
 func (s *Server) callTool(x *exchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call := x.call
-	call.Operation = op
+	call.Operation, call.Explain = op, true
 	call.Arguments, call.CompanyID = api.ToolArguments(request.Params.Arguments)
 	x.response, x.isTool = s.api.Call(x.ctx, call), true
 	out := resultOf(x.response)
@@ -116,6 +113,9 @@ func resultOf(response api.Response) *toolResult {
 		out.say("%s", response.Body)
 	} else {
 		out.say("The response has %d bytes, which is too long for this text; read structuredContent.", len(response.Body))
+	}
+	if response.WhyEmpty != "" {
+		out.say("%s", response.WhyEmpty)
 	}
 	if response.Header.Get("Idempotent-Replayed") != "" {
 		out.Meta["idempotentReplayed"] = true

@@ -51,6 +51,34 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// Ensure an empty list that its arguments caused says why beside the JSON: in the words of the operation, else by naming the
+// filters. A failure to find out is an error of the call.
+func TestWhyAListIsEmpty(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for arguments, want := range map[string]string{
+		`{"kind":"tipp"}`:                "No kind tipp; did you mean tip?",
+		`{"kind":"other","limit":1}`:     "No record matches the argument kind.",
+		`{"kind":"other","state":"new"}`: "No record matches all of the arguments kind, state.",
+	} {
+		r := s.post(call("list_items", arguments)).decode(t).Result
+		if r.IsError || string(r.StructuredContent) != `{"items":[]}` || len(r.Content) != 2 || r.Content[1].Text != want {
+			t.Errorf("%s: %+v, want %q", arguments, r, want)
+		}
+	}
+	if r := s.post(call("list_items", `{"state":"new"}`)).decode(t).Result; len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "more records") {
+		t.Errorf("a list with records: %+v", r)
+	}
+	first := s.post(call("list_items", `{"state":"gone"}`)).decode(t).Result
+	next := fmt.Sprint(first.Meta["nextCursor"])
+	if r := s.post(call("list_items", `{"state":"gone","cursor":"`+next+`"}`)).decode(t).Result; len(r.Content) != 2 || r.Content[1].Text != "There are no more records after this cursor." {
+		t.Errorf("an empty last page: %+v", r)
+	}
+	if r := s.post(call("list_items", `{"kind":"fails"}`)).decode(t).Result; !r.IsError || code(r.Content[0].Text) != "internal" {
+		t.Errorf("an explanation that fails: %+v", r)
+	}
+}
+
 // Ensure a tool's result, also an error, has a resultType from revision 2026-07-28 on, and none before.
 func TestResultType(t *testing.T) {
 	t.Parallel()

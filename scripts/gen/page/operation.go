@@ -62,7 +62,7 @@ type code struct {
 // Anchor is where the guide's table has the code.
 func (c code) Anchor() string { return anchor(c.Name) }
 
-var effects = map[api.Effect]string{api.Read: "read", api.Write: "write", api.Destructive: "destructive"}
+var effects = map[api.Effect]string{api.Read: "read", api.Create: "write", api.Write: "write", api.Destructive: "destructive"}
 
 func (d document) operation(op api.Operation, found described, examples map[string]json.RawMessage) (operation, error) {
 	success := found.Responses["200"]

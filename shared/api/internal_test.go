@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -69,8 +70,8 @@ func TestInternalErrors(t *testing.T) {
 			s := start(t)
 			spoil(s)
 			a := s.expect(s.request("GET", item, ""), 500, "internal error; safe to retry")
-			if a.code != "internal" || len(a.messages) != 1 {
-				t.Error(a.Body)
+			if a.code != "internal" || len(a.messages) != 1 || a.Header().Get("Retry-After") != "1" {
+				t.Error(a.Header(), a.Body)
 			}
 			for name, values := range a.Header() {
 				if strings.Contains(strings.Join(values, ""), "AKIA") {
@@ -99,6 +100,25 @@ func TestInternalErrors(t *testing.T) {
 				t.Error("the key is in the log")
 			}
 		})
+	}
+}
+
+// Ensure a service that is too busy responds with 503 and Retry-After, and that the reason is only in the log. The response is
+// not stored under an Idempotency-Key.
+func TestUnavailable(t *testing.T) {
+	refused := fmt.Errorf("admit: %w: planted", fault.ErrUnavailable)
+	for name, spoil := range map[string]func(s *service){
+		"keys": func(s *service) { s.keys.err = refused },
+		"function": func(s *service) {
+			s.get = func(context.Context, api.Caller, getInput) (any, error) { return nil, refused }
+		},
+	} {
+		s := start(t)
+		spoil(s)
+		a := s.expect(s.request("GET", item, ""), 503, fault.ErrUnavailable.Messages[0])
+		if a.code != "unavailable" || a.Header().Get("Retry-After") != "1" || strings.Contains(a.Body.String(), "planted") || !strings.Contains(s.logs.String(), "planted") {
+			t.Errorf("%s: %v %s\n%s", name, a.Header(), a.Body, s.logs)
+		}
 	}
 }
 

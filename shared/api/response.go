@@ -65,11 +65,13 @@ func (a *API) respond(t *trace, r result, err error) Response {
 		out.Err, out.List, out.Next, out.WhyEmpty, out.tag = fault.Public(err), false, "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
-		switch out.Err.Code {
-		case fault.Unauthorised:
+		switch {
+		case out.Err.Code == fault.Unauthorised:
 			out.Header.Set("WWW-Authenticate", "Bearer")
-		case fault.RateLimited:
+		case out.Err.Code == fault.RateLimited:
 			out.Header.Set("Retry-After", strconv.FormatInt(max(1, t.admission.Quota.RetryAfter), 10))
+		case out.Status >= http.StatusInternalServerError:
+			out.Header.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
 		}
 	}
 	if t.replayed {

@@ -24,11 +24,16 @@ const (
 	Conflict           Code = "conflict"
 	PreconditionFailed Code = "precondition_failed"
 	PayloadTooLarge    Code = "payload_too_large"
+	Unavailable        Code = "unavailable"
 )
+
+// RetryAfterSeconds is the Retry-After of every 5xx response. A table that throttles a partition, and a server that sheds
+// load, have room again after about a second.
+const RetryAfterSeconds = 1
 
 var statuses = map[Code]int{
 	BadRequest: 400, Unauthorised: 401, Forbidden: 403, NotFound: 404, MethodNotAllowed: 405, Conflict: 409,
-	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500,
+	PreconditionFailed: 412, PayloadTooLarge: 413, RateLimited: 429, Internal: 500, Unavailable: 503,
 }
 
 // Status returns the HTTP status of a code, 500 for an unknown one.
@@ -83,3 +88,6 @@ var ErrNotFound = New(NotFound, "no such record")
 
 // ErrInternal is the error that a caller reads when the service itself fails.
 var ErrInternal = New(Internal, "internal error; safe to retry")
+
+// ErrUnavailable is the error that a caller reads when the service or the table has too much to do.
+var ErrUnavailable = New(Unavailable, "too many requests at the moment; retry after the seconds in Retry-After")

@@ -14,6 +14,7 @@ func TestCodes(t *testing.T) {
 	want := map[fault.Code]int{
 		"bad_request": 400, "unauthorised": 401, "not_found": 404, "method_not_allowed": 405, "rate_limited": 429, "internal": 500,
 		"forbidden": 403, "conflict": 409, "precondition_failed": 412, "payload_too_large": 413,
+		"unavailable": 503,
 	}
 	codes := fault.Codes()
 	if !maps.Equal(codes, want) {

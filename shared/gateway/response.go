@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/version"
 )
 
@@ -30,6 +31,9 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 	header.Set("Service-Version", version.Current)
 	if requestID != "" {
 		header.Set("Service-Request-Id", requestID)
+	}
+	if status >= http.StatusInternalServerError {
+		header.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(body)) // an error means that the caller has left

@@ -25,6 +25,7 @@ var internalResponse = events.APIGatewayProxyResponse{
 	MultiValueHeaders: map[string][]string{
 		"Content-Type":       {"application/json"},
 		"Cache-Control":      {"no-store"},
+		"Retry-After":        {"1"},
 		"Service-Request-Id": {"req-1"},
 		"Service-Version":    {"2026-08-11"}, // as on every response
 	},

@@ -9,7 +9,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/fault"
 	"growthworkspace/shared/jsonschema"
 )
 
@@ -103,8 +102,8 @@ func resultOf(response api.Response) *toolResult {
 	out := &toolResult{IsError: response.Err != nil}
 	if response.Err != nil {
 		out.say("%s", response.Body)
-		if response.Err.Code == fault.RateLimited {
-			out.say("Retry after %s seconds.", response.Header.Get("Retry-After"))
+		if wait := response.Header.Get("Retry-After"); wait != "" {
+			out.say("Retry after %s seconds.", wait)
 		}
 		return out
 	}

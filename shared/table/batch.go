@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -69,6 +68,9 @@ func (c *Client) Delete(ctx context.Context, keys []Key) error {
 	return nil
 }
 
+// errThrottled is the reason for a batch of which DynamoDB left a part undone at every attempt.
+var errThrottled = errors.New("DynamoDB throttles the table")
+
 func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error {
 	for try := range batchTries {
 		// This loop retries throttled batches itself, so the SDK makes fewer attempts.
@@ -81,7 +83,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			countFailed(ctx)
 		case err != nil:
 			countFailed(ctx)
-			return fmt.Errorf("batch write: %w", err)
+			return failure("batch write", err)
 		default:
 			var units float64
 			for _, consumed := range out.ConsumedCapacity {
@@ -100,7 +102,7 @@ func (c *Client) batch(ctx context.Context, requests []types.WriteRequest) error
 			return err
 		}
 	}
-	return errors.New("batch write: DynamoDB throttles the table; try again later")
+	return unavailable("batch write", errThrottled)
 }
 
 // itemBytes returns the size of an item in the JSON of a request.

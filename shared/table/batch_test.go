@@ -3,6 +3,7 @@ package table_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -152,6 +154,9 @@ func TestPutUnprocessed(t *testing.T) {
 				err := c.Put(t.Context(), items)
 				if (err == nil) != test.ok || p.count("") != test.calls {
 					t.Errorf("%v after %d calls", err, p.count(""))
+				}
+				if !test.ok && !errors.Is(err, fault.ErrUnavailable) {
+					t.Errorf("got %v", err)
 				}
 				if test.ok && len(taken) != 51 {
 					t.Errorf("%d of 51 arrived", len(taken))

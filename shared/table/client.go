@@ -115,7 +115,7 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 	out, err := c.db.GetItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, fmt.Errorf("get item: %w", err)
+		return nil, failure("get item", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -130,7 +130,7 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 	out, err := c.db.Query(ctx, in, options...)
 	if err != nil {
 		countFailed(ctx)
-		return nil, fmt.Errorf("query: %w", err)
+		return nil, failure("query", err)
 	}
 	count(ctx, max(capacity(out.ConsumedCapacity), queryUnitsMin), 0)
 	return out, nil
@@ -142,7 +142,7 @@ func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	out, err := c.db.Scan(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, fmt.Errorf("scan: %w", err)
+		return nil, failure("scan", err)
 	}
 	countRead(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -170,7 +170,7 @@ func (c *Client) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 	out, err := c.db.UpdateItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return nil, fmt.Errorf("update item: %w", err)
+		return nil, failure("update item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return out, nil
@@ -185,7 +185,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput) error {
 	out, err := c.db.PutItem(ctx, in)
 	if err != nil {
 		countFailed(ctx)
-		return fmt.Errorf("put item: %w", err)
+		return failure("put item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return nil
@@ -214,7 +214,7 @@ func (c *Client) deleteItem(ctx context.Context, in *dynamodb.DeleteItemInput) (
 	})
 	if err != nil {
 		countFailed(ctx)
-		return sent, fmt.Errorf("delete item: %w", err)
+		return sent, failure("delete item", err)
 	}
 	countWrite(ctx, out.ConsumedCapacity)
 	return sent, nil

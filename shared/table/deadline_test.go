@@ -58,7 +58,8 @@ func resets() *proxy {
 }
 
 // Ensure a call takes at most three attempts of one second, whatever fails, so that the handler keeps most of its 9 s.
-// Only temporary failures are retried, and throttled calls most often.
+// Only temporary failures are retried, and throttled calls most often. The caller reads that the service is unavailable if
+// DynamoDB responded that it has too much to do.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	const always = 1 << 30
@@ -98,6 +99,9 @@ func TestAttempts(t *testing.T) {
 					err := call(t.Context(), c)
 					if took := time.Since(began); err == nil || errors.Is(err, fault.ErrNotFound) || p.count("") != test.attempts || took > test.longest {
 						t.Errorf("%v after %d attempts and %s", err, p.count(""), took)
+					}
+					if busy := test.attempts == 8 || test.name == "503"; errors.Is(err, fault.ErrUnavailable) != busy {
+						t.Errorf("got %v", err)
 					}
 				})
 			})

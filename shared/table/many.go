@@ -2,8 +2,6 @@ package table
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -44,7 +42,7 @@ func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error)
 		})
 		if err != nil {
 			countFailed(ctx)
-			return nil, fmt.Errorf("batch get: %w", err)
+			return nil, failure("batch get", err)
 		}
 		var units float64
 		for _, consumed := range out.ConsumedCapacity {
@@ -61,5 +59,5 @@ func (c *Client) many(ctx context.Context, keys []Key) (items []Item, err error)
 			return nil, err
 		}
 	}
-	return nil, errors.New("batch get: DynamoDB throttles the table; try again later")
+	return nil, unavailable("batch get", errThrottled)
 }

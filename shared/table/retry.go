@@ -3,13 +3,17 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/fault"
 )
 
 // Retry policy of one store call. The handler has 9 s, which leaves room for three attempts of one second each.
@@ -46,6 +50,21 @@ var conflicts = retry.RetryableErrorCode{Codes: map[string]struct{}{
 // refused reports whether DynamoDB throttled a call, or rejected it because of a running transaction.
 func refused(err error) bool {
 	return throttles.IsErrorThrottle(err) == aws.TrueTernary || conflicts.IsErrorRetryable(err) == aws.TrueTernary
+}
+
+// failure returns the error of a failed call. The caller reads fault.ErrUnavailable if DynamoDB responded, and refused the
+// call for the moment. Otherwise the outcome of the call is unknown, and the caller reads fault.ErrInternal.
+func failure(call string, err error) error {
+	var response interface{ HTTPStatusCode() int }
+	if refused(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
+		return unavailable(call, err)
+	}
+	return fmt.Errorf("%s: %w", call, err)
+}
+
+// unavailable returns the error of a call that DynamoDB refused at every attempt.
+func unavailable(call string, err error) error {
+	return fmt.Errorf("%s: %w: %w", call, fault.ErrUnavailable, err)
 }
 
 // retryCost is what a retry takes from the client's retry budget of 500. A retry that succeeds returns it, and each

@@ -89,8 +89,8 @@ type Keys struct {
 	GSI1, GSI2, GSI3, GSI4 Key
 }
 
-// Errors of this package, besides fault.ErrNotFound for a missing record. Any other error is a failure of DynamoDB or
-// the network.
+// Errors of this package, besides fault.ErrNotFound for a missing record, and fault.ErrUnavailable for a call that
+// DynamoDB throttled at every attempt. Any other error is a failure of DynamoDB or the network.
 var (
 	ErrExists = errors.New("the record already exists")
 	// ErrContended is the error of a compare-and-set that lost to other writers too often. Clients see its message.

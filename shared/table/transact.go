@@ -61,7 +61,7 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 			return nil
 		case !errors.As(err, &canceled):
 			countFailed(ctx)
-			return fmt.Errorf("transact: %w", err)
+			return failure("transact", err)
 		}
 		countFailed(ctx)
 		failed, retryable := map[int]Item{}, true
@@ -77,8 +77,11 @@ func (c *Client) Transact(ctx context.Context, writes ...Write) error {
 		if len(failed) > 0 {
 			return &CanceledError{failed}
 		}
-		if !retryable || attempt == conflictsMax {
-			return fmt.Errorf("transact: %w", err)
+		if !retryable {
+			return failure("transact", err)
+		}
+		if attempt == conflictsMax {
+			return unavailable("transact", err)
 		}
 		if err := Pause(ctx, conflictPause<<min(attempt, 4)); err != nil {
 			return err
@@ -109,7 +112,7 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		countFailed(ctx)
 		var canceled *types.TransactionCanceledException
 		if !errors.As(err, &canceled) {
-			return nil, fmt.Errorf("get at once: %w", err)
+			return nil, failure("get at once", err)
 		}
 		codes := map[string]bool{}
 		for _, reason := range canceled.CancellationReasons {
@@ -118,8 +121,10 @@ func GetAtOnce(ctx context.Context, c *Client, keys ...Key) ([]Item, error) {
 		switch {
 		case codes["TransactionConflict"]:
 			return nil, ErrContended
-		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"] || attempt == conflictsMax:
-			return nil, fmt.Errorf("get at once: %w", err)
+		case !codes["ThrottlingError"] && !codes["ProvisionedThroughputExceeded"]:
+			return nil, failure("get at once", err)
+		case attempt == conflictsMax:
+			return nil, unavailable("get at once", err)
 		}
 		if err := Pause(ctx, conflictPause<<min(attempt, 4)); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -163,6 +164,9 @@ func TestTransactConflicts(t *testing.T) {
 			if (err == nil) != test.ok || p.count("") != test.calls || m.Units().Calls != test.calls {
 				t.Errorf("%v, %d calls, %d metered", err, p.count(""), m.Units().Calls)
 			}
+			if errors.Is(err, fault.ErrUnavailable) != (test.name == "conflict without end") {
+				t.Errorf("got %v", err)
+			}
 			var failed *table.CanceledError
 			if errors.As(err, &failed) != slices.Contains(test.codes, "ConditionalCheckFailed") {
 				t.Errorf("got %v", err)
@@ -217,10 +221,10 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 	for _, test := range []struct {
 		code            string
 		failures, calls int
-		want            error // nil: success; errAny: any other error
+		want            error // nil: success; errAny: another error
 	}{
 		{"TransactionConflict", 0, 1, nil}, {"TransactionConflict", 1, 1, table.ErrContended},
-		{"ThrottlingError", 3, 4, nil}, {"ThrottlingError", 99, 9, errAny}, {"ValidationError", 1, 1, errAny},
+		{"ThrottlingError", 3, 4, nil}, {"ThrottlingError", 99, 9, fault.ErrUnavailable}, {"ValidationError", 1, 1, errAny},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			canceled := map[string]any{
@@ -237,7 +241,7 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 			got, err := table.GetAtOnce(t.Context(), offline(p), table.Key{PK: "p", SK: "a"}, table.Key{PK: "p", SK: "b"})
 			right := errors.Is(err, test.want)
 			if errors.Is(test.want, errAny) {
-				right = err != nil && !errors.Is(err, table.ErrContended)
+				right = err != nil && !errors.Is(err, table.ErrContended) && !errors.Is(err, fault.ErrUnavailable)
 			}
 			if !right || p.count("") != test.calls || err == nil && (text(got[0]["sk"]) != "a" || got[1] != nil) {
 				t.Errorf("%d times %s: %v, %v after %d calls", test.failures, test.code, got, err, p.count(""))
@@ -246,5 +250,5 @@ func TestGetAtOnceMeetsWrites(t *testing.T) {
 	}
 }
 
-// errAny stands for any error but ErrContended.
+// errAny stands for any error but ErrContended and ErrUnavailable.
 var errAny = errors.New("any")

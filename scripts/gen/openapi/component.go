@@ -23,6 +23,7 @@ const (
 	tagHeader        = "ETag"
 	seenHeader       = "If-None-Match"
 	notModified      = "NotModified"
+	otherError       = "Error"
 	keyHeader        = "Idempotency-Key"
 	replayedHeader   = "Idempotent-Replayed"
 	retryHeader      = "Retry-After"
@@ -141,6 +142,18 @@ func (b *builder) responses() (out ordered[response]) {
 		}
 		out.set(pascal(string(code)), r)
 	}
+	// A response that the operation does not list: the service is down or too busy, or a proxy in between refuses the request.
+	other := response{
+		Description: sentence("any other error. With `internal` (500) and `unavailable` (503), retry after the seconds in `Retry-After`"),
+		Content:     jsonContent(mediaType{refer("schemas", envelopeSchema), envelope(fault.Unavailable, refusalTexts[fault.Unavailable].message)}),
+	}
+	for _, h := range []string{versionHeader, requestIDHeader} {
+		other.Headers.set(h, refer("headers", h))
+	}
+	retry := headers().at(retryHeader)
+	retry.Required = false // only a 5xx has it
+	other.Headers.set(retryHeader, retry)
+	out.set(otherError, other)
 	if b.used["304"] {
 		r := response{Description: "The record still has the entity tag in `If-None-Match`. There is no body."}
 		for _, h := range append([]string{versionHeader, requestIDHeader, tagHeader}, quotaHeaders...) {

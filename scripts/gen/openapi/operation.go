@@ -32,6 +32,7 @@ func (b *builder) operation(op api.Operation) operation {
 		b.used["refusal."+string(code)] = true
 		out.Responses.set(strconv.Itoa(code.Status()), refer("responses", pascal(string(code))))
 	}
+	out.Responses.set("default", refer("responses", otherError))
 	return out
 }
 

@@ -92,7 +92,8 @@ A request without a response may have taken effect. Reads, updates and publishin
 nothing. A repeated delete is ` + "`not_found`" + `. A repeated create creates another record, unless it has an ` + "`Idempotency-Key`" + `, a
 text of up to 255 characters that you choose. For 24 hours, a repeat of the request with the same key is not executed again:
 it gets the stored response with ` + "`Idempotent-Replayed: true`" + `. Errors of the record's state are stored too. A different request
-with the same key is rejected. Every POST that changes something accepts this header. 429 and 500 are safe to retry.
+with the same key is rejected. Every POST that changes something accepts this header. 429, 500 and 503 are safe to retry after the
+seconds in ` + "`Retry-After`" + `.
 
 ## Concurrency
 
@@ -119,5 +120,6 @@ var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.PreconditionFailed: {"the record, or the content of a preview, has changed since the ETag in If-Match", "header.If-Match: the record has changed since; read it again"},
 	fault.PayloadTooLarge:    {"the body is too large", "body: must have at most 262144 bytes"},
 	fault.RateLimited:        {"too many requests; wait the seconds in the response header Retry-After", "too many read requests; retry after the seconds in Retry-After"},
-	fault.Internal:           {"a fault of the service; safe to retry", "internal error; safe to retry"},
+	fault.Internal:           {"a fault of the service; safe to retry after the seconds in the response header Retry-After", "internal error; safe to retry"},
+	fault.Unavailable:        {"the service has too many requests at the moment; wait the seconds in the response header Retry-After", fault.ErrUnavailable.Messages[0]},
 }

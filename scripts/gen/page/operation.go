@@ -108,6 +108,9 @@ func codesOf(found described) (out []code, err error) {
 		names[status] = name
 	}
 	for _, text := range slices.Sorted(maps.Keys(found.Responses)) {
+		if text == "default" {
+			continue
+		}
 		status, err := strconv.Atoi(text)
 		if err != nil {
 			return nil, fmt.Errorf("the status %s is none", text)
@@ -116,7 +119,10 @@ func codesOf(found described) (out []code, err error) {
 			out = append(out, code{string(name), status})
 		}
 	}
-	return append(out, code{string(fault.Internal), fault.Internal.Status()}), nil
+	for _, of5xx := range []fault.Code{fault.Internal, fault.Unavailable} {
+		out = append(out, code{string(of5xx), of5xx.Status()})
+	}
+	return out, nil
 }
 
 var placeTitles = map[schema.Place]string{

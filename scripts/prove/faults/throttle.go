@@ -140,7 +140,7 @@ var outages = []struct {
 }
 
 // throttleAll is the gate of a table that throttles all calls, or all calls of one kind, with each of the codes. A request
-// that needs such a call must get a 500 with the envelope before the deadline; any other request must succeed.
+// that needs such a call must get a 503 with the envelope and Retry-After before the deadline; any other request must succeed.
 func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
 	codes := []string{codeThrottling, codeThroughput, codeConflict}
 	var mu sync.Mutex
@@ -169,7 +169,7 @@ func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
 			ok := out.status == http.StatusOK
 			t.require(took < deadline, "%s: a response after %s", where, took)
 			t.require(!ok || outage.name != "everything", "%s: succeeds although every call is throttled", where)
-			t.require(ok || internal(out), "%s: %d %s", where, out.status, out.body)
+			t.require(ok || unavailable(out), "%s: %d %s", where, out.status, out.body)
 			mu.Lock()
 			if requests++; !ok {
 				failures++
@@ -183,16 +183,16 @@ func throttleAll(ctx context.Context, t *trial, deadline time.Duration) error {
 	if err := table.Parallel(n, n, visit); err != nil {
 		return err
 	}
-	t.figure("%d requests with all calls, reads, transactions or batches throttled; %d failed, each with a 500 and the envelope", requests, failures)
+	t.figure("%d requests with all calls, reads, transactions or batches throttled; %d failed, each with a 503 and the envelope", requests, failures)
 	t.figure("the slowest response after %.1f s of %.0f", longest.Seconds(), deadline.Seconds())
 	return nil
 }
 
-// internal reports whether a response is a 500 with the envelope that shows nothing about the table.
-func internal(r response) bool {
+// unavailable reports whether a response is a 503 with Retry-After and the envelope, which shows nothing about the table.
+func unavailable(r response) bool {
 	var e struct {
 		Errors []struct{ Code, Message string }
 	}
-	return r.status == http.StatusInternalServerError && json.Unmarshal(r.body, &e) == nil && len(e.Errors) == 1 &&
-		e.Errors[0].Code == "internal" && !strings.Contains(string(r.body), "refused by")
+	return r.status == http.StatusServiceUnavailable && r.retryAfter() >= time.Second && json.Unmarshal(r.body, &e) == nil && len(e.Errors) == 1 &&
+		e.Errors[0].Code == "unavailable" && !strings.Contains(string(r.body), "refused by")
 }

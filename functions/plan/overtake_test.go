@@ -4,9 +4,12 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
 )
 
 // intruder runs a function before the n-th call, while the caller waits.
@@ -61,6 +64,34 @@ func TestPublishIsOvertaken(t *testing.T) {
 		}
 		if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false {
 			t.Errorf("before call %d: changes are left: %v", at, p)
+		}
+	}
+}
+
+// Ensure updatedAt of a board never goes back when another writer, whose clock is ahead, edits the board before any table
+// call of a publish: the publish is a millisecond later than the edit.
+func TestPublishAfterALaterEdit(t *testing.T) {
+	t.Parallel()
+	for at, reached := int64(1), true; reached; at++ {
+		s, key := start(t)
+		create(t, s, key, map[string]any{"title": "New", "status": "published"})
+		later := timestamp.Format(s.Clock.Now().Add(20 * time.Second))
+		edits := &intruder{intrude: func() {
+			board := table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"}
+			if err := s.Table.Transact(t.Context(), s.Table.WriteUpdate(board, "SET updatedAt = :at ADD rev :one", "", nil,
+				table.Item{":at": table.String(later), ":one": table.Number(1)})); err != nil {
+				t.Error(err)
+			}
+		}}
+		edits.at.Store(at)
+		slow := apitest.NewOver(t, plan.Operations, edits)
+		done, err := plan.NewStore(slow.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
+		if reached = edits.calls.Load() >= at; !reached {
+			return
+		}
+		got := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
+		if err != nil || got["updatedAt"].(string) < later || got["publishedAt"] != done.PublishedAt {
+			t.Errorf("before call %d: %v, updatedAt %v, publishedAt %v, want %s or later", at, err, got["updatedAt"], got["publishedAt"], later)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 	if err := s.prepareMarks(ctx, again, version, snapshotID); err != nil {
 		return "", err
 	}
-	at = s.table.Now()
+	at = s.table.NowAfter(again.board.UpdatedAt)
 	return at, s.move(ctx, p, version, snapshotID, len(chunks), at)
 }
 
@@ -240,14 +240,15 @@ func (s Store) writeMarks(at table.Key, m marks) table.Write {
 	return s.table.WriteUpdate(at, update, "attribute_exists(pk)", nil, values)
 }
 
-// move points the board to the snapshot. Returns errOvertaken when the claim is no longer valid.
+// move points the board to the snapshot. Returns errOvertaken when the claim is no longer valid, or the board was edited at a
+// later time than at.
 func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID string, chunks int, at string) error {
 	b := p.board
 	p.difference = p.difference.committed(version)
 	err := overtaken(idempotency.Transact(ctx, s.table, p.result(version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
 			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim ADD rev :one",
-			"claim = :claim", nil, table.Item{
+			"claim = :claim AND (attribute_not_exists(updatedAt) OR updatedAt < :at)", nil, table.Item{
 				":version": table.Float(version), ":at": table.String(at), ":claim": table.String(snapshotID),
 				":chunks": table.Number(int64(chunks)), ":digest": table.String(p.digest), ":one": table.Number(1),
 			}),

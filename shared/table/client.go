@@ -79,6 +79,20 @@ func (c *Client) Name() string { return c.name }
 // Now returns the current time as a timestamp field stores it.
 func (c *Client) Now() string { return timestamp.Format(c.now()) }
 
+// NowAfter returns the updatedAt of a change to a record whose updatedAt is stored: the current time, or a millisecond
+// after stored if the clock is behind it. So updatedAt never goes back, whatever the clocks of the writers say.
+func (c *Client) NowAfter(stored *string) string {
+	now := c.Now()
+	if stored == nil {
+		return now
+	}
+	before, ok := timestamp.Parse(*stored)
+	if !ok {
+		return now
+	}
+	return max(now, timestamp.Format(before.Add(time.Millisecond)), *stored) // after the last millisecond of 9999, stored
+}
+
 // Clock returns the client's clock.
 func (c *Client) Clock() func() time.Time { return c.now }
 

@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
 )
 
 func modify(t *testing.T, c *table.Client, n note, change func(*note) error) (note, error) {
@@ -99,6 +100,32 @@ func TestModifyUpdatedAt(t *testing.T) {
 	}
 	if item, err := table.GetItem(t.Context(), c, key); err != nil || item["updatedAt"] != nil {
 		t.Errorf("%v, %v", item, err)
+	}
+}
+
+// Ensure the time of a change is that of the clock, or a millisecond after the stored one if the clock is behind it.
+func TestNowAfter(t *testing.T) {
+	t.Parallel()
+	c, clock := client(t, nil)
+	at := func(d time.Duration) string { return timestamp.Format(clock.Now().Add(d)) }
+	for _, test := range []struct {
+		stored *string
+		want   string
+	}{
+		{nil, at(0)}, {ptr(at(-time.Hour)), at(0)}, {ptr(at(-time.Millisecond)), at(0)}, {ptr(at(0)), at(time.Millisecond)},
+		{ptr(at(time.Hour)), at(time.Hour + time.Millisecond)}, {ptr("yesterday"), at(0)},
+		{ptr("9999-12-31T23:59:59.999Z"), "9999-12-31T23:59:59.999Z"},
+	} {
+		if got := c.NowAfter(test.stored); got != test.want {
+			t.Errorf("after %v: %s, want %s", test.stored, got, test.want)
+		}
+	}
+	n := newNote(c)
+	n.UpdatedAt = ptr(at(20 * time.Second))
+	insert(t, c, n)
+	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
+	if want := at(20*time.Second + time.Millisecond); err != nil || *got.UpdatedAt != want {
+		t.Errorf("updatedAt is %s, want %s, %v", *got.UpdatedAt, want, err)
 	}
 }
 

@@ -66,9 +66,9 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // lets change edit the record, and writes the difference under the condition that no other write came in between. If
 // one did, it starts again with the new record. So every rule that change applies is a condition on the write itself.
 //
-// updatedAt moves only when a value changes, and nothing is written when none does. If change returns an error, Modify
-// returns it unwrapped and writes nothing. Returns fault.ErrNotFound if there is no record, and ErrContended after very
-// many lost races.
+// updatedAt moves only when a value changes, never back (NowAfter), and nothing is written when none does. If change
+// returns an error, Modify returns it unwrapped and writes nothing. Returns fault.ErrNotFound if there is no record, and
+// ErrContended after very many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
 	if err != nil {
@@ -94,7 +94,11 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 			return before, nil
 		}
 		if holds[T](updatedAtAttr) || stored[updatedAtAttr] != nil {
-			wanted[updatedAtAttr] = String(c.Now())
+			var last *string
+			if text, ok := stored[updatedAtAttr].(*types.AttributeValueMemberS); ok {
+				last = &text.Value
+			}
+			wanted[updatedAtAttr] = String(c.NowAfter(last))
 		}
 		written, lost, err := c.update(ctx, key, stored, current, wanted)
 		if err != nil {

@@ -1,0 +1,83 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/timestamp"
+)
+
+// Ensure updatedAt never goes back. A writer whose clock is 20 s ahead of the service's has changed every record. A change
+// by any operation is then a millisecond later, also one in a transaction.
+func TestUpdatedAtNeverGoesBack(t *testing.T) {
+	t.Parallel()
+	const ahead = 20 * time.Second
+	last := timestamp.Format(apitest.Epoch.Add(ahead))
+	next := timestamp.Format(apitest.Epoch.Add(ahead + time.Millisecond))
+	s := start(t, nil)
+	key := s.Key(t)
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_2", "status": "published"}) // for the publish
+	for _, op := range functions.Operations(nil) {
+		if op.Effect == api.Read {
+			continue
+		}
+		updateTimes(t, s, last)
+		if got := s.Call(t, key, op.ID, arguments[op.ID]); got.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s", op.ID, got.Status, got.Body)
+		}
+		moved := []string{}
+		for record, at := range updateTimes(t, s, "") {
+			switch at {
+			case last, timestamp.Format(s.Clock.Now()): // unchanged, and created
+			case next:
+				moved = append(moved, record)
+			default:
+				t.Errorf("%s: updatedAt of %s is %s, want %s", op.ID, record, at, next)
+			}
+		}
+		if changes := op.Method == http.MethodPatch || op.ID == "publish_plan_board"; changes && len(moved) != 1 {
+			t.Errorf("%s: updatedAt moved to %s in %v, want one record", op.ID, next, moved)
+		}
+	}
+}
+
+// updateTimes returns updatedAt of every record, by id. It first sets it to the given time, unless that is empty.
+func updateTimes(t *testing.T, s *apitest.Service, set string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, kind := range functions.Transfers(s.Table) {
+		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
+			text, err := schema.Encode(record)
+			if err != nil {
+				return err
+			}
+			var fields map[string]any
+			if err := json.Unmarshal(text, &fields); err != nil {
+				return err
+			}
+			at, has := fields["updatedAt"]
+			if !has {
+				return nil
+			}
+			if set != "" && at != set {
+				fields["updatedAt"] = set
+				if text, err = json.Marshal(fields); err != nil {
+					return err
+				}
+				load(t, s, kind.Name, text)
+			}
+			out[kind.Name+" "+fields["id"].(string)], _ = fields["updatedAt"].(string)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}

@@ -1,0 +1,320 @@
+package functions_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/functions/company"
+	"growthworkspace/functions/feedback"
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/schema"
+)
+
+// refuser is a transport that refuses one call to the table in each run, with an error that is not retried. A call that it
+// refused in an earlier run succeeds. It recognises calls by what they do, because parallel calls arrive in any order.
+type refuser struct {
+	mu      sync.Mutex
+	on      bool
+	before  map[string]bool // the calls refused in earlier runs
+	seen    map[string]int  // how often each call came in this run
+	refused string          // the call refused in this run; empty: none
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *refuser) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !r.refuses(request) {
+		return apitest.Transport.RoundTrip(request)
+	}
+	const refusal = `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"planted"}`
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: request,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(refusal)), Body: io.NopCloser(strings.NewReader(refusal)),
+	}, nil
+}
+
+func (r *refuser) refuses(request *http.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.on {
+		return false
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return true
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	call := what(request.Header.Get("X-Amz-Target"), body)
+	r.seen[call]++
+	if call += strings.Repeat(" again", r.seen[call]-1); r.refused != "" || r.before[call] {
+		return false
+	}
+	r.refused, r.before[call] = call, true
+	return true
+}
+
+var (
+	keysInBody = regexp.MustCompile(`"(?:pk|sk|:pk|:prefix)":\{"S":"([^"]*)"`)
+	fresh      = regexp.MustCompile(`_[0-9a-z]{26}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
+)
+
+// what returns what a call does: its action and the keys in it, without ids, digests and times, which differ in every run.
+func what(target string, body []byte) string {
+	_, action, _ := strings.Cut(target, ".")
+	var keys []string
+	for _, found := range keysInBody.FindAllSubmatch(body, -1) {
+		keys = append(keys, fresh.ReplaceAllString(string(found[1]), ""))
+	}
+	slices.Sort(keys)
+	return action + " " + strings.Join(slices.Compact(keys), " ")
+}
+
+// each runs a program until every call that it makes was refused in one run. After each run, judge gets the call that was
+// refused in it; after the last run, in which nothing was refused, the empty string.
+func (r *refuser) each(t *testing.T, run func(), judge func(call string)) {
+	t.Helper()
+	r.begin(map[string]bool{})
+	defer r.rest()
+	for range 100 {
+		run()
+		r.mu.Lock()
+		call := r.refused
+		r.mu.Unlock()
+		judge(call)
+		if call == "" {
+			return
+		}
+		r.begin(r.before)
+	}
+	t.Error("the calls to the table have no end")
+}
+
+func (r *refuser) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.on = false
+}
+
+func (r *refuser) begin(before map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.on, r.before, r.seen, r.refused = true, before, map[string]int{}, ""
+}
+
+// unharmed has the calls whose refusal does not fail a request: the operation, a part of the call, and why.
+var unharmed = [][3]string{}
+
+// Ensure a request fails with a 5xx when the table refuses any one of its calls: no operation takes the error of a call
+// for a missing record, an empty list or a success. When nothing is refused any more, the request succeeds.
+func TestNoRefusalIsSwallowed(t *testing.T) {
+	t.Parallel()
+	overHTTP := func(t *testing.T, s *apitest.Service, key string, op api.Operation, args map[string]any) apitest.Response {
+		t.Helper()
+		return s.Call(t, key, op.ID, args)
+	}
+	t.Run("over HTTP", func(t *testing.T) {
+		t.Parallel()
+		refuseEach(t, functions.Operations(nil), eachFilter, overHTTP)
+	})
+	t.Run("with an Idempotency-Key", func(t *testing.T) {
+		t.Parallel()
+		refuseEach(t, idempotent(), func(api.Operation) []map[string]any { return []map[string]any{{"Idempotency-Key": "once"}} }, overHTTP)
+	})
+	t.Run("as tools", func(t *testing.T) {
+		t.Parallel()
+		plain := func(api.Operation) []map[string]any { return []map[string]any{{}} }
+		refuseEach(t, toolOperations(), plain, func(t *testing.T, s *apitest.Service, key string, op api.Operation, args map[string]any) apitest.Response {
+			t.Helper()
+			return callTool(t, s, key, op.ID, args).response(t)
+		})
+	})
+}
+
+// eachFilter returns no additional argument, and one for each value of each filter, which go test -short leaves out.
+func eachFilter(op api.Operation) []map[string]any {
+	out := []map[string]any{{}}
+	if testing.Short() {
+		return out
+	}
+	for _, f := range op.Input {
+		for _, value := range f.Enum {
+			if f.In == schema.InQuery {
+				out = append(out, map[string]any{f.Name: value})
+			}
+		}
+	}
+	return out
+}
+
+// refuseEach sends each operation with each variant of its arguments, over a company with a published board.
+func refuseEach(t *testing.T, operations []api.Operation, variants func(api.Operation) []map[string]any,
+	send func(*testing.T, *apitest.Service, string, api.Operation, map[string]any) apitest.Response,
+) {
+	t.Helper()
+	table := &refuser{}
+	s := start(t, table)
+	key := s.Key(t)
+	goLive(t, s, key)
+	calls, requests := 0, 0
+	for _, op := range operations {
+		if op.ID == "publish_plan_board" { // there is something to publish
+			s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "title": "Changed since"})
+		}
+		for _, more := range variants(op) {
+			var got apitest.Response
+			table.each(t, func() {
+				s.Clock.Advance(time.Minute) // no rate limit is reached
+				got = send(t, s, key, op, with(op, more))
+				requests++
+			}, func(call string) {
+				if call != "" {
+					calls++
+				}
+				checkRefused(t, op.ID, call, got)
+			})
+		}
+	}
+	t.Logf("%d calls refused in %d requests", calls, requests)
+}
+
+// goLive publishes the board with an item.
+func goLive(t *testing.T, s *apitest.Service, key string) {
+	t.Helper()
+	for _, call := range []struct {
+		op   string
+		args map[string]any
+	}{
+		{"update_plan_item", map[string]any{"itemId": "itm_1", "title": "Live", "status": "published"}},
+		{"publish_plan_board", map[string]any{"boardId": "brd_1"}},
+	} {
+		if r := s.Call(t, key, call.op, call.args); r.Status != http.StatusOK {
+			t.Fatalf("%s: %s", call.op, r.Body)
+		}
+	}
+}
+
+// checkRefused checks the response to a request of which this call was refused; none if it is empty.
+func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
+	t.Helper()
+	swallows := slices.ContainsFunc(unharmed, func(u [3]string) bool { return u[0] == operation && call != "" && strings.Contains(call, u[1]) })
+	switch {
+	case call == "" || swallows:
+		if got.Status != http.StatusOK {
+			t.Errorf("%s: %d %s", operation, got.Status, got.Body)
+		}
+	case got.Status < http.StatusInternalServerError:
+		t.Errorf("%s, refused %s: %d %s", operation, call, got.Status, got.Body)
+	default:
+		if _, messages := got.Messages(t); len(messages) != 1 || strings.Contains(got.Body, "planted") {
+			t.Errorf("%s, refused %s: %s", operation, call, got.Body)
+		}
+	}
+}
+
+// Ensure what the operator's commands are made of fails when the table refuses any one of its calls: a list or an export
+// that ends early would look complete.
+func TestNoRefusalIsSwallowedByStores(t *testing.T) {
+	t.Parallel()
+	table := &refuser{}
+	s := start(t, table)
+	key := s.Key(t)
+	goLive(t, s, key)
+	s.Call(t, key, "update_feedback_reply", arguments["update_feedback_reply"])
+	s.Call(t, key, "update_broadcast_post", map[string]any{"postId": "pst_1", "status": "scheduled", "scheduledFor": "2026-08-11T09:00:00Z"})
+	calls := 0
+	ensure := func(name string, do func(ctx context.Context) error) {
+		t.Helper()
+		var err error
+		table.each(t, func() { err = do(t.Context()) }, func(call string) {
+			if call == "" && err != nil || call != "" && err == nil {
+				t.Errorf("%s, refused %q: %v", name, call, err)
+			}
+			if call != "" {
+				calls++
+			}
+		})
+	}
+	for _, kind := range functions.Transfers(s.Table) {
+		var lines []json.RawMessage
+		ensure("export of "+kind.Name, func(ctx context.Context) error {
+			lines = nil
+			return kind.Export(ctx, s.CompanyID, func(record any) error {
+				text, err := schema.Encode(record)
+				lines = append(lines, text)
+				return err
+			})
+		})
+		if len(lines) == 0 {
+			t.Errorf("the company has no %s", kind.Name)
+		}
+		var records []any
+		for _, text := range lines {
+			record, problems := kind.Check(text)
+			if len(problems) > 0 {
+				t.Errorf("%s: %v", text, problems)
+			}
+			records = append(records, record)
+		}
+		ensure("verification of "+kind.Name, func(ctx context.Context) error {
+			_, err := kind.Verify(ctx, s.CompanyID, records)
+			return err
+		})
+		ensure("import of "+kind.Name, func(ctx context.Context) error { return kind.Write(ctx, s.CompanyID, records) })
+	}
+	posts, replies, boards := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), plan.NewStore(s.Table)
+	for _, c := range []struct {
+		name string
+		do   func(ctx context.Context) error
+	}{
+		{"companies", func(ctx context.Context) error { _, err := company.NewStore(s.Table).All(ctx); return err }},
+		{"keys", func(ctx context.Context) error { _, err := s.Keys.List(ctx, s.CompanyID); return err }},
+		{"quota", func(ctx context.Context) error {
+			_, err := s.Keys.SetQuota(ctx, s.CompanyID, rotatedKey, auth.ClassRead, 7)
+			return err
+		}},
+		{"rotation", func(ctx context.Context) error {
+			_, _, err := s.Keys.Rotate(ctx, s.CompanyID, rotatedKey, time.Hour, rand.Reader)
+			return err
+		}},
+		{"suspension", func(ctx context.Context) error { _, err := s.Keys.Suspend(ctx, s.CompanyID); return err }},
+		{"a key of a suspended company", func(ctx context.Context) error {
+			_, _, err := s.Keys.Issue(ctx, s.CompanyID, keys.Grant{Name: "new"}, rand.Reader)
+			return err
+		}},
+		{"end of a suspension", func(ctx context.Context) error { _, err := s.Keys.Resume(ctx, s.CompanyID); return err }},
+		{"due posts", func(ctx context.Context) error { _, _, err := posts.DuePosts(ctx, s.CompanyID, "", 10); return err }},
+		{"claim of a post", func(ctx context.Context) error { _, err := posts.ClaimPost(ctx, s.CompanyID, "pst_1"); return err }},
+		{"stuck posts", func(ctx context.Context) error { _, err := posts.StuckPosts(ctx, s.CompanyID, "9"); return err }},
+		{"approved replies", func(ctx context.Context) error {
+			_, _, err := replies.ApprovedReplies(ctx, s.CompanyID, "", 10)
+			return err
+		}},
+		{"claim of a reply", func(ctx context.Context) error { _, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1"); return err }},
+		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},
+		{"snapshot", func(ctx context.Context) error { _, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", nil); return err }},
+		{"versions", func(ctx context.Context) error { _, err := boards.Versions(ctx, s.CompanyID, "brd_1"); return err }},
+	} {
+		ensure(c.name, c.do)
+	}
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "title": "Changed since"})
+	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
+		t.Fatal(r.Body)
+	}
+	ensure("rollback", func(ctx context.Context) error { _, err := boards.Rollback(ctx, s.CompanyID, "brd_1", 1); return err })
+	t.Logf("%d calls refused", calls)
+}

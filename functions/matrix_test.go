@@ -222,12 +222,12 @@ func TestStatusMatrix(t *testing.T) {
 		}},
 		{"large body", 413, "payload_too_large", "body: ", false, body(`{"a":"` + strings.Repeat("a", 256<<10) + `"}`)},
 		{"null", 400, "bad_request", "must not be null", false, func(r *request, op api.Operation) bool {
-			for _, f := range op.Input {
-				if f.In == schema.InBody {
-					r.body = `{"` + f.Name + `":null}`
-				}
+			refused := func(f schema.Field) bool { return f.In == schema.InBody && f.Null == schema.NullRefused }
+			i := slices.IndexFunc(op.Input, refused)
+			if i >= 0 {
+				r.body = `{"` + op.Input[i].Name + `":null}`
 			}
-			return hasBody(op)
+			return i >= 0
 		}},
 		{"wrong case", 400, "bad_request", "did you mean", false, func(r *request, op api.Operation) bool {
 			for _, f := range op.Input {

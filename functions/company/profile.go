@@ -73,15 +73,15 @@ func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompany
 type updateCompanyInput struct {
 	api.Condition
 
-	Name            *string       `json:"name" min:"1" max:"200" doc:"display name"`
-	Summary         *string       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
-	WebsiteURL      *string       `json:"websiteUrl" format:"uri" max:"2000" doc:"an absolute URI"`
-	RepositoryURL   *string       `json:"repositoryUrl" format:"uri" max:"2000" doc:"an absolute URI"`
-	Industry        *string       `json:"industry" max:"200" doc:"free text"`
-	Stage           *Stage        `json:"stage" doc:"the stage of the company"`
-	TargetMarket    *TargetMarket `json:"targetMarket" doc:"the kind of customers it sells to"`
-	PrimaryLanguage *string       `json:"primaryLanguage" max:"35" doc:"ISO 639-1 code"`
-	Timezone        *string       `json:"timezone" max:"100" doc:"IANA time-zone name"`
+	Name            *string                      `json:"name" min:"1" max:"200" doc:"display name"`
+	Summary         api.Clearable[*string]       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
+	WebsiteURL      api.Clearable[*string]       `json:"websiteUrl" format:"uri" max:"2000" doc:"an absolute URI"`
+	RepositoryURL   api.Clearable[*string]       `json:"repositoryUrl" format:"uri" max:"2000" doc:"an absolute URI"`
+	Industry        api.Clearable[*string]       `json:"industry" max:"200" doc:"free text"`
+	Stage           api.Clearable[*Stage]        `json:"stage" doc:"the stage of the company"`
+	TargetMarket    api.Clearable[*TargetMarket] `json:"targetMarket" doc:"the kind of customers it sells to"`
+	PrimaryLanguage api.Clearable[*string]       `json:"primaryLanguage" max:"35" doc:"ISO 639-1 code"`
+	Timezone        api.Clearable[*string]       `json:"timezone" max:"100" doc:"IANA time-zone name"`
 }
 
 func (s service) updateCompany(ctx context.Context, caller api.Caller, in updateCompanyInput) (Company, error) {
@@ -90,14 +90,14 @@ func (s service) updateCompany(ctx context.Context, caller api.Caller, in update
 			return err
 		}
 		api.Set(&c.Name, in.Name)
-		api.Set(&c.Summary, in.Summary)
-		api.Set(&c.WebsiteURL, in.WebsiteURL)
-		api.Set(&c.RepositoryURL, in.RepositoryURL)
-		api.Set(&c.Industry, in.Industry)
-		api.Set(&c.Stage, in.Stage)
-		api.Set(&c.TargetMarket, in.TargetMarket)
-		api.Set(&c.PrimaryLanguage, in.PrimaryLanguage)
-		api.Set(&c.Timezone, in.Timezone)
+		in.Summary.Apply(&c.Summary)
+		in.WebsiteURL.Apply(&c.WebsiteURL)
+		in.RepositoryURL.Apply(&c.RepositoryURL)
+		in.Industry.Apply(&c.Industry)
+		in.Stage.Apply(&c.Stage)
+		in.TargetMarket.Apply(&c.TargetMarket)
+		in.PrimaryLanguage.Apply(&c.PrimaryLanguage)
+		in.Timezone.Apply(&c.Timezone)
 		return nil
 	})
 }

@@ -206,10 +206,15 @@ func spellBody(t *testing.T, op operation) string {
 
 func spell(name string, f field, required bool) string {
 	kind := fmt.Sprint(f.Type)
+	if types, ok := f.Type.([]any); ok { // TestNullClears and TestNullOfCreates check which properties accept null
+		kind = fmt.Sprint(types[0])
+	}
 	if f.Enum != nil {
 		var values []string
 		for _, v := range f.Enum {
-			values = append(values, fmt.Sprint(v))
+			if v != nil {
+				values = append(values, fmt.Sprint(v))
+			}
 		}
 		kind = strings.Join(values, "|")
 	}

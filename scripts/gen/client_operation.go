@@ -55,7 +55,7 @@ func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Oper
 				tag = fmt.Sprintf(`json:"%s,omitzero"`, f.Name)
 			}
 		}
-		fmt.Fprintf(out, "%s %s `%s`%s\n", goName(f.Name), m.inputType(op, f), tag, remark(f, m.inputType(op, f)))
+		fmt.Fprintf(out, "%s %s `%s`%s\n", goName(f.Name), m.inputType(op, f), tag, remark(f, m.valueType(op, f)))
 	}
 	out.WriteString("}\n\n")
 }
@@ -67,7 +67,7 @@ func elementOf(op api.Operation, f schema.Field) string {
 
 // remark returns the comment of a field: its description, allowed values and default.
 func remark(f schema.Field, kind string) string {
-	text := f.Doc
+	text := f.Description()
 	add := func(format string, args ...any) {
 		if text != "" {
 			text += "; "
@@ -86,18 +86,29 @@ func remark(f schema.Field, kind string) string {
 	return " // " + text
 }
 
-// inputType returns the Go type of a field. It is a pointer when the field is optional.
+// inputType returns the Go type of a field: a Clearable when null clears it, and a pointer when it is optional.
 func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
-	kind := ""
+	kind := m.valueType(op, f)
+	switch {
+	case f.Null == schema.NullClears:
+		return "Clearable[" + kind + "]"
+	case f.Required || f.Kind == schema.Map || f.Kind == schema.Array:
+		return kind
+	}
+	return "*" + kind
+}
+
+// valueType returns the Go type of the values of a field.
+func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	switch f.Kind {
 	case schema.String:
-		kind = m.textType(op, f)
+		return m.textType(op, f)
 	case schema.Integer:
-		kind = "int64"
+		return "int64"
 	case schema.Number:
-		kind = "float64"
+		return "float64"
 	case schema.Boolean:
-		kind = "bool"
+		return "bool"
 	case schema.Map:
 		return "map[string]string"
 	case schema.Array:
@@ -105,13 +116,9 @@ func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 			return "[]" + elementOf(op, f)
 		}
 		return "[]" + m.textType(op, f)
-	default:
-		m.fail("%s: %s has the kind %s, which has no Go type", op.ID, f.Name, f.Kind)
 	}
-	if !f.Required {
-		kind = "*" + kind
-	}
-	return kind
+	m.fail("%s: %s has the kind %s, which has no Go type", op.ID, f.Name, f.Kind)
+	return ""
 }
 
 // textType returns the Go type of a string field. It is the closed list of the record's field with the same name, or one

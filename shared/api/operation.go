@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
@@ -78,6 +79,9 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 		input:  reflect.TypeFor[In](),
 	}
 	op.Input = schema.Fields(op.input)
+	if op.Method == http.MethodPost {
+		schema.AcceptNull(op.Input)
+	}
 	op.idempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.tagged = op.Tagged()
 	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
@@ -221,6 +225,11 @@ type Deleted struct {
 	ID      string `json:"id" doc:"the id of the deleted record"`
 	Deleted bool   `json:"deleted" doc:"always true"`
 }
+
+// Clearable is a property of an update that null clears, such as a Clearable[*string] or Clearable[[]string]. Its method Apply
+// assigns it; Set and SetList are for properties that refuse null. In an operation with the method POST, null in any other optional
+// property is the same as leaving it out, unless the property has the tag null:"never".
+type Clearable[T any] = schema.Clearable[T]
 
 // Set assigns the value that the caller sent to a field. nil means that none was sent. Updates apply their input with it.
 func Set[T any](field **T, sent *T) {

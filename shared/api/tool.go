@@ -17,7 +17,7 @@ type toolArguments struct {
 	tooLarge bool
 }
 
-// ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty means the key's own company. A value
+// ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty, when it is null or left out, means the key's own company. A value
 // that is not a string becomes an id that no company has.
 func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	text = bytes.TrimSpace(text)
@@ -28,7 +28,7 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 		return toolArguments{}, ""
 	}
 	o, problems := schema.ParseObject(text, "arguments")
-	if value, present := o.Get(companyParameter); present {
+	if value, _ := o.Get(companyParameter); value != nil {
 		companyID = "?"
 		if s, ok := value.(string); ok && s != "" {
 			companyID = s

@@ -3,11 +3,13 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -252,6 +254,24 @@ func TestOptions(t *testing.T) {
 	}
 	if _, err := c.GetPlanItem(t.Context(), client.GetPlanItemInput{}); err == nil || len(s.requests()) != 1 {
 		t.Error("a call without an id was sent")
+	}
+}
+
+// Ensure an update can leave a property out, clear it and store a value, empty or not.
+func TestClearable(t *testing.T) {
+	t.Parallel()
+	s := serve(t, fakeResponse{body: `{"id":"co_1"}`})
+	in := client.UpdateCompanyInput{Name: new("Acme"), Summary: client.Value(""), Stage: client.Null[client.CompanyStage](), WebsiteURL: client.Value("https://example.com")}
+	if _, err := s.client(t, &waits{}).UpdateCompany(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"Acme","summary":"","websiteUrl":"https://example.com","stage":null}`
+	if s.sent()[0] != want {
+		t.Error(s.sent()[0])
+	}
+	var read client.UpdateCompanyInput
+	if err := json.Unmarshal([]byte(want), &read); err != nil || !reflect.DeepEqual(read, in) {
+		t.Errorf("%v %+v", err, read)
 	}
 }
 

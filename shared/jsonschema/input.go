@@ -25,11 +25,15 @@ func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
 		all = append(all, property{name: companyID, schema: &Schema{
-			Type: "string", Description: "optional; the key's own company is the only one that it can access",
+			Types: []string{"string", "null"}, Description: "optional; the key's own company is the only one that it can access",
 		}})
 	}
 	for _, f := range fields {
-		all = append(all, property{f.Argument(), Parameter(f), f.Required})
+		s := described(f)
+		if f.Null != schema.NullRefused {
+			nullable(s)
+		}
+		all = append(all, property{f.Argument(), s, f.Required})
 	}
 	return object(all)
 }
@@ -43,10 +47,27 @@ func Body(fields []schema.Field) *Schema {
 	return object(properties(body))
 }
 
-// Parameter returns the schema of one argument. A day has the format date, although a full timestamp is accepted, too: two
-// formats would complicate generated clients.
+// Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null.
 func Parameter(f schema.Field) *Schema {
-	s := &Schema{Type: string(f.Kind), Description: f.Doc, Default: defaultOf(f)}
+	s := described(f)
+	if f.In == schema.InBody && f.Null != schema.NullRefused {
+		nullable(s)
+	}
+	return s
+}
+
+// nullable makes a schema accept null, too.
+func nullable(s *Schema) {
+	s.Type, s.Types = "", []string{s.Type, "null"}
+	if s.Enum != nil {
+		s.Enum = append(s.Enum, nil)
+	}
+}
+
+// described returns the schema of the values of an argument other than null. A day has the format date, although a full timestamp
+// is accepted, too: two formats would complicate generated clients.
+func described(f schema.Field) *Schema {
+	s := &Schema{Type: string(f.Kind), Description: f.Description(), Default: defaultOf(f)}
 	switch f.Kind {
 	case schema.String:
 		s.Enum, s.Pattern, s.Format = enum(f.Enum), f.Expression(), f.Format

@@ -77,26 +77,50 @@ func TestInput(t *testing.T) {
 	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
 "type":"object",
 "properties":{
-"companyId":{"type":"string","description":"optional; the key's own company is the only one that it can access"},
+"companyId":{"type":["string","null"],"description":"optional; the key's own company is the only one that it can access"},
 "thingId":{"type":"string","description":"the thing"},
-"limit":{"type":"integer","default":25,"minimum":1,"maximum":100},
-"cursor":{"type":"string","maxLength":1600},
-"ifMatch":{"type":"string","description":"a tag"},
+"limit":{"type":["integer","null"],"default":25,"minimum":1,"maximum":100},
+"cursor":{"type":["string","null"],"maxLength":1600},
+"ifMatch":{"type":["string","null"],"description":"a tag"},
 "name":{"type":"string","description":"how it is called","minLength":1,"maxLength":200},
-"colour":{"type":"string","enum":["red","blue"]},
-"site":{"type":"string","maxLength":2000,"format":"uri"},
-"day":{"type":"string","format":"date"},
-"order":{"type":"integer","minimum":0,"maximum":9},
-"tags":{"type":"array","items":{"type":"string","maxLength":10},"maxItems":5},
-"colours":{"type":"array","items":{"type":"string","enum":["red","blue"]},"maxItems":2},
+"colour":{"type":["string","null"],"enum":["red","blue",null]},
+"site":{"type":["string","null"],"maxLength":2000,"format":"uri"},
+"day":{"type":["string","null"],"format":"date"},
+"order":{"type":["integer","null"],"minimum":0,"maximum":9},
+"tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"maxItems":5},
+"colours":{"type":["array","null"],"items":{"type":"string","enum":["red","blue"]},"maxItems":2},
 "points":{"type":"array","items":{"type":"object","properties":{
 "key":{"type":"string","minLength":1,"maxLength":20,"pattern":"^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$"},
-"dims":{"type":"object","maxProperties":10,"additionalProperties":{"type":"string","maxLength":30},"propertyNames":{"maxLength":30}}
+"dims":{"type":["object","null"],"maxProperties":10,"additionalProperties":{"type":"string","maxLength":30},"propertyNames":{"maxLength":30}}
 },"required":["key"],"additionalProperties":false},"minItems":1,"maxItems":500},
 "active":{"type":"boolean"}
 },
 "required":["thingId","name","points","active"],
 "additionalProperties":false}`)
+}
+
+// Ensure only the properties of an update that null clears accept null, and say that it does; a parameter of HTTP never does.
+func TestClearable(t *testing.T) {
+	t.Parallel()
+	type update struct {
+		Limit  int64                   `query:"limit" default:"25" min:"1" max:"100"`
+		Title  *string                 `json:"title" max:"5"`
+		Note   api.Clearable[*string]  `json:"note" max:"5" doc:"a note"`
+		Colour api.Clearable[*colour]  `json:"colour"`
+		Tags   api.Clearable[[]string] `json:"tags" items:"5" each:"10" doc:"its tags"`
+	}
+	op := api.Define(api.Spec{ID: "update_thing", Method: "PATCH", Path: "/v1/things", Effect: api.Write, Summary: "Update"},
+		func(context.Context, api.Caller, update) (out thing, err error) { return out, err })
+	compare(t, jsonschema.Body(op.Input), `{
+"type":"object",
+"properties":{
+"title":{"type":"string","maxLength":5},
+"note":{"type":["string","null"],"description":"a note; null clears it; leave it out to keep it","maxLength":5},
+"colour":{"type":["string","null"],"description":"null clears it; leave it out to keep it","enum":["red","blue",null]},
+"tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"description":"its tags; null clears it; leave it out to keep it","maxItems":5}
+},
+"additionalProperties":false}`)
+	compare(t, jsonschema.Parameter(op.Input[0]), `{"type":"integer","default":25,"minimum":1,"maximum":100}`)
 }
 
 // Ensure the schema of a body has only body properties, and is nil for an operation without a body.

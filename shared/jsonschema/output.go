@@ -61,10 +61,7 @@ func value(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 		return &Schema{}
 	case t.Kind() == reflect.Pointer:
 		s := value(t.Elem(), inner)
-		s.Type, s.Types = "", []string{s.Type, "null"}
-		if s.Enum != nil {
-			s.Enum = append(s.Enum, nil)
-		}
+		nullable(s)
 		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return &Schema{Type: "array", Items: inner(t.Elem())}

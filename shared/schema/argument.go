@@ -17,6 +17,9 @@ type argument struct {
 	raw  bool // text is set
 }
 
+// isNull reports whether the argument is the JSON value null.
+func (a argument) isNull() bool { return !a.raw && a.json == nil }
+
 func (a argument) asText() (string, bool) {
 	if a.raw {
 		return a.text, utf8.ValidString(a.text)

@@ -62,15 +62,9 @@ func (b *Binder) JSON(f *Field, from Object) {
 // set binds one field to its argument, or to its default when there is none.
 func (b *Binder) set(f *Field, a argument, present bool) {
 	path := string(f.In) + "." + f.Name
+	a, present = b.orDefault(f, path, a, present)
 	if !present {
-		if f.Required {
-			b.Problem(path, "is required")
-			return
-		}
-		if f.Default == "" {
-			return
-		}
-		a = argument{text: f.Default, raw: true}
+		return
 	}
 	if f.In == InPath && !id.Valid("", a.text) {
 		b.Missing = true
@@ -82,14 +76,30 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 	b.assign(f, path, f.Of(b.Input), a)
 }
 
+// orDefault returns the value to assign: the argument, or the default when it is left out. ok is false when there is neither.
+func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
+	switch {
+	case present && (!a.isNull() || f.Null != NullAbsent):
+		return a, true
+	case f.Required:
+		b.Problem(path, "is required")
+	}
+	return argument{text: f.Default, raw: true}, f.Default != ""
+}
+
 func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument) {
+	if f.Null == NullClears {
+		target = received(target)
+	}
+	if a.isNull() {
+		if f.Null != NullClears {
+			b.Problem(path, "must not be null%s", clearHint(f))
+		}
+		return
+	}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
-	}
-	if !a.raw && a.json == nil {
-		b.Problem(path, "must not be null%s", clearHint(f))
-		return
 	}
 	switch f.Kind {
 	case String:
@@ -175,14 +185,9 @@ func (b *Binder) assignObject(fields []Field, path string, target reflect.Value,
 	for i := range fields {
 		f := &fields[i]
 		at := path + "." + f.Name
-		v, ok := o.Get(f.Name)
-		switch {
-		case ok:
-			b.assign(f, at, f.Of(target), argument{json: v})
-		case f.Required:
-			b.Problem(at, "is required")
-		case f.Default != "":
-			b.assign(f, at, f.Of(target), argument{text: f.Default, raw: true})
+		v, present := o.Get(f.Name)
+		if a, ok := b.orDefault(f, at, argument{json: v}, present); ok {
+			b.assign(f, at, f.Of(target), a)
 		}
 	}
 }

@@ -45,6 +45,11 @@ type shapes struct {
 	Dims    map[string]string `json:"dims" items:"2" each:"3"`
 	Points  []point           `json:"points" items:"3" min:"1"`
 	Default string            `json:"default" max:"9" default:"usual"`
+
+	Note   schema.Clearable[*string]  `json:"note" max:"3"`
+	Shade  schema.Clearable[*colour]  `json:"shade"`
+	Size   schema.Clearable[*int64]   `json:"size" max:"9"`
+	Labels schema.Clearable[[]string] `json:"labels" items:"2" each:"2"`
 }
 
 // bindBody binds a body as the HTTP transport does.
@@ -89,6 +94,11 @@ func TestBodyProblems(t *testing.T) {
 		{"null number", `{"whole":null}`, `body.whole: must not be null; leave it out`},
 		{"null closed list", `{"colour":null}`, `body.colour: must not be null; leave it out`},
 		{"null map", `{"dims":null}`, `body.dims: must not be null; leave it out`},
+		{"OK null clears", `{"note":null,"shade":null,"size":null,"labels":null}`, ``},
+		{"OK clearable values", `{"note":"","shade":"red","size":9,"labels":[]}`, ``},
+		{"clearable text", `{"note":"abcd"}`, `body.note: must have at most 3 characters, has 4`},
+		{"clearable closed list", `{"shade":"blue"}`, `body.shade: must be one of red, green`},
+		{"clearable list", `{"labels":["a",null]}`, `body.labels[1]: must be a string`},
 		{"OK slug", `{"slug":"a-1-b"}`, ``},
 		{"slug", `{"slug":"-a"}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
 		{"slug with a line end", `{"slug":"a\n"}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},

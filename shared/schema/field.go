@@ -42,8 +42,9 @@ const (
 //	items, each                maximum number of elements of an array; maximum length of an element
 //	pattern, format            of a string: a name from patterns or formats
 //	required                   "true" for a required array
+//	null                       "never" for an optional property that must not be null in a POST either
 //
-// A field is required unless it is a pointer, a slice, a map or a header, or has a default. A type with a Values method is a
+// A field is required unless it is a pointer, a slice, a map, a Clearable or a header, or has a default. A type with a Values method is a
 // closed list. Every field is validated before the function of an operation runs, and all problems are reported.
 type Field struct {
 	Name     string
@@ -59,8 +60,10 @@ type Field struct {
 	Format   string
 	Doc      string
 	Fields   []Field // of the objects in an array
+	Null     Null
 
-	index []int
+	notNull bool // null stays a problem in a POST
+	index   []int
 }
 
 // Enum is a string type with a closed list of values. Values works on the zero value.
@@ -115,11 +118,18 @@ func Fields(t reflect.Type) []Field {
 }
 
 func (f *Field) describe(s reflect.StructField) {
-	t := s.Type
+	t, clears := valueOf(s.Type)
 	f.Default = s.Tag.Get("default")
 	f.Required = f.In == InPath || (f.In != InHeader && t.Kind() != reflect.Pointer && t.Kind() != reflect.Slice && t.Kind() != reflect.Map && f.Default == "")
 	if s.Tag.Get("required") == "true" {
 		f.Required = true
+	}
+	f.notNull = s.Tag.Get("null") == "never"
+	switch {
+	case clears:
+		f.Null = NullClears
+	case !f.Required && f.In != InBody:
+		f.Null = NullAbsent
 	}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -134,7 +144,7 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.String:
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
-			f.Required, f.Max = false, pointerTo(CursorChars)
+			f.Required, f.Max, f.Null = false, pointerTo(CursorChars), NullAbsent
 			if f.In != InQuery || f.Name != "cursor" || s.Type != t {
 				panic("schema: a cursor is the query parameter cursor, no pointer: " + s.Name)
 			}
@@ -198,6 +208,8 @@ func (f *Field) check(s reflect.StructField) {
 		panic("schema: an id is a string: " + s.Name)
 	case f.In != InBody && (f.Kind == Array || f.Kind == Map):
 		panic("schema: only a body has arrays and objects: " + s.Name)
+	case f.Null == NullClears && (f.In != InBody || f.Required || f.Default != "" || f.notNull):
+		panic("schema: null clears an optional property without a default: " + s.Name)
 	case f.Enum != nil && f.Kind != String && f.Kind != Array:
 		panic("schema: a closed list is of strings: " + s.Name)
 	case f.Min != nil && f.Max != nil && *f.Min > *f.Max:

@@ -60,12 +60,25 @@ func document(fields []schema.Field) map[string]any {
 		if f.Format != "" {
 			p["format"] = f.Format
 		}
+		if f.Null != schema.NullRefused {
+			p["type"] = []any{string(f.Kind), "null"}
+			if values, ok := p["enum"].([]string); ok {
+				p["enum"] = append(anyOf(values), nil)
+			}
+		}
 		properties[f.Name] = p
 		if f.Required {
 			required = append(required, f.Name)
 		}
 	}
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func anyOf(values []string) (out []any) {
+	for _, v := range values {
+		out = append(out, v)
+	}
+	return out
 }
 
 func judge(t testing.TB, fields []schema.Field) *jsonschema.Schema {
@@ -126,6 +139,9 @@ func (g generator) value(f schema.Field) string {
 	if g.IntN(30) == 0 {
 		return g.pick(wrongValues)
 	}
+	if g.IntN(30) == 0 {
+		return "null"
+	}
 	switch f.Kind {
 	case schema.String:
 		if f.Enum != nil && g.IntN(5) > 0 {
@@ -184,8 +200,11 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 	type batch struct {
 		Points []point `json:"points" items:"3" min:"1" required:"true"`
 	}
-	for _, input := range []reflect.Type{reflect.TypeFor[shapes](), reflect.TypeFor[leaf](), reflect.TypeFor[batch]()} {
+	for _, input := range []reflect.Type{reflect.TypeFor[shapes](), reflect.TypeFor[leaf](), reflect.TypeFor[batch](), reflect.TypeFor[created]()} {
 		fields := schema.Fields(input)
+		if input == reflect.TypeFor[created]() {
+			schema.AcceptNull(fields)
+		}
 		referee := judge(t, fields)
 		g := generator{rand.New(rand.NewPCG(20260811, 1))}
 		accepted, total := 0, 4000

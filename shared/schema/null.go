@@ -1,0 +1,78 @@
+package schema
+
+import "reflect"
+
+// Null is what null means where a value is expected.
+type Null int
+
+// The meanings of null. NullAbsent is that of every optional property of a POST, and of the optional arguments of a tool that an
+// HTTP request has in its query or headers. NullClears is that of a Clearable property.
+const (
+	NullRefused Null = iota // a problem
+	NullAbsent              // the same as leaving it out
+	NullClears              // removes the stored value
+)
+
+// Clearable is a property of an update that null clears. T is the type of the stored field: a pointer, a slice or a map. The zero
+// value means that the caller left the property out.
+type Clearable[T any] struct {
+	Sent  bool // the property is in the request
+	Value T    // nil when it is null or left out
+}
+
+// Apply assigns the property to the stored field if it was sent. null clears the field.
+func (c Clearable[T]) Apply(field *T) {
+	if c.Sent {
+		*field = c.Value
+	}
+}
+
+func (Clearable[T]) clearable() {}
+
+// clearable is implemented by Clearable only.
+type clearable interface{ clearable() }
+
+// valueOf returns the type of the values of a struct field, and whether null clears them.
+func valueOf(t reflect.Type) (value reflect.Type, clears bool) {
+	if !t.Implements(reflect.TypeFor[clearable]()) {
+		return t, false
+	}
+	field, _ := t.FieldByName("Value")
+	switch field.Type.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return field.Type, true
+	}
+	panic("schema: null cannot clear a " + field.Type.String())
+}
+
+// received marks a Clearable as sent and returns its value, to be set unless it is null.
+func received(target reflect.Value) reflect.Value {
+	target.FieldByName("Sent").SetBool(true)
+	return target.FieldByName("Value")
+}
+
+// clearText is the end of the description of every property that null clears.
+const clearText = "null clears it; leave it out to keep it"
+
+// Description returns what the field means, and whether null clears it.
+func (f *Field) Description() string {
+	switch {
+	case f.Null != NullClears:
+		return f.Doc
+	case f.Doc == "":
+		return clearText
+	}
+	return f.Doc + "; " + clearText
+}
+
+// AcceptNull makes null the same as leaving out for every optional property, except those with the tag null:"never". It is for
+// operations that create: there is no stored value that null could clear.
+func AcceptNull(fields []Field) {
+	for i := range fields {
+		f := &fields[i]
+		if f.In == InBody && !f.Required && !f.notNull && f.Null == NullRefused {
+			f.Null = NullAbsent
+		}
+		AcceptNull(f.Fields)
+	}
+}

@@ -58,8 +58,11 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 		if err != nil {
 			return result, err
 		}
-		created, err := s.store.Push(ctx, caller.CompanyID, fresh, points)
-		result.CreatedKeys = append(result.CreatedKeys, created...)
+		with := func(created []string) PushResult {
+			return PushResult{result.Accepted, append(slices.Clone(result.CreatedKeys), created...)}
+		}
+		created, err := s.store.Push(ctx, caller.CompanyID, fresh, points, with)
+		result = with(created)
 		if !errors.Is(err, table.ErrExists) {
 			return result, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -39,31 +40,40 @@ type pushWrite struct {
 // definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions exists by now; the
 // caller then reads the definitions again and repeats the push, which is safe as with PutPoints.
 //
-// A push of up to pushRecordsMax records is one transaction and stores everything or nothing. A larger push is several
+// A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It remembers the response to
+// an Idempotency-Key, which respond returns for the created keys. A larger push claims that key first. It is several
 // concurrent transactions, with each definition next to points of its metric. When it fails half-way, some series and
 // periods are stored and others are not; repeating the push completes it.
-func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point) (created []string, err error) {
+func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
 		return nil, err
 	}
-	if len(updates) == 1 && len(fresh) == 0 {
+	if len(updates) == 1 && len(fresh) == 0 && !idempotency.Keyed(ctx) {
 		return nil, s.updatePoints(ctx, updates[0]) // costs half as much as a transaction
 	}
 	parts := s.pushParts(companyID, fresh, updates)
+	if len(parts) == 1 {
+		created = createdBy(parts[0])
+		if err := s.pushPart(ctx, parts[0], respond(created)); err != nil {
+			return nil, err
+		}
+		return created, nil
+	}
+	if err := idempotency.Claim(ctx, s.table); err != nil {
+		return nil, err
+	}
 	failures := make([]error, len(parts))
 	panicked := table.Parallel(len(parts), pushWidth, func(n int) error {
-		failures[n] = s.pushPart(ctx, parts[n])
+		failures[n] = s.pushPart(ctx, parts[n], nil)
 		return nil // the other parts are stored all the same
 	})
 	if panicked != nil {
 		return nil, panicked
 	}
 	for n, failure := range failures {
-		for _, w := range parts[n] {
-			if failure == nil && w.creates != "" {
-				created = append(created, w.creates)
-			}
+		if failure == nil {
+			created = append(created, createdBy(parts[n])...)
 		}
 		if failure != nil && (err == nil || errors.Is(err, table.ErrExists)) {
 			err = failure // an error that a repetition cannot fix takes precedence over ErrExists
@@ -95,12 +105,28 @@ func (s Store) pushParts(companyID string, fresh []Definition, updates []*pointU
 	return parts
 }
 
-func (s Store) pushPart(ctx context.Context, part []pushWrite) error {
+// createdBy returns the keys of the definitions that a part creates.
+func createdBy(part []pushWrite) (keys []string) {
+	for _, w := range part {
+		if w.creates != "" {
+			keys = append(keys, w.creates)
+		}
+	}
+	return keys
+}
+
+// pushPart makes the writes of a part. A response is stored with them; nil for a part of a larger push.
+func (s Store) pushPart(ctx context.Context, part []pushWrite, response any) error {
 	writes := make([]table.Write, len(part))
 	for i, w := range part {
 		writes[i] = w.write
 	}
-	err := s.table.Transact(ctx, writes...)
+	var err error
+	if response == nil {
+		err = s.table.Transact(ctx, writes...)
+	} else {
+		err = idempotency.Transact(ctx, s.table, response, writes...)
+	}
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) { // only the definitions have conditions
 		return table.ErrExists

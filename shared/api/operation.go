@@ -167,9 +167,9 @@ func (op Operation) BodyRequired() bool {
 // Company reports whether the path contains the id of the company. Only the path of list_companies does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
-// Area returns the path segment after the company's id, or "company" for an operation without one. It returns "company" for
+// area returns the path segment after the company's id, or "company" for an operation without one. It returns "company" for
 // operations on keys, too, because only authentication may access the partition of the keys.
-func (op Operation) Area() string {
+func (op Operation) area() string {
 	if segments := PathSegments(op.Path); len(segments) > 3 && segments[3] != "keys" {
 		return segments[3]
 	}

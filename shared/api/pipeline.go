@@ -3,8 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -68,8 +66,10 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	case attempt == nil:
 		return r, failure
 	}
-	earlier, err = attempt.End(ctx, kept(attempt, r, failure))
+	earlier, err = attempt.End(ctx, kept(r, failure))
 	switch {
+	case err != nil && failure != nil: // failure goes to the log
+		return result{}, fmt.Errorf("%w; the request itself: %v", err, failure)
 	case err != nil:
 		return result{}, err
 	case earlier != nil:
@@ -156,17 +156,17 @@ func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
 	if key == nil {
 		return nil, nil
 	}
-	request, err := json.Marshal(t.input.value.Interface())
+	request, err := t.input.sent.Digest(f.Name)
 	if err != nil {
-		return nil, fmt.Errorf("digest of a request: %w", err)
+		return nil, err
 	}
 	seal, err := auth.Derive(c.Authorization, "answer of "+c.Operation.ID+" "+*key)
 	if err != nil {
 		return nil, err
 	}
 	attempt := a.memory.Begin(idempotency.Identity{
-		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.Area(), Operation: c.Operation.ID, Key: *key,
-		Request: sha256.Sum256(request), Seal: seal,
+		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.area(), Operation: c.Operation.ID, Key: *key,
+		Request: request, Seal: seal,
 	}, func(response any) ([]byte, string, error) {
 		r, err := encode(response, c.Operation.tagged)
 		return r.body, r.tag, err
@@ -177,13 +177,13 @@ func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
 
 // kept returns the response to store under the Idempotency-Key. It is nil for an internal error and for a lost race: a retry
 // executes the request again.
-func kept(attempt *idempotency.Attempt, r result, failure error) *idempotency.Response {
+func kept(r result, failure error) *idempotency.Response {
 	if failure == nil {
-		return &idempotency.Response{Request: attempt.Request, Status: http.StatusOK, Body: r.body, Tag: r.tag}
+		return &idempotency.Response{Status: http.StatusOK, Body: r.body, Tag: r.tag}
 	}
 	public := fault.Public(failure)
 	if public.Code.Status() >= http.StatusInternalServerError || public.Transient {
 		return nil
 	}
-	return &idempotency.Response{Request: attempt.Request, Status: public.Code.Status(), Body: fault.Envelope(public)}
+	return &idempotency.Response{Status: public.Code.Status(), Body: fault.Envelope(public)}
 }

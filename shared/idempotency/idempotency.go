@@ -4,8 +4,9 @@
 //
 // The store of an operation that accepts the key writes with Transact or Insert of this package, and passes the
 // response that it is about to return. Without an Idempotency-Key, Transact and Insert do the same as those of package
-// table. The pipeline stores every other response at the end of the request (Attempt.End): an error, a publish that
-// changes nothing, a push of points (a repeated push does no harm).
+// table. A change that needs several transactions calls Claim before its first write; see claim.go. The pipeline stores
+// every other response at the end of the request (Attempt.End): that of a claimed change, an error, a publish that changes
+// nothing.
 //
 // A response may have the secret of a new key, which must not be stored in plain text. So responses are encrypted with
 // a secret that only the caller's key can derive again.
@@ -36,21 +37,34 @@ type Identity struct {
 	Area             string // of the operation; the response is stored in its partition
 	Operation        string
 	Key              string            // the Idempotency-Key
-	Request          [sha256.Size]byte // digest of the arguments
+	Request          [sha256.Size]byte // digest of the arguments that were sent
 	Seal             [32]byte          // the secret that the response is encrypted with
 }
 
 // Response is the response to a request.
 type Response struct {
-	Request [sha256.Size]byte
-	Status  int
-	Body    []byte // JSON
-	Tag     string // entity tag; empty: none
+	Status int
+	Body   []byte // JSON
+	Tag    string // entity tag; empty: none
 }
 
 // ErrAnswered is the error of a write that was not made, because another request with the same Idempotency-Key was
 // faster. The response of that request is the result of both.
 var ErrAnswered = errors.New("another request with the same Idempotency-Key was faster")
+
+// The errors that a caller reads.
+var (
+	errOther      = fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
+	errUnreadable = fault.New(fault.Conflict, "header.Idempotency-Key: the response to an earlier request with it cannot be read, "+
+		"because another version of the service stored it; check whether that request made its change, then use a new one")
+	errRunning = fault.New(fault.Unavailable, "header.Idempotency-Key: an earlier request with it is still running or was cut off; "+
+		"send this one again after the seconds in Retry-After")
+)
+
+// formNow is the form of the records of this package. A record of another form, which an older or a newer build stored, is
+// not compared with a request: its digest may be of something else. Form 2: Identity.Request is of the properties that were
+// sent.
+const formNow = 2
 
 // keepFor is how long a response is stored.
 const keepFor = 24 * time.Hour
@@ -62,6 +76,7 @@ const partBytes = 350 << 10
 //
 //	access         key
 //	the response   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
+//	a claim        the same; the response replaces it
 //	other parts    <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the record that names them
 //
 // digest is that of the caller's key id, the operation and the Idempotency-Key.
@@ -79,6 +94,7 @@ type Attempt struct {
 
 	mu    sync.Mutex
 	state state
+	claim string // its token; empty: this attempt has no claim
 }
 
 // state is the state of an attempt.
@@ -86,6 +102,7 @@ type state int
 
 const (
 	open       state = iota
+	claimed          // the key belongs to this attempt
 	remembered       // the response is stored
 	lost             // another request with the same identity was faster
 )
@@ -96,9 +113,10 @@ func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag str
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
 
-// stored is the record of a response or of one of its parts.
+// stored is the record of a response, of one of its parts, or of a claim.
 type stored struct {
 	SK      string  `store:"sk"`
+	Form    int64   `store:"form"`
 	Request []byte  `store:"request"`
 	Status  int64   `store:"status"`
 	Tag     *string `store:"tag"`
@@ -106,6 +124,9 @@ type stored struct {
 	Parts   int64   `store:"parts"`
 	Body    []byte  `store:"body"` // encrypted
 	TTL     int64   `store:"ttl"`
+
+	Claim     *string `store:"claim"`     // the token of a claim; nil for a response
+	ClaimedAt *int64  `store:"claimedAt"` // in milliseconds of Unix time
 }
 
 func (i Identity) partition() string { return table.Partition(i.CompanyID, i.Area) }
@@ -124,72 +145,126 @@ func (i Identity) partKey(attempt string, n int) table.Key {
 }
 
 // Recall returns the stored response of an earlier request with the same identity, nil if there is none or the attempt
-// is nil. Returns bad_request if the earlier request had other arguments.
+// is nil. Returns bad_request if the earlier request had other arguments, and conflict if the response cannot be read.
 func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	if a == nil {
 		return nil, nil
 	}
-	r, err := a.recall(ctx)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read a stored response: %w", err)
-	case r != nil && r.Request != a.Request:
-		return nil, fault.Invalid("header.Idempotency-Key", "was sent before with another request; use a new one")
-	}
-	return r, nil
+	found, err := a.find(ctx)
+	return found.response, err
 }
 
-func (a *Attempt) recall(ctx context.Context) (*Response, error) {
-	records, err := table.Whole[stored](ctx, a.store.table, table.Collection{Partition: a.partition(), Prefix: a.prefix(), Consistent: true})
+// earlier is what an earlier request with the same identity has stored: nothing, a claim or a response.
+type earlier struct {
+	response  *Response
+	isClaim   bool
+	claimedAt int64 // in milliseconds of Unix time
+}
+
+// collection has the records of this identity.
+func (i Identity) collection() table.Collection {
+	return table.Collection{Partition: i.partition(), Prefix: i.prefix(), Consistent: true}
+}
+
+// find reads what an earlier request has stored. Errors are as for Recall.
+func (a *Attempt) find(ctx context.Context) (earlier, error) {
+	records, err := table.Whole[stored](ctx, a.store.table, a.collection())
+	if errors.Is(err, table.ErrUnreadable) {
+		return earlier{}, a.unlessExpired(ctx, unreadable(err))
+	}
 	if err != nil {
-		return nil, err
+		return earlier{}, fmt.Errorf("read a stored response: %w", err)
 	}
 	at := slices.IndexFunc(records, func(r stored) bool { return r.SK == a.responseKey().SK })
 	if at < 0 || records[at].TTL <= a.now().Unix() {
-		return nil, nil
+		return earlier{}, nil
 	}
-	found := records[at]
-	sealed := slices.Clone(found.Body)
-	for n := range int(found.Parts) {
-		at := slices.IndexFunc(records, func(r stored) bool { return r.SK == a.partKey(found.Attempt, n).SK })
+	r := records[at]
+	switch {
+	case r.Form != formNow || len(r.Request) != sha256.Size:
+		return earlier{}, unreadable(fmt.Errorf("its form is %d", r.Form))
+	case [sha256.Size]byte(r.Request) != a.Request:
+		return earlier{}, errOther
+	case r.ClaimedAt != nil:
+		return earlier{isClaim: true, claimedAt: *r.ClaimedAt}, nil
+	}
+	response, err := a.read(r, records)
+	if err != nil {
+		return earlier{}, unreadable(err)
+	}
+	return earlier{response: response}, nil
+}
+
+// unreadable returns the error of a response that is stored and cannot be read. Its change was made or refused, so it must
+// neither be made again nor fail until the record expires.
+func unreadable(why error) error { return fmt.Errorf("%w (%w)", errUnreadable, why) }
+
+// unlessExpired returns the error of an unreadable record, nil when the record has expired.
+func (a *Attempt) unlessExpired(ctx context.Context, unreadable error) error {
+	type expiring struct {
+		SK  string `store:"sk"`
+		TTL int64  `store:"ttl"`
+	}
+	records, err := table.Whole[expiring](ctx, a.store.table, a.collection())
+	if err != nil && !errors.Is(err, table.ErrUnreadable) {
+		return fmt.Errorf("read a stored response: %w", err)
+	}
+	for _, r := range records {
+		if r.SK == a.responseKey().SK && r.TTL <= a.now().Unix() {
+			return nil
+		}
+	}
+	return unreadable
+}
+
+// read puts a response together from its record and its parts, which are among records.
+func (a *Attempt) read(r stored, records []stored) (*Response, error) {
+	sealed := slices.Clone(r.Body)
+	for n := range int(r.Parts) {
+		at := slices.IndexFunc(records, func(p stored) bool { return p.SK == a.partKey(r.Attempt, n).SK })
 		if at < 0 {
 			return nil, errors.New("a part is missing")
 		}
 		sealed = append(sealed, records[at].Body...)
 	}
-	if len(found.Request) != sha256.Size {
-		return nil, errors.New("no digest of the request")
-	}
 	body, err := a.unseal(sealed)
 	if err != nil {
 		return nil, err
 	}
-	out := Response{Request: [sha256.Size]byte(found.Request), Status: int(found.Status), Body: body}
-	if found.Tag != nil {
-		out.Tag = *found.Tag
+	out := &Response{Status: int(r.Status), Body: body}
+	if r.Tag != nil {
+		out.Tag = *r.Tag
 	}
-	return &out, nil
+	if out.Status != http.StatusOK {
+		if _, err := fault.Parse(body); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
-// End stores the response, unless it is nil or was stored in the transaction of the change. If another request with the
-// same identity was faster, End returns that request's response, which the caller must send instead.
+// End stores the response, unless it was stored in the transaction of the change. A nil response is not stored; a claim of
+// this attempt is released then. If another request with the same identity was faster, End returns that request's response,
+// which the caller must send instead; it waits for the response of a claim as Claim does.
 func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
-	switch a.reached() {
-	case remembered:
+	switch state := a.reached(); {
+	case state == remembered || state == open && r == nil:
 		return nil, nil
-	case open:
-		if r == nil {
-			return nil, nil
-		}
+	case state == claimed && r == nil:
+		return nil, a.release(ctx)
+	case state != lost:
 		if err := a.transact(ctx, a.store.table, *r); !errors.Is(err, ErrAnswered) {
 			return nil, err
 		}
 	}
-	earlier, err = a.Recall(ctx)
-	if err == nil && earlier == nil {
+	found, err := a.await(ctx)
+	switch {
+	case err == nil && found.isClaim:
+		err = errRunning
+	case err == nil && found.response == nil:
 		err = errors.New("store a response: the earlier one has been deleted")
 	}
-	return earlier, err
+	return found.response, err
 }
 
 // attemptOf returns the attempt of a context, nil if the request has no Idempotency-Key.
@@ -213,7 +288,7 @@ func Transact(ctx context.Context, t *table.Client, response any, writes ...tabl
 	if err != nil {
 		return fmt.Errorf("store a response: %w", err)
 	}
-	return a.transact(ctx, t, Response{Request: a.Request, Status: http.StatusOK, Body: body, Tag: tag}, writes...)
+	return a.transact(ctx, t, Response{Status: http.StatusOK, Body: body, Tag: tag}, writes...)
 }
 
 // Insert is table.Client.Insert for the record that an operation creates. See Transact.
@@ -249,7 +324,8 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	if err != nil {
 		return fmt.Errorf("store a response: %w", err)
 	}
-	all := append(slices.Clone(writes), t.WriteUnlessKept(table.Keys{Key: a.responseKey()}, record, a.now().Unix()))
+	condition, names, values := a.free()
+	all := append(slices.Clone(writes), t.WriteIf(table.Keys{Key: a.responseKey()}, record, condition, names, values))
 	err = t.Transact(ctx, all...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
@@ -264,14 +340,19 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	return err
 }
 
+// record returns the fields that the records of a response and of a claim share.
+func (a *Attempt) record() stored {
+	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(keepFor).Unix()}
+}
+
 // prepare encrypts a response and writes the parts that do not fit into its record. Parts that no record names expire.
 func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	sealed, err := a.seal(r.Body)
 	if err != nil {
 		return stored{}, err
 	}
-	ttl := a.now().Add(keepFor).Unix()
-	record := stored{SK: a.responseKey().SK, Request: r.Request[:], Status: int64(r.Status), Attempt: a.store.table.NewID("try"), TTL: ttl}
+	record := a.record()
+	record.Status, record.Attempt = int64(r.Status), a.store.table.NewID("try")
 	if r.Tag != "" {
 		record.Tag = &r.Tag
 	}
@@ -280,7 +361,7 @@ func (a *Attempt) prepare(ctx context.Context, r Response) (stored, error) {
 	var parts []table.Item
 	for n, chunk := range chunks[1:] {
 		key := a.partKey(record.Attempt, n)
-		parts = append(parts, a.store.table.NewItem(table.Keys{Key: key}, stored{SK: key.SK, Body: chunk, TTL: ttl}))
+		parts = append(parts, a.store.table.NewItem(table.Keys{Key: key}, stored{SK: key.SK, Body: chunk, TTL: record.TTL}))
 	}
 	if len(parts) > 0 {
 		err = a.store.table.Put(ctx, parts)

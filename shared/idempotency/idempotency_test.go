@@ -7,6 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,11 +33,16 @@ type fixture struct {
 	identity idempotency.Identity
 }
 
-func start(t *testing.T) fixture {
+func start(t *testing.T) fixture { return startOver(t, nil) }
+
+// startOver is start with another transport to the engine.
+func startOver(t *testing.T, transport http.RoundTripper) fixture {
 	t.Helper()
 	clock := &apitest.Clock{}
-	clock.Advance(apitest.Epoch.Sub(time.Time{}))
-	c := table.New(apitest.Options(t, clock.Now, nil)).Operator()
+	for clock.Now().Before(apitest.Epoch) { // a duration is at most 292 years
+		clock.Advance(apitest.Epoch.Sub(clock.Now()))
+	}
+	c := table.New(apitest.Options(t, clock.Now, transport)).Operator()
 	a := idempotency.Identity{CompanyID: c.NewID(id.Company), KeyID: "key_1", Area: "notes", Operation: "create_note", Key: "k", Request: sha256.Sum256([]byte("r"))}
 	if _, err := rand.Read(a.Seal[:]); err != nil {
 		t.Fatal(err)
@@ -101,7 +109,7 @@ func TestOneChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := f.recall(f.identity)
-	if kept == nil || kept.Request != f.identity.Request || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
+	if kept == nil || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
 		t.Fatalf("%+v", kept)
 	}
 	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
@@ -119,6 +127,7 @@ func TestOneChange(t *testing.T) {
 // Ensure a refused change stores no response, and without an Idempotency-Key there is only the write.
 func TestRefusedChange(t *testing.T) {
 	t.Parallel()
+	refusal := fault.Envelope(fault.New(fault.Conflict, "taken"))
 	f := start(t)
 	if err := f.create(t.Context(), note{"a", "first"}); err != nil {
 		t.Fatal(err)
@@ -130,10 +139,10 @@ func TestRefusedChange(t *testing.T) {
 	if err := f.create(t.Context(), note{"a", "second"}); !errors.Is(err, table.ErrExists) {
 		t.Error(err)
 	}
-	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Request: f.identity.Request, Status: 409, Body: []byte(`{"errors":[]}`)}); other != nil || err != nil {
+	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: refusal}); other != nil || err != nil {
 		t.Fatal(other, err)
 	}
-	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 || string(kept.Body) != `{"errors":[]}` || kept.Tag != "" {
+	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 || string(kept.Body) != string(refusal) || kept.Tag != "" {
 		t.Errorf("%+v", kept)
 	}
 }
@@ -171,10 +180,10 @@ func TestLargeResponses(t *testing.T) {
 	}
 	ctx := f.attach(f.identity)
 	twin := f.attach(f.identity)
-	if _, err := attemptOf(ctx).End(ctx, &idempotency.Response{Request: f.identity.Request, Status: 200, Body: large}); err != nil {
+	if _, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: large}); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Request: f.identity.Request, Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
+	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
 		t.Errorf("%v, %v", err, other == nil)
 	}
 	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
@@ -204,8 +213,8 @@ func TestApart(t *testing.T) {
 	}
 	stranger := f.identity
 	stranger.Seal[0]++
-	if _, err := f.begin(stranger).Recall(t.Context()); err == nil {
-		t.Error("decrypted without the caller's key")
+	if r, err := f.begin(stranger).Recall(t.Context()); r != nil || fault.Public(err).Code != fault.Conflict {
+		t.Errorf("decrypted without the caller's key: %v, %v", r, err)
 	}
 	type row struct {
 		Body []byte `store:"body"`
@@ -213,5 +222,98 @@ func TestApart(t *testing.T) {
 	rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
 	if err != nil || len(rows) != 1 || len(rows[0].Body) == 0 || bytes.Contains(rows[0].Body, []byte("planted")) {
 		t.Errorf("%v: %q", err, rows)
+	}
+}
+
+// Ensure the response of another build, and a damaged one, is a conflict in every request until it expires: its change was
+// made or refused, so it must neither be made again nor fail for ever.
+func TestUnreadableResponses(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		PK        string  `store:"pk"`
+		SK        string  `store:"sk"`
+		Form      *int64  `store:"form"`
+		Request   []byte  `store:"request"`
+		Status    int64   `store:"status"`
+		Attempt   string  `store:"attempt"`
+		Parts     int64   `store:"parts"`
+		Body      []byte  `store:"body"`
+		TTL       int64   `store:"ttl"`
+		ClaimedAt *string `store:"claimedAt"`
+	}
+	for name, change := range map[string]func(*row){
+		"no form":           func(r *row) { r.Form = nil },
+		"a newer form":      func(r *row) { *r.Form++ },
+		"no digest":         func(r *row) { r.Request = nil },
+		"a damaged body":    func(r *row) { r.Body[0]++ },
+		"no body":           func(r *row) { r.Body = nil },
+		"a part is missing": func(r *row) { r.Parts = 1 },
+		"another type":      func(r *row) { r.ClaimedAt = new("yesterday") },
+		"no envelope":       func(r *row) { r.Status = 409 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t)
+			if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
+			if err != nil || len(rows) != 1 {
+				t.Fatal(rows, err)
+			}
+			change(&rows[0])
+			if err := f.table.Put(t.Context(), []table.Item{f.table.NewItem(table.Keys{Key: table.Key{PK: rows[0].PK, SK: rows[0].SK}}, rows[0])}); err != nil {
+				t.Fatal(err)
+			}
+			ctx := f.attach(f.identity)
+			for range 2 {
+				r, err := attemptOf(ctx).Recall(ctx)
+				if public := fault.Public(err); r != nil || public.Code != fault.Conflict || public.Transient || !strings.Contains(public.Messages[0], "use a new one") {
+					t.Errorf("%+v, %v", r, err)
+				}
+			}
+			if err := f.create(ctx, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
+				t.Errorf("a change beside it: %v", err)
+			}
+			if r, err := attemptOf(ctx).End(ctx, nil); r != nil || fault.Public(err).Code != fault.Conflict {
+				t.Errorf("%+v, %v", r, err)
+			}
+			f.clock.Advance(24 * time.Hour)
+			if kept := f.recall(f.identity); kept != nil {
+				t.Errorf("after a day: %+v", kept)
+			}
+		})
+	}
+}
+
+// stale answers a read that is not strongly consistent as if nothing had been written for a while.
+type stale struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (stale) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if (call != "Query" && call != "GetItem") || bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
+		return apitest.Transport.RoundTrip(r)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{"Count":0,"Items":[],"ScannedCount":0}`)),
+	}, nil
+}
+
+// Ensure a retry right after the first request finds its response, also where a weak read would not.
+func TestRecallIsConsistent(t *testing.T) {
+	t.Parallel()
+	f := startOver(t, stale{})
+	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil {
+		t.Fatal(err)
+	}
+	if f.recall(f.identity) == nil {
+		t.Error("the stored response was not found")
 	}
 }

@@ -19,7 +19,7 @@ type Binder struct {
 	Missing  bool          // the path has an id that no record can have
 	Filters  []string      // a cursor is bound to these: the values of path and query except limit and cursor
 
-	plainText bool // accept plain texts of numbers and booleans: see Field.plainText
+	sent map[string]any // for Digest
 }
 
 // NewBinder returns a binder for an input of type t.
@@ -64,6 +64,9 @@ func (b *Binder) JSON(f *Field, from Object) {
 // set binds one field to its argument, or to its default when there is none.
 func (b *Binder) set(f *Field, a argument, present bool) {
 	path := string(f.In) + "." + f.Name
+	if present && !f.absent(a) {
+		b.keep(f, a)
+	}
 	a, present = b.orDefault(f, path, a, present)
 	if !present {
 		return
@@ -78,10 +81,13 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 	b.assign(f, path, f.Of(b.Input), a)
 }
 
+// absent reports whether an argument is a null that is the same as leaving it out.
+func (f *Field) absent(a argument) bool { return a.isNull() && f.Null == NullAbsent }
+
 // orDefault returns the value to assign: the argument, or the default when it is left out. ok is false when there is neither.
 func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (value argument, ok bool) {
 	switch {
-	case present && (!a.isNull() || f.Null != NullAbsent):
+	case present && !f.absent(a):
 		return a, true
 	case f.Required:
 		b.Problem(path, "is required")
@@ -98,9 +104,6 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			b.Problem(path, "must not be null%s", clearHint(f))
 		}
 		return
-	}
-	if b.plainText {
-		a = f.plainText(a)
 	}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
@@ -217,19 +220,20 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// Unknown adds a problem for every property that the operation does not have. It suggests the nearest name.
+// Unknown adds a problem for every property that the operation does not have. It suggests the name that differs only in letter
+// case.
 func (b *Binder) Unknown(fields []Field, in Place, path string, o Object) {
 	for _, m := range o {
 		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
 			continue
 		}
-		var names []string
+		hint := ""
 		for _, f := range fields {
-			if f.In == in {
-				names = append(names, f.Name)
+			if f.In == in && strings.EqualFold(f.Name, m.name) {
+				hint = "; did you mean " + f.Name + "?"
 			}
 		}
-		b.Problem(path+"."+m.name, "unknown property%s", meant(m.name, names))
+		b.Problem(path+"."+m.name, "unknown property%s", hint)
 	}
 }
 

@@ -130,13 +130,13 @@ func Encode(record any) Item {
 	return out
 }
 
-// Decode fills a record from its attributes. It ignores attributes that the record has no field for. It returns an
-// error if an attribute has another type than its field, because this program did not write it.
+// Decode fills a record from its attributes. It ignores attributes that the record has no field for. It returns
+// ErrUnreadable if an attribute has another type than its field, because this program did not write it.
 func Decode(item Item, record any) error {
 	v := reflect.ValueOf(record).Elem()
 	for _, f := range planOf(v.Type()).fields {
 		if a, ok := item[f.name]; ok && !decode(a, v.FieldByIndex(f.index)) {
-			return fmt.Errorf("decode %s: attribute %s has an unexpected type", v.Type(), f.name)
+			return fmt.Errorf("%w: decode %s: attribute %s has an unexpected type", ErrUnreadable, v.Type(), f.name)
 		}
 	}
 	return nil

@@ -93,6 +93,8 @@ type Keys struct {
 // DynamoDB throttled at every attempt. Any other error is a failure of DynamoDB or the network.
 var (
 	ErrExists = errors.New("the record already exists")
+	// ErrUnreadable is the error of an attribute that has another type than the field of its record.
+	ErrUnreadable = errors.New("unreadable record")
 	// ErrContended is the error of a compare-and-set that lost to other writers too often. Clients see its message.
 	ErrContended = fault.Busy("too many concurrent writes to the same record; try again")
 )

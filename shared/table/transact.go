@@ -153,12 +153,11 @@ func (c *Client) WriteNew(keys Keys, record any) Write {
 	}}
 }
 
-// WriteUnlessKept creates a record if its key is free or the stored record has expired: an engine may keep expired
-// records for days (see TTL). now is in seconds of Unix time.
-func (c *Client) WriteUnlessKept(keys Keys, record any, now int64) Write {
+// WriteIf creates or replaces a record under a condition. The condition is DynamoDB's expression; names and values are its
+// placeholders.
+func (c *Client) WriteIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {
 	w := c.WriteNew(keys, record)
-	w.Put.ConditionExpression = aws.String("attribute_not_exists(pk) OR #ttl <= :now")
-	w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = map[string]string{"#ttl": TTL}, Item{":now": Number(now)}
+	w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues = &condition, names, values
 	return w
 }
 

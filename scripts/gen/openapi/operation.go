@@ -59,6 +59,8 @@ func refusals(op api.Operation) []fault.Code {
 		switch {
 		case f.In == schema.InHeader && f.Name == "If-Match":
 			codes = append(codes, fault.PreconditionFailed)
+		case f.In == schema.InHeader && f.Name == "Idempotency-Key":
+			codes = append(codes, fault.Conflict) // the response of an earlier request cannot be read
 		case f.In == schema.InBody:
 			codes = append(codes, fault.PayloadTooLarge)
 		}

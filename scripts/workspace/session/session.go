@@ -72,14 +72,15 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 const takeover = 5 * time.Second
 
 // patient returns a transport whose connections wait for an engine that is being taken over.
-func patient(door string) *http.Transport {
-	t := engine.Transport(door)
-	dial := t.DialContext
+func patient() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 64
+	dialer := net.Dialer{}
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, takeover)
 		defer cancel()
 		for {
-			conn, err := dial(ctx, network, address)
+			conn, err := dialer.DialContext(ctx, network, address)
 			if !errors.Is(err, syscall.ECONNREFUSED) {
 				return conn, err
 			}
@@ -100,7 +101,7 @@ const localRegion = "eu-central-1"
 func (s *Session) sign(ctx context.Context, o *table.Options) error {
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
-		o.Region, o.Credentials, o.Transport = localRegion, static, patient(s.Engine.Door)
+		o.Region, o.Credentials, o.Transport = localRegion, static, patient()
 		return nil
 	}
 	var options []func(*config.LoadOptions) error
@@ -164,19 +165,15 @@ func (s *Session) Close() error {
 	return s.Engine.Close()
 }
 
-// EngineName names the engine for people, and says who can reach it.
+// EngineName names the engine for people.
 func (s *Session) EngineName() string {
-	if s.Engine == nil {
+	switch {
+	case s.Engine == nil:
 		return "DynamoDB in " + s.region
+	case s.Engine.Shared && s.Data != "":
+		return s.Engine.Name + ", shared with another process"
 	}
-	name := s.Engine.Name
-	if access := s.Engine.Access(); access != "" {
-		name += ", " + access
-	}
-	if s.Engine.Shared && s.Data != "" {
-		name += ", shared with another process"
-	}
-	return name
+	return s.Engine.Name
 }
 
 // Keys returns the store of keys.

@@ -1,0 +1,232 @@
+package idempotency_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/table"
+)
+
+// other returns an identity with the same Idempotency-Key and other arguments.
+func (f fixture) other(n int) idempotency.Identity {
+	out := f.identity
+	out.Request = sha256.Sum256(fmt.Append(nil, "other ", n))
+	return out
+}
+
+// claim claims the key of a context's attempt.
+func (f fixture) claim(ctx context.Context) error { return idempotency.Claim(ctx, f.table) }
+
+// end stores a response with a text, as the pipeline does after a claimed change.
+func (f fixture) end(ctx context.Context, text string) (*idempotency.Response, error) {
+	return attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
+}
+
+// impatient returns the context of a request that has little time left: enough for one look at a claim, not for a pause.
+func (f fixture) impatient(i idempotency.Identity) context.Context {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.attach(i), 1500*time.Millisecond)
+	f.t.Cleanup(cancel)
+	return ctx
+}
+
+func isRunning(err error) bool { return fault.Public(err).Code == fault.Unavailable }
+
+func isOther(err error) bool { return fault.Public(err).Code == fault.BadRequest }
+
+// Ensure that of requests with one key and other arguments exactly one gets the key, whether they claim it or store their
+// response with their change, and that the others write nothing.
+func TestClaimRace(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	const requests = 12
+	var errs [requests]error
+	var wait sync.WaitGroup
+	for n := range requests {
+		wait.Go(func() {
+			ctx := f.attach(f.other(n))
+			if n%2 == 0 {
+				if errs[n] = f.claim(ctx); errs[n] == nil {
+					errs[n] = f.table.Insert(ctx, table.Keys{Key: f.key(fmt.Sprint(n))}, note{ID: fmt.Sprint(n)})
+				}
+			} else {
+				errs[n] = f.create(ctx, note{ID: fmt.Sprint(n)})
+			}
+			if errs[n] == nil || errors.Is(errs[n], idempotency.ErrAnswered) {
+				_, errs[n] = f.end(ctx, "{}")
+			}
+		})
+	}
+	wait.Wait()
+	won := 0
+	for n, err := range errs {
+		if err == nil {
+			won++
+		}
+		if (err == nil) != f.exists(fmt.Sprint(n)) || err != nil && !isOther(err) {
+			t.Errorf("request %d: %v, and its record is stored: %v", n, err, f.exists(fmt.Sprint(n)))
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d requests won", won)
+	}
+}
+
+// Ensure a request with a claimed key waits for the response, is unavailable near its deadline, and is bad_request with
+// other arguments.
+func TestClaimed(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	first := f.attach(f.identity)
+	if err := errors.Join(f.claim(first), f.claim(first)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := f.begin(f.identity).Recall(t.Context()); r != nil || err != nil {
+		t.Errorf("a claim is no response: %+v, %v", r, err)
+	}
+	if _, err := f.begin(f.other(1)).Recall(t.Context()); !isOther(err) {
+		t.Errorf("other arguments: %v", err)
+	}
+	if err := f.claim(f.attach(f.other(1))); !isOther(err) {
+		t.Errorf("other arguments: %v", err)
+	}
+	if err := f.claim(f.impatient(f.identity)); !isRunning(err) {
+		t.Errorf("near the deadline: %v", err)
+	}
+	small := f.impatient(f.identity)
+	if err := f.create(small, note{"small", ""}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("small") {
+		t.Errorf("a change with its response beside a claim: %v", err)
+	}
+	if r, err := attemptOf(small).End(small, nil); r != nil || !isRunning(err) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	waiting := f.attach(f.identity)
+	done := make(chan error, 1)
+	go func() { done <- f.claim(waiting) }()
+	if r, err := f.end(first, "the response"); r != nil || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := <-done; !errors.Is(err, idempotency.ErrAnswered) {
+		t.Errorf("the waiting request: %v", err)
+	}
+	if r, err := attemptOf(waiting).End(waiting, nil); err != nil || r == nil || string(r.Body) != "the response" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Ensure a claim without a response can be taken over after 15 seconds and not before, by the same arguments only, and by
+// one of several requests; and that the first claimer, if it is alive after all, gets the response of the other.
+func TestDeadClaim(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	dead := f.attach(f.identity)
+	if err := f.claim(dead); err != nil {
+		t.Fatal(err)
+	}
+	f.clock.Advance(15*time.Second - time.Millisecond)
+	if err := f.claim(f.impatient(f.identity)); !isRunning(err) {
+		t.Errorf("too early: %v", err)
+	}
+	f.clock.Advance(time.Millisecond)
+	if err := f.claim(f.attach(f.other(1))); !isOther(err) {
+		t.Errorf("other arguments: %v", err)
+	}
+	if err := f.create(f.attach(f.other(1)), note{"other", ""}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("other") {
+		t.Errorf("a change with other arguments: %v", err)
+	}
+	const heirs = 6
+	var contexts [heirs]context.Context
+	var errs [heirs]error
+	var wait sync.WaitGroup
+	for n := range heirs {
+		contexts[n] = f.impatient(f.identity)
+		wait.Go(func() { errs[n] = f.claim(contexts[n]) })
+	}
+	wait.Wait()
+	heir := -1
+	for n, err := range errs {
+		switch {
+		case err == nil && heir < 0:
+			heir = n
+		case !isRunning(err):
+			t.Errorf("heir %d: %v", n, err)
+		}
+	}
+	if heir < 0 {
+		t.Fatal("nobody took the claim over")
+	}
+	if r, err := f.end(contexts[heir], "of the heir"); r != nil || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := f.end(dead, "of the dead"); err != nil || r == nil || string(r.Body) != "of the heir" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != "of the heir" {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// Ensure a change of one transaction takes a dead claim over, too.
+func TestDeadClaimOfALargerChange(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if err := f.claim(f.attach(f.identity)); err != nil {
+		t.Fatal(err)
+	}
+	f.clock.Advance(15 * time.Second)
+	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil || !f.exists("a") {
+		t.Error(err)
+	}
+	if kept := f.recall(f.identity); kept == nil || kept.Status != 200 {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// Ensure a request that failed gives its key back: the next one with the same arguments need not wait.
+func TestReleasedClaim(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	failed := f.attach(f.identity)
+	if err := f.claim(failed); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
+		t.Fatal(r, err)
+	}
+	if err := f.claim(f.attach(f.other(1))); !isOther(err) {
+		t.Errorf("other arguments: %v", err)
+	}
+	next := f.impatient(f.identity)
+	if err := f.claim(next); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
+		t.Error(r, err)
+	}
+	if err := f.claim(f.impatient(f.identity)); !isRunning(err) {
+		t.Errorf("the key was given back by a request that no longer had it: %v", err)
+	}
+	// A refusal replaces the claim like any response.
+	if _, err := attemptOf(next).End(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
+		t.Error(err)
+	}
+	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 {
+		t.Errorf("%+v", kept)
+	}
+}
+
+// Ensure a request without an Idempotency-Key claims nothing.
+func TestNothingToClaim(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	if err := f.claim(t.Context()); err != nil || idempotency.Keyed(t.Context()) || !idempotency.Keyed(f.attach(f.identity)) {
+		t.Error(err)
+	}
+}

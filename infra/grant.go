@@ -41,7 +41,7 @@ var needs = map[string][]string{
 	"update":  {getItem, updateItem},
 	"delete":  {deleteItem, getItem},
 	"publish": {conditionCheck, getItem, query, updateItem, writeItems},
-	"push":    {getItems, putItem, query, updateItem},
+	"push":    {conditionCheck, getItems, putItem, query, updateItem},
 	"rotate":  {conditionCheck, getItem, putItem, updateItem},
 	"revoke":  {getItem, updateItem},
 
@@ -51,6 +51,7 @@ var needs = map[string][]string{
 	"create_plan_item":         {conditionCheck, putItem},
 	"list_feedback":            {queryIndexes},
 	"list_metric_definitions":  {query, queryIndexes},
+	"list_metric_points":       {getItems, query},
 	"list_optimise_goals":      {getItem, queryIndexes},
 	"list_optimise_audits":     {queryIndexes},
 	"get_optimise_audit":       {getItem, query},

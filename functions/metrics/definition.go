@@ -2,10 +2,8 @@ package metrics
 
 import (
 	"context"
-	"strconv"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/schema"
 )
 
 // Definition describes a metric. The key identifies it; the id is an ordinary field.
@@ -38,8 +36,23 @@ func (Unit) Values() []string {
 // Aggregation is how daily values combine into weekly and monthly values.
 type Aggregation string
 
+// The aggregations. With AggregationNone nothing is computed.
+const (
+	AggregationSum  Aggregation = "sum"
+	AggregationAvg  Aggregation = "avg"
+	AggregationMin  Aggregation = "min"
+	AggregationMax  Aggregation = "max"
+	AggregationLast Aggregation = "last"
+	AggregationNone Aggregation = "none"
+)
+
 // Values implements schema.Enum.
-func (Aggregation) Values() []string { return []string{"sum", "avg", "min", "max", "last", "none"} }
+func (Aggregation) Values() []string {
+	return []string{
+		string(AggregationSum), string(AggregationAvg), string(AggregationMin), string(AggregationMax), string(AggregationLast),
+		string(AggregationNone),
+	}
+}
 
 // Polarity is the direction in which a change of the metric is good.
 type Polarity string
@@ -50,27 +63,20 @@ func (Polarity) Values() []string { return []string{"up_is_good", "down_is_good"
 // Kind is where a metric's values come from.
 type Kind string
 
-// KindDerived is the kind of a metric that is computed from other metrics.
-const KindDerived Kind = "derived"
+// The kinds. A derived metric is computed from other metrics, a split one has a series for each value of a dimension.
+const (
+	KindMeasured Kind = "measured"
+	KindDerived  Kind = "derived"
+	KindSplit    Kind = "split"
+)
 
 // Values implements schema.Enum.
-func (Kind) Values() []string { return []string{"measured", string(KindDerived), "split"} }
-
-// keyCharsMax bounds a stored metric key, so that it fits into a sort key. A pushed key has up to 120 characters, and the
-// prefix custom. may be added to it.
-const keyCharsMax = 120 + len(customPrefix)
-
-// keyPattern is the pattern that API inputs declare as `metricKey`. Imports declare no inputs, so checkKey applies it
-// itself. A valid key cannot contain the separator of table keys.
-var keyPattern = schema.Pattern("metricKey")
-
-// checkKey returns the problem with a metric key, or "" when it is valid.
-func checkKey(key string) string {
-	if len(key) > keyCharsMax || !keyPattern.MatchString(key) {
-		return "must match " + keyPattern.String() + " and have at most " + strconv.Itoa(keyCharsMax) + " characters"
-	}
-	return ""
+func (Kind) Values() []string {
+	return []string{string(KindMeasured), string(KindDerived), string(KindSplit)}
 }
+
+// derived reports whether the metric's values follow from other metrics.
+func (d Definition) derived() bool { return d.Kind != nil && *d.Kind == KindDerived }
 
 // Review is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
 type Review string

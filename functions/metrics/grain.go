@@ -29,6 +29,50 @@ func (g Grain) bucket(t time.Time) (day string) {
 	return t.Format(time.DateOnly)
 }
 
+// lastOfAll is the last day that a timestamp can have.
+const lastOfAll = "9999-12-31"
+
+// end returns the last day of the bucket that starts on a day.
+func (g Grain) end(start string) string {
+	t, err := time.Parse(time.DateOnly, start)
+	if err != nil || g == GrainDay {
+		return start
+	}
+	if g == GrainWeek {
+		t = t.AddDate(0, 0, 6)
+	} else {
+		t = t.AddDate(0, 1, -1)
+	}
+	if t.Year() > 9999 {
+		return lastOfAll
+	}
+	return t.Format(time.DateOnly)
+}
+
+// dayAfter returns the next day. After lastOfAll it is a text that sorts after all days.
+func dayAfter(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil || day == lastOfAll {
+		return "9999-12-32"
+	}
+	return t.AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
+// of returns the first day of the bucket that contains a day.
+func (g Grain) of(day string) string {
+	switch g {
+	case GrainDay:
+		return day
+	case GrainMonth:
+		return day[:len("2006-01-")] + "01"
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return g.bucket(t)
+}
+
 // Points are packed. One table record holds one period of a series, with one attribute per bucket: a month of days, or a
 // year of weeks or months. split and join convert between a bucket's first day and its period and attribute.
 
@@ -67,6 +111,18 @@ func (g Grain) records(n int) int {
 		return 1 + ceiling(n-1, 52) + 1
 	default:
 		return 1 + ceiling(n-1, 12) + 1
+	}
+}
+
+// dayRecords is records for the days of the newest n buckets.
+func (g Grain) dayRecords(n int) int {
+	switch g {
+	case GrainWeek:
+		return GrainDay.records(7 * n)
+	case GrainMonth:
+		return n + 1
+	default:
+		return GrainDay.records(n)
 	}
 }
 

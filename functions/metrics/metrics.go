@@ -20,7 +20,8 @@ func Operations(t *table.Client) []api.Operation {
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window, oldest first; the next page has the points before them. " +
-				"The list is empty for a metric that has no points or no definition.",
+				"A week or month that is not stored is computed from the days of its series, as the definition's aggregation says; " +
+				"none or null computes nothing. Either name of a metric works: growth.signups or custom.growth.signups.",
 		}, s.listPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
@@ -28,7 +29,7 @@ func Operations(t *table.Client) []api.Operation {
 			Summary: "Push metric points",
 			Description: "A point replaces the stored point with the same metricKey, grain, bucket and dims, so a push can be repeated. " +
 				"Points of an undefined key are stored under custom.<key>, with a new definition that needs review; createdKeys lists " +
-				"these keys. A push to a derived metric is rejected. Nothing is stored unless every point is valid.",
+				"these keys. Later pushes and reads may use either name. A push to a derived metric is rejected. Nothing is stored unless every point is valid.",
 		}, s.pushPoints),
 	}
 }

@@ -94,7 +94,7 @@ func startOf(day string) string { return day + midnight }
 func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 
 type listPointsInput struct {
-	MetricKey string     `query:"metricKey" max:"127" pattern:"metricKey" doc:"a key from the definitions"`
+	MetricKey string     `query:"metricKey" max:"127" pattern:"metricKey" doc:"a key from the definitions, with or without custom."`
 	Grain     Grain      `query:"grain" default:"day" doc:"the length of the buckets"`
 	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
 	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
@@ -103,16 +103,19 @@ type listPointsInput struct {
 }
 
 // Check implements api.Checker.
-func (in listPointsInput) Check() []string {
+func (in listPointsInput) Check() (problems []string) {
+	if wrong := checkKeyLength(in.MetricKey); wrong != "" && len(in.MetricKey) <= keyCharsMax {
+		problems = append(problems, "query.metricKey: "+wrong)
+	}
 	if in.From == nil || in.To == nil {
-		return nil
+		return problems
 	}
 	from, ok1 := timestamp.ParseDay(*in.From)
 	to, ok2 := timestamp.ParseDay(*in.To)
 	if ok1 && ok2 && from.After(to) {
-		return []string{"query.from: must not be after to"}
+		problems = append(problems, "query.from: must not be after to")
 	}
-	return nil
+	return problems
 }
 
 func (s service) listPoints(ctx context.Context, caller api.Caller, in listPointsInput) (api.List[Point], error) {

@@ -17,7 +17,7 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-func mustDay(t *testing.T, day string) time.Time {
+func mustDay(t testing.TB, day string) time.Time {
 	t.Helper()
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -27,7 +27,7 @@ func mustDay(t *testing.T, day string) time.Time {
 }
 
 // series returns n points of consecutive buckets with the values 0, 1, 2, …
-func series(t *testing.T, key string, grain metrics.Grain, dims json.RawMessage, from string, n int) []metrics.Point {
+func series(t testing.TB, key string, grain metrics.Grain, dims json.RawMessage, from string, n int) []metrics.Point {
 	t.Helper()
 	points := make([]metrics.Point, n)
 	at := mustDay(t, from)
@@ -104,9 +104,11 @@ func TestListPoints(t *testing.T) {
 		list("first and last day of the calendar", whole, "from", "0001-01-01", "to", "9999-12-31"),
 		list("unknown metric", "", "metricKey", "no.such"),
 		list("a key that another begins with", "2026-02-01 0", "metricKey", "web"),
-		list("longest key", "", "metricKey", strings.Repeat("k", 127)),
+		list("longest key", "", "metricKey", strings.Repeat("k", 120)),
+		list("longest key with the prefix", "", "metricKey", "custom."+strings.Repeat("k", 120)),
 		{Name: "no key", Op: "list_metric_points", Want: 400, WantMessage: "query.metricKey: is required"},
-		{Name: "key too long", Op: "list_metric_points", Args: map[string]any{"metricKey": strings.Repeat("k", 128)}, Want: 400, WantMessage: "query.metricKey: "},
+		{Name: "key too long", Op: "list_metric_points", Args: map[string]any{"metricKey": strings.Repeat("k", 121)}, Want: 400, WantMessage: "query.metricKey: must have at most 120 characters, or 127 when it begins with custom., has 121"},
+		{Name: "key with the prefix too long", Op: "list_metric_points", Args: map[string]any{"metricKey": "custom." + strings.Repeat("k", 121)}, Want: 400, WantMessage: "query.metricKey: must have at most 127 characters, has 128"},
 		{Name: "from after to", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "from": "2026-02-02", "to": "2026-02-01"}, Want: 400, WantMessage: "query.from: must not be after to"},
 		{Name: "no day", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "from": "2026-02-30", "to": "today"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 2 || !strings.HasPrefix(messages[0], "query.from: ") || !strings.HasPrefix(messages[1], "query.to: ") {

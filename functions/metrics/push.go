@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
@@ -28,7 +27,7 @@ type pushPointsInput struct {
 
 // pushedPoint is a point as callers send it. Names and values in dims have the length limit of all labels.
 type pushedPoint struct {
-	MetricKey string            `json:"metricKey" max:"120" pattern:"metricKey" doc:"the key of a definition, or a new key"`
+	MetricKey string            `json:"metricKey" max:"127" pattern:"metricKey" doc:"the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom."`
 	TS        string            `json:"ts" format:"day" doc:"a day, or an RFC 3339 time; moved to the start of its bucket, UTC"`
 	Value     float64           `json:"value" doc:"in the unit of the definition"`
 	Grain     Grain             `json:"grain" default:"day" doc:"the length of the bucket; weeks start on Monday"`
@@ -37,9 +36,6 @@ type pushedPoint struct {
 	BaseValue *float64          `json:"baseValue" doc:"value in the company's base currency"`
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
-
-// customPrefix starts the stored keys of metrics that nobody has defined, and of metrics specific to the company.
-const customPrefix = "custom."
 
 // pushTriesMax bounds the attempts of a push. It starts again when another push has created one of its definitions
 // first, which happens at most once per key of a company.
@@ -70,20 +66,24 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 	return result, table.ErrContended
 }
 
+// Check implements api.Checker: the schema bounds all keys by the longest one.
+func (in pushPointsInput) Check() (problems []string) {
+	for i, p := range in.Points {
+		if wrong := checkKeyLength(p.MetricKey); wrong != "" && len(p.MetricKey) <= keyCharsMax {
+			problems = append(problems, fmt.Sprintf("body.points[%d].metricKey: %s", i, wrong))
+		}
+	}
+	return problems
+}
+
 // keys returns every key under which a definition of a pushed point may exist, without duplicates.
 func (in pushPointsInput) keys() (keys []string) {
 	for _, p := range in.Points {
-		keys = append(keys, p.MetricKey)
-		if !isCustom(p.MetricKey) {
-			keys = append(keys, customPrefix+p.MetricKey)
-		}
+		keys = append(keys, namesOf(p.MetricKey)...)
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
-
-// isCustom reports whether a key has the prefix custom.
-func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 
 // resolve returns the pushed points with their stored keys and identities, and the definitions that have to be created
 // for them. The error lists every point that cannot be stored.
@@ -92,9 +92,11 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	missing := map[string]bool{}
 	for i, sent := range in.Points {
 		path := fmt.Sprintf("body.points[%d].", i)
-		key := storedKey(sent.MetricKey, known)
-		d, isKnown := known[key]
-		if d.Kind != nil && *d.Kind == KindDerived {
+		key, isKnown := storedKey(sent.MetricKey, known)
+		if !isKnown {
+			key = customName(key)
+		}
+		if known[key].derived() {
 			problems = append(problems, path+"metricKey: must not be a derived metric, whose values are computed from other metrics")
 			continue
 		}
@@ -106,7 +108,7 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 		points = append(points, p)
 		if !isKnown && !missing[key] {
 			missing[key] = true
-			fresh = append(fresh, Definition{Key: key, NeedsReview: new(true), CreatedAt: &now, UpdatedAt: &now})
+			fresh = append(fresh, pushedDefinition(key, now))
 		}
 	}
 	if len(problems) > 0 {
@@ -115,13 +117,9 @@ func (in pushPointsInput) resolve(known map[string]Definition, now string) (poin
 	return points, fresh, nil
 }
 
-// storedKey returns the key under which points are stored: the sent key when it is defined or custom, else custom.<key>.
-// So an undefined key goes to the same series in every push until somebody defines it.
-func storedKey(sent string, known map[string]Definition) string {
-	if _, ok := known[sent]; ok || isCustom(sent) {
-		return sent
-	}
-	return customPrefix + sent
+// pushedDefinition returns the definition of a key that has none when its first point is stored. It needs an id.
+func pushedDefinition(key, now string) Definition {
+	return Definition{Key: key, Kind: new(KindMeasured), NeedsReview: new(true), CreatedAt: &now, UpdatedAt: &now}
 }
 
 // point returns the point to store, with its identity, under the given key.

@@ -130,7 +130,7 @@ func TestPushUnknownKeys(t *testing.T) {
 	), []string{"custom.signups", "custom.x", "custom.custom"})
 	same(t, "created again", pushed(t, s, key, onDay("signups", "2026-01-03", 6)), []string{})
 	same(t, "the series", points(t, s, "custom.signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
-	same(t, "the bare key", points(t, s, "signups"), []string(nil))
+	same(t, "the bare key", points(t, s, "signups"), []string{"2026-01-01 2", "2026-01-02 3", "2026-01-03 6"})
 	same(t, "a known key", points(t, s, "web.visits"), []string{"2026-01-01 1"})
 
 	review := s.Send(t, key, "GET", definitionsPath+"?needsReview=true", "").Items(t)
@@ -138,19 +138,52 @@ func TestPushUnknownKeys(t *testing.T) {
 		t.Errorf("%d definitions to review", len(review))
 	}
 	for _, d := range review {
-		if d["createdAt"] != "2026-08-11T09:30:00.000Z" || d["updatedAt"] != d["createdAt"] || d["companyId"] != s.CompanyID || !strings.HasPrefix(d["id"].(string), "mdf_") || d["kind"] != nil {
+		if d["createdAt"] != "2026-08-11T09:30:00.000Z" || d["updatedAt"] != d["createdAt"] || d["companyId"] != s.CompanyID || !strings.HasPrefix(d["id"].(string), "mdf_") || d["kind"] != "measured" {
 			t.Errorf("%v", d)
 		}
 	}
 	longest := strings.Repeat("k", 120)
 	same(t, "longest key", pushed(t, s, key, onDay(longest, "2026-01-01", 1)), []string{"custom." + longest})
 	same(t, "its points", points(t, s, "custom."+longest), []string{"2026-01-01 1"})
-	if _, messages := push(t, s, key, onDay(longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 120 characters, has 121" {
+	if _, messages := push(t, s, key, onDay(longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 120 characters, or 127 when it begins with custom., has 121" {
 		t.Error(messages)
 	}
-	load(t, s, s.CompanyID, "metric-definition", definition(3, "signups", ``))
-	same(t, "a key that is defined since", pushed(t, s, key, onDay("signups", "2026-01-04", 7)), []string{})
-	same(t, "its points", points(t, s, "signups"), []string{"2026-01-04 7"})
+	same(t, "longest key by its stored name", pushed(t, s, key, onDay("custom."+longest, "2026-01-02", 2)), []string{})
+	same(t, "its points", points(t, s, longest), []string{"2026-01-01 1", "2026-01-02 2"})
+	if _, messages := push(t, s, key, onDay("custom."+longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 127 characters, has 128" {
+		t.Error(messages)
+	}
+}
+
+// Ensure K and custom.K are two names of one metric: the one with a definition is meant by both, in pushes and reads.
+func TestTwoNames(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "web.visits", `,"aggregation":"sum"`), definition(2, "custom.leads", ""))
+	key := s.Key(t)
+	same(t, "created", pushed(t, s, key,
+		onDay("web.visits", "2026-01-01", 1), onDay("custom.web.visits", "2026-01-02", 2), onDay("leads", "2026-01-01", 3), onDay("custom.leads", "2026-01-02", 4),
+		onDay("new", "2026-01-01", 5), onDay("custom.new", "2026-01-02", 6), onDay("custom.custom.new", "2026-01-01", 7),
+	), []string{"custom.new", "custom.custom.new"})
+	for stored, want := range map[string][]string{
+		"web.visits": {"2026-01-01 1", "2026-01-02 2"}, "custom.leads": {"2026-01-01 3", "2026-01-02 4"}, "custom.new": {"2026-01-01 5", "2026-01-02 6"},
+		"web.visits&grain=month": {"2026-01-01 3"},
+	} {
+		plain := strings.TrimPrefix(stored, "custom.")
+		same(t, plain, points(t, s, plain), want)
+		same(t, "custom."+plain, points(t, s, "custom."+plain), want)
+	}
+	same(t, "the prefix twice is no third name", points(t, s, "custom.custom.new"), []string{"2026-01-01 7"})
+	for _, item := range s.Send(t, key, "GET", pointsPath+"?metricKey=custom.web.visits", "").Items(t) {
+		if item["metricKey"] != "web.visits" {
+			t.Errorf("the points of web.visits have the key %v", item["metricKey"])
+		}
+	}
+	for _, stored := range dump(t, s, s.CompanyID, "metric-definition") {
+		if strings.Contains(stored, `"custom.web.visits"`) || strings.Contains(stored, `"leads"`) && !strings.Contains(stored, `"custom.leads"`) {
+			t.Errorf("a second definition: %s", stored)
+		}
+	}
 }
 
 // Ensure a push with an invalid point stores nothing and reports every invalid point.
@@ -239,7 +272,7 @@ func (w *together) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Ensure a push of 500 points takes two round trips and few calls. The first round trip has one call for the key and one
-// per hundred definitions; the second has one per 25 records of series and periods.
+// per hundred definitions; the second has one per 24 records of series and periods.
 func TestPushCalls(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -267,8 +300,8 @@ func TestPushCalls(t *testing.T) {
 		}), 1, 1, 20},
 		{"a day of 500 series", batch(500, func(i int) string {
 			return fmt.Sprintf(`{"metricKey":"known","ts":"2026-01-01","value":1,"dims":{"n":"%d"}}`, i)
-		}), 1, 20, 0},
-		{"a day of 500 new metrics", batch(500, func(i int) string { return onDay(fmt.Sprintf("n%d", i), "2026-01-01", 1) }), 10, 20, 500},
+		}), 1, 21, 0},
+		{"a day of 500 new metrics", batch(500, func(i int) string { return onDay(fmt.Sprintf("n%d", i), "2026-01-01", 1) }), 10, 21, 500},
 	} {
 		want := map[string]int{"BatchGetItem": c.reads, "TransactWriteItems": c.writes}
 		calls.expect(want)
@@ -370,7 +403,7 @@ func TestPushAfterLostResponse(t *testing.T) {
 	same(t, "b", points(t, s, "custom.b"), []string{"2026-01-01 2"})
 }
 
-// Ensure a push that fails is `internal` and safe to retry. Up to 25 series and periods, it stores nothing; beyond, every
+// Ensure a push that fails is `internal` and safe to retry. Up to 24 series and periods, it stores nothing; beyond, every
 // stored point has its definition, and a retry stores the rest without duplicates.
 func TestPushAfterFailure(t *testing.T) {
 	t.Parallel()
@@ -383,7 +416,7 @@ func TestPushAfterFailure(t *testing.T) {
 		}
 		return out
 	}
-	for _, records := range []int{25, 60} { // 60: transactions of 25, 25 and 10, of which one fails
+	for _, records := range []int{24, 60} { // 60: transactions of 24, 24 and 12, of which one fails
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.set("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
@@ -397,7 +430,7 @@ func TestPushAfterFailure(t *testing.T) {
 			return of(dump(t, s, s.CompanyID, "metric-point")), of(dump(t, s, s.CompanyID, "metric-definition"))
 		}
 		some, defined := stored()
-		if len(some) != len(defined) || records == 25 && len(some) > 0 || len(some) >= records {
+		if len(some) != len(defined) || records == 24 && len(some) > 0 || len(some) >= records {
 			t.Errorf("%d records: %d points and %d definitions after the failure", records, len(some), len(defined))
 		}
 		if created := pushed(t, s, key, many(records, prefix)...); len(created) != records-len(defined) {

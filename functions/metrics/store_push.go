@@ -9,12 +9,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// pushRecordsMax is how many point records one transaction of a push writes, in addition to the definitions of their
-// metrics. A transaction accepts a hundred writes and 4 MB: 25 records of 53 weeks with the longest texts are just below.
-const pushRecordsMax = 25
+// pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts a hundred writes. Each
+// record may bring the three writes of a new definition, and one write remembers the response. The transaction's 4 MB are
+// enough for 25 records of 53 weeks with the longest texts.
+const pushRecordsMax = 24
 
 // pushWidth bounds the concurrent transactions of a push. 500 points of 500 series need this many.
-const pushWidth = 20
+const pushWidth = 21
 
 // Definitions returns the definitions that exist for the given keys, by key. The keys must be distinct.
 func (s Store) Definitions(ctx context.Context, companyID string, keys []string) (map[string]Definition, error) {
@@ -37,8 +38,8 @@ type pushWrite struct {
 }
 
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
-// definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions exists by now; the
-// caller then reads the definitions again and repeats the push, which is safe as with PutPoints.
+// definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions, or one
+// with the other name of its metric, exists by now; the caller then reads the definitions again and repeats the push, which is safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It remembers the response to
 // an Idempotency-Key, which respond returns for the created keys. A larger push claims that key first. It is several
@@ -95,7 +96,10 @@ func (s Store) pushParts(companyID string, fresh []Definition, updates []*pointU
 			if d, ok := definitions[key]; ok {
 				delete(definitions, key)
 				d.ID, d.CompanyID = s.table.NewID(definitionIDs), companyID
-				part = append(part, pushWrite{s.table.WriteNew(keysOf(d), d), key})
+				for _, w := range s.writeNewDefinition(d) {
+					part = append(part, pushWrite{write: w})
+				}
+				part[len(part)-1].creates = key
 			}
 			at, update, names, values := u.expression()
 			part = append(part, pushWrite{write: s.table.WriteUpdate(at, update, "", names, values)})

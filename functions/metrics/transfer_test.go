@@ -23,7 +23,9 @@ func TestCheck(t *testing.T) {
 		{"metric-definition", `{"id":"mdf_1"}`, "record.key: is required"},
 		{"metric-definition", `{"id":"mdf_1","key":"a#b"}`, "record.key: must match"},
 		{"metric-definition", `{"id":"mdf_1","key":""}`, "record.key: must match"},
-		{"metric-definition", `{"id":"mdf_1","key":"` + strings.Repeat("k", 128) + `"}`, "record.key: must match"},
+		{"metric-definition", `{"id":"mdf_1","key":"` + strings.Repeat("k", 121) + `"}`, "record.key: must have at most 120 characters, or 127 when it begins with custom., has 121"},
+		{"metric-definition", `{"id":"mdf_1","key":"custom.` + strings.Repeat("k", 120) + `"}`, ""},
+		{"metric-definition", `{"id":"mdf_1","key":"custom.` + strings.Repeat("k", 121) + `"}`, "record.key: must have at most 120 characters, or 127 when it begins with custom., has 128"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","unit":"percent"}`, "record.unit: must be one of currency_minor"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","aggregation":"total"}`, "record.aggregation: must be one of sum, avg, min, max, last, none"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","polarity":"up"}`, "record.polarity"},
@@ -64,7 +66,7 @@ func TestKeyPattern(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	for _, metricKey := range []string{"a", "a_", "a.1", "a._", "custom.x_y.z", "_a", "1", "a.B", "a..b", "a-b", "a/b", "a\n", "ä", strings.Repeat("a", 127), strings.Repeat("a", 128)} {
+	for _, metricKey := range []string{"a", "a_", "a.1", "a._", "custom.x_y.z", "_a", "1", "a.B", "a..b", "a-b", "a/b", "a\n", "ä", strings.Repeat("a", 120), strings.Repeat("a", 121), strings.Repeat("a", 128), "custom." + strings.Repeat("a", 120), "custom." + strings.Repeat("a", 121)} {
 		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": metricKey})
 		line, err := json.Marshal(map[string]any{"metricKey": metricKey, "ts": "2026-01-01T00:00:00Z"})
 		if err != nil {

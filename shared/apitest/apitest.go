@@ -70,13 +70,13 @@ type Service struct {
 }
 
 // New returns a service of the operations for a test.
-func New(t *testing.T, operations service.Operations) *Service {
+func New(t testing.TB, operations service.Operations) *Service {
 	t.Helper()
 	return NewOver(t, operations, nil)
 }
 
 // NewOver is New with another transport to the engine, to count, delay or break calls. nil: Transport.
-func NewOver(t *testing.T, operations service.Operations, transport http.RoundTripper) *Service {
+func NewOver(t testing.TB, operations service.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
 	client := table.New(Options(t, clock.Now, transport))
@@ -99,7 +99,7 @@ func pooled() *http.Transport {
 }
 
 // Options returns the options of a client for the test binary's table.
-func Options(t *testing.T, now func() time.Time, transport http.RoundTripper) table.Options {
+func Options(t testing.TB, now func() time.Time, transport http.RoundTripper) table.Options {
 	t.Helper()
 	shared.once.Do(shared.start)
 	if shared.err != nil {

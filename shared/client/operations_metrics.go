@@ -32,7 +32,7 @@ func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefiniti
 
 // ListMetricPointsInput is the input of ListMetricPoints. A field that is nil is not sent.
 type ListMetricPointsInput struct {
-	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions
+	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions, with or without custom.
 	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; default day
 	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on
 	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC
@@ -44,8 +44,9 @@ var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}
 
 // ListMetricPoints calls list_metric_points: list the points of one metric, oldest first.
 //
-// Returns the newest limit points of the window, oldest first; the next page has the points before them. The list is
-// empty for a metric that has no points or no definition.
+// Returns the newest limit points of the window, oldest first; the next page has the points before them. A week or
+// month that is not stored is computed from the days of its series, as the definition's aggregation says; none or
+// null computes nothing. Either name of a metric works: growth.signups or custom.growth.signups.
 //
 // It sends GET /v1/companies/{companyId}/metrics/points and needs the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {
@@ -59,7 +60,7 @@ func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, 
 
 // PushMetricPointsPoint is an element of Points of PushMetricPointsInput.
 type PushMetricPointsPoint struct {
-	MetricKey string            `json:"metricKey"`          // the key of a definition, or a new key
+	MetricKey string            `json:"metricKey"`          // the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom.
 	TS        string            `json:"ts"`                 // a day, or an RFC 3339 time; moved to the start of its bucket, UTC
 	Value     float64           `json:"value"`              // in the unit of the definition
 	Grain     *MetricsGrain     `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
@@ -80,7 +81,8 @@ var pushMetricPoints = operation{method: "POST", path: "/v1/companies/{companyId
 //
 // A point replaces the stored point with the same metricKey, grain, bucket and dims, so a push can be repeated.
 // Points of an undefined key are stored under custom.<key>, with a new definition that needs review; createdKeys
-// lists these keys. A push to a derived metric is rejected. Nothing is stored unless every point is valid.
+// lists these keys. Later pushes and reads may use either name. A push to a derived metric is rejected. Nothing is
+// stored unless every point is valid.
 //
 // It sends POST /v1/companies/{companyId}/metrics/points and needs the scope metrics:write.
 func (c *Client) PushMetricPoints(ctx context.Context, in PushMetricPointsInput, options ...CallOption) (PushResult, error) {

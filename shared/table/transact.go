@@ -153,6 +153,11 @@ func (c *Client) WriteNew(keys Keys, record any) Write {
 	}}
 }
 
+// WriteAny creates a record, or replaces the one under its key.
+func (c *Client) WriteAny(keys Keys, record any) Write {
+	return Write{Put: &types.Put{TableName: &c.name, Item: c.NewItem(keys, record)}}
+}
+
 // WriteIf creates or replaces a record under a condition. The condition is DynamoDB's expression; names and values are its
 // placeholders.
 func (c *Client) WriteIf(keys Keys, record any, condition string, names map[string]string, values Item) Write {

@@ -1,0 +1,24 @@
+package metrics
+
+import (
+	"context"
+
+	"growthworkspace/shared/table"
+)
+
+// PutRecords stores points as Store.PutPoints does, in batches. It replaces whole records, so it is for new series.
+func PutRecords(ctx context.Context, s Store, companyID string, points []Point) error {
+	updates, err := packPoints(companyID, points)
+	if err != nil {
+		return err
+	}
+	var items []table.Item
+	for _, u := range updates {
+		item := s.table.NewItem(table.Keys{Key: table.Key{PK: u.record.PK, SK: u.record.SK}}, u.record)
+		for bucket, text := range u.buckets {
+			item[bucket] = table.String(text)
+		}
+		items = append(items, item)
+	}
+	return s.table.Put(ctx, items)
+}

@@ -1,0 +1,157 @@
+package metrics
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Roll-up computes the weeks and months of a series from its stored days, as the definition's aggregation says. A stored week
+// or month takes precedence over the computed one. See scripts/docs/reference/metrics.md.
+
+// rollsUp returns how the days of the metric combine, "" when they do not: the aggregation is none or not set, or the metric
+// is derived. Without a definition nothing is computed either: that of the zero value has no aggregation.
+func (d Definition) rollsUp() Aggregation {
+	if d.Aggregation == nil || *d.Aggregation == AggregationNone || d.derived() {
+		return ""
+	}
+	return *d.Aggregation
+}
+
+// bucketDays are the days of one series in one week or month. They are added in any order. It collects what every aggregation
+// needs, because the days are read beside the definition.
+type bucketDays struct {
+	days             int // whose value is not null; others do not count
+	values, bases    exactSum
+	least, most      float64
+	leastBase        float64
+	mostBase         float64
+	baseDays         int // days with a baseValue
+	newest           Point
+	currency, source *string
+	currencies       bool // the days have different currencies; none is one of them
+	sources          bool
+	ingestedAt       *string
+}
+
+// add adds a day, if it counts. p.TS is set.
+func (b *bucketDays) add(p Point) {
+	if p.Value == nil {
+		return
+	}
+	if b.days == 0 {
+		b.currency, b.source, b.newest = p.Currency, p.Source, p
+		b.least, b.most = math.Inf(1), math.Inf(-1)
+		b.leastBase, b.mostBase = math.Inf(1), math.Inf(-1)
+	}
+	b.days++
+	b.values.add(*p.Value)
+	b.least, b.most = min(b.least, *p.Value), max(b.most, *p.Value)
+	if p.BaseValue != nil {
+		b.baseDays++
+		b.bases.add(*p.BaseValue)
+		b.leastBase, b.mostBase = min(b.leastBase, *p.BaseValue), max(b.mostBase, *p.BaseValue)
+	}
+	b.currencies = b.currencies || !sameText(b.currency, p.Currency)
+	b.sources = b.sources || !sameText(b.source, p.Source)
+	if p.IngestedAt != nil && (b.ingestedAt == nil || *p.IngestedAt > *b.ingestedAt) {
+		b.ingestedAt = p.IngestedAt
+	}
+	if *p.TS > *b.newest.TS {
+		b.newest = p
+	}
+}
+
+func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// point returns the computed point of a bucket that has a day.
+func (b *bucketDays) point(grain Grain, at Position, how Aggregation) Point {
+	p := b.newest
+	p.Grain, p.TS, p.SeriesID, p.PointKey = &grain, &at.ts, at.seriesID, pointKey(grain, dayOf(at.ts))
+	p.IngestedAt = b.ingestedAt
+	if how == AggregationLast {
+		return p
+	}
+	p.Value, p.BaseValue, p.Currency, p.Source = nil, nil, nil, nil
+	if !b.currencies {
+		p.Value, p.Currency = new(combine(how, &b.values, b.days, b.least, b.most)), b.currency
+	}
+	if b.baseDays == b.days {
+		p.BaseValue = new(combine(how, &b.bases, b.days, b.leastBase, b.mostBase))
+	}
+	if !b.sources {
+		p.Source = b.source
+	}
+	return p
+}
+
+func combine(how Aggregation, sum *exactSum, days int, least, most float64) float64 {
+	switch how {
+	case AggregationMin:
+		return least
+	case AggregationMax:
+		return most
+	case AggregationAvg:
+		return sum.over(days)
+	default:
+		return sum.over(1)
+	}
+}
+
+// rollup collects the days that a listing reads into buckets of one grain.
+type rollup struct {
+	grain   Grain
+	matches func(Position) bool // whether the listing can return the bucket
+	buckets map[Position]*bucketDays
+	series  map[string]string // by the id of a series of days: the id of its series of the grain
+	starts  map[string]string // by day: start of its bucket, as a timestamp
+}
+
+func newRollup(grain Grain, matches func(Position) bool) *rollup {
+	return &rollup{
+		grain: grain, matches: matches,
+		buckets: map[Position]*bucketDays{}, series: map[string]string{}, starts: map[string]string{},
+	}
+}
+
+// position returns the position of the bucket that a day belongs to.
+func (r *rollup) position(day Point) Position {
+	id, ok := r.series[day.SeriesID]
+	if !ok {
+		id = seriesID(day.MetricKey, r.grain, canonicalDims(day.Dims))
+		r.series[day.SeriesID] = id
+	}
+	start, ok := r.starts[*day.TS]
+	if !ok {
+		start = startOf(r.grain.of(dayOf(*day.TS)))
+		r.starts[*day.TS] = start
+	}
+	return Position{start, id}
+}
+
+// add adds days and returns how many buckets they are the first of.
+func (r *rollup) add(days []Point) (found int) {
+	for _, p := range days {
+		if p.Value == nil {
+			continue
+		}
+		at := r.position(p)
+		b := r.buckets[at]
+		if b == nil {
+			b = &bucketDays{}
+			r.buckets[at] = b
+			found++
+		}
+		b.add(p)
+	}
+	return found
+}
+
+// canonicalDims returns stored dims as they were when the point was identified. They are canonical already; an engine may
+// return other bytes for the same value.
+func canonicalDims(dims json.RawMessage) json.RawMessage {
+	canonical, err := canonicalJSON(dims)
+	if err != nil {
+		return dims
+	}
+	return canonical
+}

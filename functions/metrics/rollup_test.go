@@ -1,0 +1,338 @@
+package metrics_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+)
+
+// world is the points of one metric, for the oracle: every stored day, week and month.
+type world struct {
+	key, aggregation, kind string
+	stored                 []metrics.Point
+}
+
+// start of the ISO week or the month of a day, computed without the code under test.
+func startOfBucket(grain metrics.Grain, day time.Time) time.Time {
+	if grain == metrics.GrainMonth {
+		return time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	year, week := day.ISOWeek()
+	for {
+		y, w := day.AddDate(0, 0, -1).ISOWeek()
+		if y != year || w != week {
+			return day
+		}
+		day = day.AddDate(0, 0, -1)
+	}
+}
+
+// want returns the points that a list of everything should have, oldest first: the naive oracle of the roll-up.
+func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
+	t.Helper()
+	type bucket struct{ ts, dims string }
+	out := map[bucket]metrics.Point{}
+	days := map[bucket][]metrics.Point{}
+	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
+	for _, p := range w.stored {
+		dims := string(p.Dims)
+		if dims == "{}" {
+			dims = ""
+		}
+		switch {
+		case *p.Grain == grain:
+			out[bucket{*p.TS, dims}] = p
+		case *p.Grain == metrics.GrainDay && computes && p.Value != nil:
+			start := startOfBucket(grain, mustDay(t, (*p.TS)[:10])).Format("2006-01-02") + "T00:00:00.000Z"
+			days[bucket{start, dims}] = append(days[bucket{start, dims}], p)
+		}
+	}
+	for at, all := range days {
+		if _, isStored := out[at]; !isStored {
+			slices.SortFunc(all, func(a, b metrics.Point) int { return cmp.Compare(*a.TS, *b.TS) })
+			out[at] = w.combined(t, grain, at.ts, all)
+		}
+	}
+	var list []metrics.Point
+	for _, p := range out {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b metrics.Point) int {
+		return cmp.Or(cmp.Compare(*a.TS, *b.TS), cmp.Compare(a.SeriesID, b.SeriesID))
+	})
+	return list
+}
+
+// combined returns the point of a bucket from its days, which are sorted and have values.
+func (w world) combined(t *testing.T, grain metrics.Grain, ts string, days []metrics.Point) metrics.Point {
+	t.Helper()
+	last := days[len(days)-1]
+	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: &ts, Dims: last.Dims}
+	if err := p.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	p.CompanyID = last.CompanyID
+	text := func(s *string) string {
+		if s == nil {
+			return "none"
+		}
+		return "=" + *s
+	}
+	var values, bases []float64
+	currencies, sources := map[string]bool{}, map[string]bool{}
+	for _, d := range days {
+		values = append(values, *d.Value)
+		if d.BaseValue != nil {
+			bases = append(bases, *d.BaseValue)
+		}
+		currencies[text(d.Currency)], sources[text(d.Source)] = true, true
+		if d.IngestedAt != nil && (p.IngestedAt == nil || *d.IngestedAt > *p.IngestedAt) {
+			p.IngestedAt = d.IngestedAt
+		}
+	}
+	if w.aggregation == "last" {
+		p.Value, p.BaseValue, p.Currency, p.Source = last.Value, last.BaseValue, last.Currency, last.Source
+		return p
+	}
+	if len(currencies) == 1 {
+		p.Value, p.Currency = new(w.aggregate(values)), last.Currency
+	}
+	if len(bases) == len(days) {
+		p.BaseValue = new(w.aggregate(bases))
+	}
+	if len(sources) == 1 {
+		p.Source = last.Source
+	}
+	return p
+}
+
+func (w world) aggregate(values []float64) float64 {
+	total := new(big.Rat)
+	for _, v := range values {
+		total.Add(total, new(big.Rat).SetFloat64(v))
+	}
+	switch w.aggregation {
+	case "min":
+		return slices.Min(values)
+	case "max":
+		return slices.Max(values)
+	case "avg":
+		total.Quo(total, big.NewRat(int64(len(values)), 1))
+	}
+	out, _ := total.Float64()
+	return out
+}
+
+// randomWorld stores a metric with random days, weeks and months. They span a leap day and the ends of an ISO year with 53
+// weeks (2020) and of one with 52.
+func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, key, aggregation, kind string) world {
+	t.Helper()
+	w := world{key: key, aggregation: aggregation, kind: kind}
+	more := ""
+	if aggregation != "" {
+		more += fmt.Sprintf(`,"aggregation":%q`, aggregation)
+	}
+	if kind != "" {
+		more += fmt.Sprintf(`,"kind":%q`, kind)
+	}
+	load(t, s, s.CompanyID, "metric-definition", `{"id":"mdf_`+strings.ReplaceAll(strings.ReplaceAll(key, ".", ""), "_", "")+`","key":"`+key+`"`+more+`}`)
+	allDims := []json.RawMessage{nil, json.RawMessage(`{"c":"de"}`), json.RawMessage(`{"c":"pt"}`), json.RawMessage(`{"c":"de","p":"x"}`)}
+	currencies := []*string{nil, new("EUR"), new("USD")}
+	sources := []*string{nil, new("crm"), new("ads, \"x\"")}
+	first := mustDay(t, "2019-11-20").AddDate(0, 0, random.IntN(30))
+	length := 30 + random.IntN(440)
+	for _, dims := range allDims[:1+random.IntN(len(allDims))] {
+		mixed, base, density := random.IntN(3) == 0, random.IntN(3), []float64{1, .6, .1}[random.IntN(3)]
+		currency, source, size := random.IntN(3), random.IntN(3), random.IntN(3)
+		point := func(grain metrics.Grain, day time.Time) {
+			p := metrics.Point{MetricKey: key, Grain: &grain, TS: new(day.Format(time.RFC3339)), Dims: dims, CompanyID: s.CompanyID}
+			value := func() *float64 {
+				switch size {
+				case 0:
+					return new(float64(random.IntN(1000)))
+				case 1:
+					return new(float64(random.IntN(1000)) / 10)
+				}
+				return new((random.Float64() - .4) * math.Pow10(random.IntN(40)-20))
+			}
+			if random.IntN(12) > 0 {
+				p.Value = value()
+			}
+			if base == 2 || base == 1 && random.IntN(5) > 0 {
+				p.BaseValue = value()
+			}
+			p.Currency, p.Source = currencies[currency], sources[source]
+			if mixed && random.IntN(6) == 0 {
+				p.Currency, p.Source = currencies[random.IntN(3)], sources[random.IntN(3)]
+			}
+			if random.IntN(9) > 0 {
+				p.IngestedAt = new(day.Add(time.Duration(random.IntN(1e6)) * time.Second).Format("2006-01-02T15:04:05.000Z"))
+			}
+			if err := p.Identify(); err != nil {
+				t.Fatal(err)
+			}
+			w.stored = append(w.stored, p)
+		}
+		for i := range length {
+			day := first.AddDate(0, 0, i)
+			if random.Float64() < density {
+				point(metrics.GrainDay, day)
+			}
+			for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
+				if startOfBucket(grain, day).Equal(day) && random.IntN(4) == 0 {
+					point(grain, day)
+				}
+			}
+		}
+	}
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Ensure weeks and months are what a naive oracle computes from the days: for every aggregation and kind, on random series,
+// side by side with stored weeks and months, and for windows and pages that cut a bucket.
+func TestRollUpAgainstOracle(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	s, store := start(t)
+	const seed = 20261122
+	random := rand.New(rand.NewPCG(seed, 1))
+	t.Logf("seed %d", seed)
+	computed := 0
+	for i, aggregation := range []string{"sum", "avg", "min", "max", "last", "sum", "avg", "last", "none", ""} {
+		for _, kind := range [][]string{{"measured", "derived"}, {"", "split"}}[i%2][:1+i%5/4] {
+			w := randomWorld(t, s, store, random, fmt.Sprintf("r%d.a%s_%s", i, aggregation, kind), aggregation, kind)
+			for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth, metrics.GrainDay} {
+				all := w.want(t, grain)
+				computed += len(all)
+				for _, limit := range []int{1000, 1 + random.IntN(4), 5 + random.IntN(60)} {
+					q := metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: limit}
+					if limit < 1000 || random.IntN(2) == 0 {
+						from := mustDay(t, "2019-11-10").AddDate(0, 0, random.IntN(400))
+						q.From, q.To = from.Format(time.DateOnly), from.AddDate(0, 0, random.IntN(100+limit)).Format(time.DateOnly)
+					}
+					checkPages(t, store, s.CompanyID, q, all)
+				}
+			}
+		}
+	}
+	if computed < 3000 {
+		t.Errorf("only %d points were compared", computed)
+	}
+}
+
+// checkPages walks the pages of a window and compares each with the newest of the points that are left.
+func checkPages(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, all []metrics.Point) {
+	t.Helper()
+	var left []metrics.Point
+	for _, p := range all {
+		if day := (*p.TS)[:10]; day >= q.From && (q.To == "" || day <= q.To) {
+			left = append(left, p)
+		}
+	}
+	for {
+		got, next, err := store.ListPoints(t.Context(), companyID, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cut := max(0, len(left)-q.Limit)
+		same(t, fmt.Sprintf("%+v", q), asJSON(t, got), asJSON(t, left[cut:]))
+		if (next != metrics.Position{}) != (cut > 0) {
+			t.Fatalf("%+v: next is %q with %d left", q, next, cut)
+		}
+		if t.Failed() || cut == 0 {
+			return
+		}
+		left, q.Before = left[:cut], next
+	}
+}
+
+func asJSON(t *testing.T, points []metrics.Point) (lines []string) {
+	t.Helper()
+	for _, p := range points {
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(text))
+	}
+	return lines
+}
+
+// Ensure the roll-up follows the calendar: month ends, a leap day, ISO weeks at the end of a year, and windows that begin or
+// end inside a bucket.
+func TestRollUpCalendar(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`), definition(2, "b", `,"aggregation":"sum"`))
+	for _, from := range []string{"2020-02-26", "2020-12-28", "2025-12-29"} {
+		points := series(t, "a", metrics.GrainDay, nil, from, 8)
+		for i := range points {
+			points[i].Value = new(1.0)
+		}
+		if err := store.PutPoints(t.Context(), s.CompanyID, points); err != nil {
+			t.Fatal(err)
+		}
+	}
+	putDays(t, store, s.CompanyID, "b", nil, "9999-12-24", 7)
+	for query, want := range map[string][]string{
+		"a&grain=month": {"2020-02-01 4", "2020-03-01 4", "2020-12-01 4", "2021-01-01 4", "2025-12-01 3", "2026-01-01 5"},
+		"a&grain=week":  {"2020-02-24 5", "2020-03-02 3", "2020-12-28 7", "2021-01-04 1", "2025-12-29 7", "2026-01-05 1"},
+		"a&grain=week&from=2020-12-28&to=2020-12-28":           {"2020-12-28 7"}, // all days of a bucket that starts in the window
+		"a&grain=week&from=2020-12-29&to=2021-01-04":           {"2021-01-04 1"}, // a bucket that starts before it is not in it
+		"a&grain=month&from=2020-02-02&to=2020-12-01":          {"2020-03-01 4", "2020-12-01 4"},
+		"a&grain=month&from=2020-02-02&to=2020-02-29":          nil,
+		"a&grain=month&from=2026-01-01&to=9999-12-31":          {"2026-01-01 5"},
+		"a&grain=month&from=9999-12-31":                        nil,
+		"b&grain=week":                                         {"9999-12-20 3", "9999-12-27 18"},
+		"b&grain=week&from=9999-12-27&to=9999-12-31":           {"9999-12-27 18"},
+		"b&grain=month&from=0001-01-01&to=9999-12-31":          {"9999-12-01 21"},
+		"custom.a&grain=month&from=2025-12-01&to=2025-12-01":   {"2025-12-01 3"},
+		"a&grain=month&from=2025-12-01T23:00:00-05:00&limit=1": {"2026-01-01 5"},
+	} {
+		same(t, query, points(t, s, strings.TrimSuffix(query, "&limit=1")), want)
+	}
+}
+
+// Ensure nothing is computed without a definition, or with one that does not say how, and that a computed bucket has the
+// shape of a stored one.
+func TestRollUpNeedsAggregation(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "none", `,"aggregation":"none"`), definition(2, "unset", ``), definition(3, "derived", `,"aggregation":"sum","kind":"derived"`),
+		definition(4, "sum", `,"aggregation":"sum"`))
+	for _, key := range []string{"none", "unset", "derived", "undefined", "sum"} {
+		putDays(t, store, s.CompanyID, key, json.RawMessage(`{"c":"de"}`), "2026-08-03", 3)
+		want := []string(nil)
+		if key == "sum" {
+			want = []string{"2026-08-03 3"}
+		}
+		same(t, key, points(t, s, key+"&grain=week"), want)
+	}
+	stored := metrics.Point{MetricKey: "sum", Grain: new(metrics.GrainWeek), TS: new("2026-08-03T00:00:00Z"), Dims: json.RawMessage(`{"c":"de"}`)}
+	if err := stored.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	item := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey=sum&grain=week", "").Items(t)[0]
+	same(t, "computed", item, map[string]any{
+		"seriesId": stored.SeriesID, "pointKey": stored.PointKey, "companyId": s.CompanyID, "metricKey": "sum", "grain": "week", "ts": "2026-08-03T00:00:00.000Z",
+		"dims": map[string]any{"c": "de"}, "value": 3.0, "currency": nil, "baseValue": nil, "source": nil, "ingestedAt": "2026-08-06T02:00:00.123Z",
+	})
+	stored.Value, stored.IngestedAt = new(100.0), new("2026-08-01T00:00:00.000Z")
+	if err := store.PutPoints(t.Context(), s.CompanyID, []metrics.Point{stored}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "a stored bucket takes precedence", points(t, s, "sum&grain=week"), []string{"2026-08-03 100"})
+}

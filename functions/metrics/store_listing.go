@@ -1,0 +1,326 @@
+package metrics
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/table"
+)
+
+// ListPoints returns the newest points of the window, oldest first. next is the position of the following page, with
+// older points; zero when there are none. The metric may be named by either of its names. Weeks and months that are not
+// stored are computed from days, if the metric's definition says how.
+//
+// It reads records from the newest period backwards until no unread record can belong to the page, and keeps at most one
+// page of points in memory, and the buckets of the days that it has read. The definitions and the first records are read in
+// parallel, so a series without gaps takes one round trip. Gaps, several series in the same periods, and a metric that is
+// stored under its other name can take more.
+func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
+	var known map[string]Definition
+	l := s.newListing(companyID, q)
+	err = table.Both(func() (err error) {
+		known, err = s.Definitions(ctx, companyID, namesOf(q.MetricKey))
+		return err
+	}, func() error { return l.round(ctx) })
+	if err != nil {
+		return nil, Position{}, err
+	}
+	key, _ := storedKey(q.MetricKey, known)
+	if key != q.MetricKey {
+		q.MetricKey = key
+		l = s.newListing(companyID, q)
+	}
+	if l.how = known[key].rollsUp(); l.how == "" {
+		l.storedOnly()
+	}
+	for !l.complete() {
+		if err := l.round(ctx); err != nil {
+			return nil, Position{}, err
+		}
+	}
+	points, next = l.page()
+	return points, next, nil
+}
+
+// listing is one page of the points of a metric while it is being read.
+type listing struct {
+	table  *table.Client
+	q      PointQuery
+	want   int // one more than the page has; it shows whether there is a next page
+	how    Aggregation
+	stored *pointReader
+	days   *pointReader // nil: nothing is computed
+	points []Point      // stored points of the grain, newest first, at most want
+	rollup *rollup
+}
+
+func (s Store) newListing(companyID string, q PointQuery) *listing {
+	l := &listing{table: s.table, q: q, want: q.Limit + 1}
+	l.stored = newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.records(l.want))
+	l.rollup = newRollup(q.Grain, q.matches)
+	if q.Grain != GrainDay {
+		l.days = newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecords(l.want+1))
+	}
+	return l
+}
+
+// storedOnly drops the days.
+func (l *listing) storedOnly() { l.days, l.rollup = nil, newRollup(l.q.Grain, l.q.matches) }
+
+// entry is a point that the page may have: a stored one, or the days of a bucket that is not stored.
+type entry struct {
+	Position
+	point *Point
+	days  *bucketDays
+}
+
+// newest returns the newest entries known so far, newest first, at most want. Records that are not yet read can only add
+// newer ones, or add days to those there are.
+func (l *listing) newest() []entry {
+	entries := make([]entry, 0, len(l.points)+len(l.rollup.buckets))
+	isStored := make(map[Position]bool, len(l.rollup.buckets))
+	for i := range l.points {
+		e := entry{Position: positionOf(l.points[i]), point: &l.points[i]}
+		entries = append(entries, e)
+		if len(l.rollup.buckets) > 0 {
+			isStored[e.Position] = true
+		}
+	}
+	for at, days := range l.rollup.buckets {
+		if !isStored[at] {
+			entries = append(entries, entry{Position: at, days: days})
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return b.compare(a.Position) })
+	return entries[:min(l.want, len(entries))]
+}
+
+func (l *listing) readers() []*pointReader {
+	if l.days == nil {
+		return []*pointReader{l.stored}
+	}
+	return []*pointReader{l.stored, l.days}
+}
+
+// missing returns the readers that may still find something that belongs to the page, and the day from which on they have to
+// be complete; "" as long as the page is not full.
+func (l *listing) missing() (open []*pointReader, since string) {
+	if known := l.newest(); len(known) == l.want {
+		since = dayOf(known[l.want-1].ts)
+	}
+	for _, r := range l.readers() {
+		if !r.complete(since) {
+			open = append(open, r)
+		}
+	}
+	return open, since
+}
+
+func (l *listing) complete() bool {
+	open, _ := l.missing()
+	return len(open) == 0
+}
+
+// round reads more records with every reader that needs them, in parallel.
+func (l *listing) round(ctx context.Context) error {
+	open, since := l.missing()
+	known := len(l.newest())
+	err := table.Parallel(len(open), len(open), func(n int) error {
+		open[n].plan(since, l.want-known)
+		return open[n].read(ctx, l.table)
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		points, err := r.decode(l.accepts(r))
+		if err != nil {
+			return err
+		}
+		if r == l.days {
+			r.found = l.rollup.add(points)
+			continue
+		}
+		r.found = len(points)
+		l.points = newest(append(l.points, points...), l.want)
+	}
+	return nil
+}
+
+// accepts returns whether a point of a reader belongs to the window, and is older than the previous page.
+func (l *listing) accepts(r *pointReader) func(Point) bool {
+	if r == l.days {
+		return func(p Point) bool { return l.q.matches(l.rollup.position(p)) }
+	}
+	return func(p Point) bool { return l.q.matches(positionOf(p)) }
+}
+
+// page returns the points, oldest first, and the position of the next page.
+func (l *listing) page() (points []Point, next Position) {
+	entries := l.newest()
+	if len(entries) > l.q.Limit {
+		entries = entries[:l.q.Limit]
+		next = entries[l.q.Limit-1].Position
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.point != nil {
+			points = append(points, *e.point)
+			continue
+		}
+		points = append(points, e.days.point(l.q.Grain, e.Position, l.how))
+	}
+	return points, next
+}
+
+// newest orders points newest first and keeps at most n.
+func newest(points []Point, n int) []Point {
+	order := func(a, b Point) int { return positionOf(b).compare(positionOf(a)) }
+	if !slices.IsSortedFunc(points, order) { // points of a single series are already sorted
+		slices.SortFunc(points, order)
+	}
+	return points[:min(n, len(points))]
+}
+
+// window is a range of days, both inclusive. An empty bound is open.
+type window struct{ from, to string }
+
+// window returns the days on which the buckets of the page can start.
+func (q PointQuery) window() window {
+	w := window{q.From, q.To}
+	if before := q.Before.ts; before != "" && (w.to == "" || dayOf(before) < w.to) {
+		w.to = dayOf(before)
+	}
+	return w
+}
+
+// dayWindow returns the days of the buckets that window has.
+func (q PointQuery) dayWindow() window {
+	w := q.window()
+	if w.from != "" && q.Grain.of(w.from) != w.from { // the bucket of from starts before it
+		w.from = dayAfter(q.Grain.end(q.Grain.of(w.from)))
+	}
+	if w.to != "" {
+		w.to = q.Grain.end(q.Grain.of(w.to))
+	}
+	return w
+}
+
+// matches reports whether a point at this position is in the window and older than the previous page.
+func (q PointQuery) matches(at Position) bool {
+	day := dayOf(at.ts)
+	return day >= q.From && (q.To == "" || day <= q.To) && (q.Before == Position{} || at.compare(q.Before) < 0)
+}
+
+// roundRecordsMax bounds the records of one query. They are about a megabyte, which is where DynamoDB ends a page.
+const roundRecordsMax = 1000
+
+// pointReader reads the records of one metric and grain, from the newest period backwards.
+type pointReader struct {
+	grain  Grain
+	prefix string
+	lowest string // the sort key that the window starts with
+	in     *dynamodb.QueryInput
+	items  []table.Item // of the last round
+	found  int          // how many points or buckets of the page they have
+	series map[string]bool
+	last   string // the oldest period that was read, which may have unread records; newer ones are complete
+	done   bool   // there is nothing left to read
+}
+
+// newPointReader returns a reader of the window, whose first round reads this many records.
+func newPointReader(companyID, metricKey string, grain Grain, w window, records int) *pointReader {
+	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), last: afterAll, series: map[string]bool{}}
+	lowest, highest := r.prefix, r.prefix
+	if w.from != "" {
+		period, _ := grain.split(w.from)
+		lowest += period
+	}
+	if w.to != "" {
+		period, _ := grain.split(w.to)
+		highest += period
+	}
+	highest += afterAll
+	r.lowest = lowest
+	r.in = pointsRequest(companyID, lowest, highest)
+	r.in.ScanIndexForward = aws.Bool(false)
+	r.in.Limit = aws.Int32(int32(min(records, roundRecordsMax)))
+	r.done = lowest > highest
+	return r
+}
+
+// complete reports whether all points since a day have been read. An empty day is before all.
+func (r *pointReader) complete(since string) bool {
+	if r.done || since == "" {
+		return r.done
+	}
+	period, _ := r.grain.split(since)
+	return period > r.last
+}
+
+// plan sets the bounds of the next round: everything since a day, or records for the points that are missing and, so that the
+// last of them is complete, for one more period of each series.
+func (r *pointReader) plan(since string, missing int) {
+	switch {
+	case since != "":
+		period, _ := r.grain.split(since)
+		r.in.ExpressionAttributeValues[":low"] = table.String(max(r.prefix+period, r.lowest))
+		r.in.Limit = nil
+	case r.last != afterAll:
+		r.in.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.found)+len(r.series), roundRecordsMax)))
+	}
+}
+
+// read makes one call.
+func (r *pointReader) read(ctx context.Context, t *table.Client) error {
+	out, err := t.Query(ctx, r.in)
+	if err != nil {
+		return err
+	}
+	r.items, r.done = out.Items, len(out.LastEvaluatedKey) == 0
+	if !r.done {
+		r.in.ExclusiveStartKey = out.LastEvaluatedKey
+		r.last, err = periodOf(out.LastEvaluatedKey)
+	}
+	return err
+}
+
+// decode returns the points of the last round for which keep returns true.
+func (r *pointReader) decode(keep func(Point) bool) (points []Point, err error) {
+	points = make([]Point, 0, bucketsMost(r.items))
+	for _, item := range r.items {
+		if points, err = appendPoints(points, item, keep); err != nil {
+			return nil, err
+		}
+	}
+	if !r.done {
+		for i := range points {
+			r.series[points[i].SeriesID] = true
+		}
+	}
+	return points, nil
+}
+
+// bucketsMost returns an upper bound of the number of points in records.
+func bucketsMost(records []table.Item) (n int) {
+	for _, item := range records {
+		n += len(item)
+	}
+	return n
+}
+
+// nextRound estimates how many records have to be read for the missing points, from what the last round found.
+func nextRound(missing, records, found int) int {
+	if found == 0 {
+		return 2*records + 1
+	}
+	return ceiling(missing*records, found) + 1
+}
+
+func periodOf(key table.Item) (string, error) {
+	var record pointRecord
+	err := table.Decode(key, &record)
+	return record.period(), err
+}

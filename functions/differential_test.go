@@ -175,17 +175,18 @@ func (d *twins) compare(c generated) {
 }
 
 var (
-	twiceProblem   = regexp.MustCompile(`^(?:body|arguments)\.(.*): is repeated$`)
-	unknownProblem = regexp.MustCompile(`^(?:query|body|arguments)\.(.*): unknown (?:parameter|property|argument).*$`)
+	place          = regexp.MustCompile(`^(?:path|query|body)\.`)
+	unknownProblem = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
 	whole          = regexp.MustCompile(`^(?:body|arguments): `)
 )
 
-// alike returns messages without the place of an argument (query or body), which only HTTP knows.
+// alike returns messages without the place of an argument, which only HTTP names, and without the hint of an unknown one.
 func alike(messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
+		out[i] = place.ReplaceAllString(out[i], "")
+		out[i] = strings.NewReplacer("header.If-Match:", "ifMatch:", "header.Idempotency-Key:", "idempotencyKey:").Replace(out[i])
 		out[i] = unknownProblem.ReplaceAllString(out[i], "unknown: $1")
-		out[i] = twiceProblem.ReplaceAllString(out[i], "twice: $1")
 		out[i] = whole.ReplaceAllString(out[i], "whole: ")
 	}
 	slices.Sort(out)

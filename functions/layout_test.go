@@ -94,6 +94,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"github.com/spf13/pflag":                      {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":           {"scripts/workspace"},
 		"golang.org/x/sync":                           {"scripts/workspace"},
+		"golang.org/x/sys":                            {"shared/engine"},
 		"golang.org/x/term":                           {"scripts/workspace"},
 		"golang.org/x/text":                           {"functions/plan"},
 		"github.com/aws/aws-cdk-go/awscdk/v2":         {"infra/cdk"},

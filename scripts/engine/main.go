@@ -1,7 +1,7 @@
-// Command engine starts an engine that speaks DynamoDB's protocol, runs a command, and stops the engine when the command
-// ends:
+// Command engine starts an engine that speaks DynamoDB's protocol, with its data in memory, runs a command, and stops the
+// engine when the command ends:
 //
-//	go run ./scripts/engine --prefer dynamodb-local --memory -- go test ./...
+//	go run ./scripts/engine --prefer dynamodb-local -- go test ./...
 //
 // The command gets the engine's URL in WORKSPACE_TEST_ENDPOINT. This program forwards signals to the command and exits with
 // its exit code.
@@ -21,7 +21,7 @@ import (
 	"growthworkspace/shared/engine"
 )
 
-const usage = `usage: engine [--prefer dynoxide|dynamodb-local] (--memory | --data DIR) -- COMMAND [ARGUMENT...]`
+const usage = `usage: engine [--prefer dynoxide|dynamodb-local] -- COMMAND [ARGUMENT...]`
 
 func main() {
 	code, err := run(os.Args[1:])
@@ -41,8 +41,6 @@ func run(args []string) (code int, err error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.Prefer, "prefer", "", "use only this engine: dynoxide or dynamodb-local")
-	flags.StringVar(&o.Data, "data", "", "store the data in this folder")
-	memory := flags.Bool("memory", false, "keep the data in memory")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0, nil
@@ -52,10 +50,6 @@ func run(args []string) (code int, err error) {
 	command := flags.Args()
 	if len(command) == 0 {
 		return 2, errors.New("name a command after --\n" + usage)
-	}
-	// There is no default, so that data is not lost by accident.
-	if *memory == (o.Data != "") {
-		return 2, errors.New("name either --memory or --data DIR\n" + usage)
 	}
 
 	// Catch signals before the engine starts, so that none ends this process while the engine runs.

@@ -167,9 +167,9 @@ func (op Operation) BodyRequired() bool {
 // Company reports whether the path contains the id of the company. Only the path of list_companies does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
-// area returns the path segment after the company's id, or "company" for an operation without one. It returns "company" for
+// Area returns the path segment after the company's id, or "company" for an operation without one. It returns "company" for
 // operations on keys, too, because only authentication may access the partition of the keys.
-func (op Operation) area() string {
+func (op Operation) Area() string {
 	if segments := PathSegments(op.Path); len(segments) > 3 && segments[3] != "keys" {
 		return segments[3]
 	}

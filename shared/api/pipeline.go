@@ -165,7 +165,7 @@ func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
 		return nil, err
 	}
 	attempt := a.memory.Begin(idempotency.Identity{
-		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.area(), Operation: c.Operation.ID, Key: *key,
+		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.Area(), Operation: c.Operation.ID, Key: *key,
 		Request: request, Seal: seal,
 	}, func(response any) ([]byte, string, error) {
 		r, err := encode(response, c.Operation.tagged)

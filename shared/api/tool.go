@@ -17,6 +17,9 @@ type toolArguments struct {
 	tooLarge bool
 }
 
+// ArgumentsRoot begins the path of a problem that is of no HTTP field: of an unknown argument, or of all arguments.
+const ArgumentsRoot = "arguments"
+
 // ToolArguments reads the arguments of a tool. companyID is the argument companyId; empty, when it is null or left out, means the key's own company. A value
 // that is not a string becomes an id that no company has.
 func ToolArguments(text []byte) (arguments Arguments, companyID string) {
@@ -27,7 +30,7 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 	if len(text) == 0 || string(text) == "null" {
 		return toolArguments{}, ""
 	}
-	o, problems := schema.ParseObject(text, "arguments")
+	o, problems := schema.ParseObject(text, ArgumentsRoot)
 	if value, _ := o.Get(companyParameter); value != nil {
 		companyID = "?"
 		if s, ok := value.(string); ok && s != "" {
@@ -40,7 +43,7 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 func (t toolArguments) bind(op *Operation) input {
 	b := schema.NewBinder(op.input)
 	if t.tooLarge {
-		return input{err: fault.New(fault.PayloadTooLarge, "arguments: must have at most %d bytes", bodyBytesMax)}
+		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	b.Problems = append(b.Problems, t.problems...)
 	if t.object != nil || len(t.problems) == 0 { // else problems says what is wrong with the object

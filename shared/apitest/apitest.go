@@ -88,15 +88,9 @@ func NewOver(t testing.TB, operations service.Operations, transport http.RoundTr
 	return s
 }
 
-// Transport is the default transport to the engine. All tests of the binary share its connections. It keeps more idle connections
-// than the 2 per host of net/http's default, because parallel tests would otherwise open one for every call.
-var Transport http.RoundTripper = pooled()
-
-func pooled() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 64
-	return t
-}
+// Transport is the default transport to the engine, which is in memory and has no door. All tests of the binary share its
+// connections.
+var Transport http.RoundTripper = engine.Transport("")
 
 // Options returns the options of a client for the test binary's table.
 func Options(t testing.TB, now func() time.Time, transport http.RoundTripper) table.Options {

@@ -41,8 +41,8 @@ func findDynoxide(ctx context.Context, h *host, install bool) (*program, error) 
 func dynoxide(path, title string) *program {
 	return &program{
 		kind: Dynoxide, title: title, announces: "listening on",
-		argv: func(port int, dir string) []string {
-			argv := []string{path, "--host", "127.0.0.1", "--port", strconv.Itoa(port)}
+		argv: func(host string, port int, dir string) []string {
+			argv := []string{path, "--host", host, "--port", strconv.Itoa(port)}
 			if dir != "" {
 				argv = append(argv, "--db-path", filepath.Join(dir, dataFiles[Dynoxide]))
 			}

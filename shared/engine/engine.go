@@ -12,9 +12,9 @@
 // starts a new one at the same address. Otherwise a short command that started the
 // engine would stop it for a server that joined.
 //
-// Reading order: engine.go (the contract), folder.go (data folders), process.go
-// (start and end of a process), source.go, dynoxide.go and local.go (where the
-// programs come from).
+// Reading order: engine.go (the contract), door.go (who may reach an engine),
+// folder.go (data folders), process.go (start and end of a process), source.go,
+// dynoxide.go and local.go (where the programs come from).
 package engine
 
 import (
@@ -69,9 +69,13 @@ type Engine struct {
 	Name string
 	// Endpoint is the base URL for a client of DynamoDB.
 	Endpoint string
+	// Door is the path of the socket file that leads to the engine, for
+	// [Transport]. It is empty when Endpoint can be called as it is.
+	Door string
 	// Shared reports whether another process had started the engine.
 	Shared bool
 
+	given   bool // the caller named Endpoint
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when this process has ended its engine
 	done    chan struct{}
@@ -101,11 +105,11 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	proc, err := h.start(ctx, p, "", 0, nil)
+	proc, err := h.start(ctx, p, "", "", nil)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: p.title, Endpoint: proc.endpoint}
+	e := &Engine{Name: p.title, Endpoint: proc.at.endpoint}
 	e.watch(proc, nil)
 	return e, nil
 }
@@ -128,7 +132,7 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 		return nil, fmt.Errorf("nothing answers at the endpoint %s: start it, or name no endpoint to have an engine started: %w", endpoint, err)
 	}
 	_ = res.Body.Close()
-	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true}
+	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, given: true}
 	e.watch(nil, nil)
 	return e, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,17 +20,20 @@ import (
 // TestMain lets the test binary be its own fake engine and its own second
 // process, so the tests need no other program.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "fake-engine" {
+	if len(os.Args) > 4 && os.Args[1] == "fake-engine" {
 		fakeEngine(os.Args[2], os.Args[3], os.Args[4])
 	}
-	if len(os.Args) > 2 && os.Args[1] == "fake-opener" {
-		fakeOpener(os.Args[2])
+	if len(os.Args) > 3 && os.Args[1] == "fake-opener" {
+		fakeOpener(os.Args[2], os.Args[3])
+	}
+	if len(os.Args) > 2 && os.Args[1] == "fake-caller" {
+		fakeCaller(os.Args[2])
 	}
 	os.Exit(m.Run())
 }
 
 // fakeEngine answers like Dynoxide, or misbehaves in the way that mode names.
-func fakeEngine(mode, port, dir string) {
+func fakeEngine(mode, listen, dir string) {
 	switch mode {
 	case "dies":
 		fmt.Println("fake: the disk is on fire")
@@ -47,8 +51,8 @@ func fakeEngine(mode, port, dir string) {
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	fmt.Println("fake listening on", port)
-	err := http.ListenAndServe("127.0.0.1:"+port, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	fmt.Println("fake listening on", listen)
+	err := http.ListenAndServe(listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Server", "Dynoxide/fake")
 		if r.URL.Path == "/die" {
 			fmt.Println("fake: told to die")
@@ -60,8 +64,8 @@ func fakeEngine(mode, port, dir string) {
 }
 
 // fakeOpener opens the folder, prints what it got, and holds it until its input ends.
-func fakeOpener(dir string) {
-	e, err := open(context.Background(), Options{Data: dir}, fakeHost("well"))
+func fakeOpener(way, dir string) {
+	e, err := open(context.Background(), Options{Data: dir}, openHost(way))
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -81,12 +85,35 @@ func fakeHost(mode string) *host {
 	h.sources[0].find = func(context.Context, *host, bool) (*program, error) {
 		return &program{
 			kind: Dynoxide, title: titles[Dynoxide], announces: "listening on",
-			argv: func(port int, dir string) []string {
-				return []string{os.Args[0], "fake-engine", mode, strconv.Itoa(port), dir}
+			argv: func(host string, port int, dir string) []string {
+				return []string{os.Args[0], "fake-engine", mode, net.JoinHostPort(host, strconv.Itoa(port)), dir}
 			},
 		}, nil
 	}
 	return h
+}
+
+// The ways to a folder's engine. Where the system refuses doors, the first is the second.
+const (
+	byDoor    = "Door"
+	byAddress = "Address"
+)
+
+// openHost is a machine whose folders are reached in this way.
+func openHost(way string) *host {
+	h := fakeHost("well")
+	h.doors = h.doors && way == byDoor
+	return h
+}
+
+// fakeCaller is a process, of another user perhaps, that tries the door and prints what happened.
+func fakeCaller(door string) {
+	conn, err := dialDoor(context.Background(), door)
+	if err == nil {
+		err = errors.Join(errors.New("connected"), conn.Close())
+	}
+	fmt.Println(err)
+	os.Exit(0)
 }
 
 // bareHost is a machine with nothing on PATH and no cache.
@@ -122,9 +149,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func answers(t *testing.T, endpoint string) bool {
+func answers(t *testing.T, e *Engine) bool {
 	t.Helper()
-	return recognise(t.Context(), Dynoxide, endpoint)
+	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Door})
 }
 
 func pidOf(t *testing.T, dir string) int {

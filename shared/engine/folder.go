@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 )
 
@@ -23,15 +21,6 @@ type state struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"`
 	Name     string `json:"name"`
-}
-
-func (s state) port() int {
-	u, err := url.Parse(s.Endpoint)
-	if err != nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(u.Port())
-	return n
 }
 
 // folder is a data folder. The process of its engine holds the lock on
@@ -50,6 +39,14 @@ func newFolder(dir string) (*folder, error) {
 	return &folder{abs}, nil
 }
 
+// at returns where the folder's engine is reached.
+func (f *folder) at(s state) address {
+	if s.Endpoint == behindDoor {
+		return address{s.Endpoint, f.path(doorFile)}
+	}
+	return address{endpoint: s.Endpoint}
+}
+
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
 // read returns the zero state when there is none. A file that isn't JSON counts
@@ -65,7 +62,8 @@ func (f *folder) read() (state, error) {
 	}
 	if s.Name == "" {
 		for _, kind := range []string{Dynoxide, DynamoDBLocal} {
-			if exists(f.path(dataFiles[kind])) {
+			// closeToOthers leaves an empty one if the engine does not start.
+			if st, err := os.Stat(f.path(dataFiles[kind])); err == nil && st.Size() > 0 {
 				s.Name = kind
 			}
 		}
@@ -113,7 +111,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: titles[s.Name], Endpoint: s.Endpoint, Shared: proc == nil}
+	e := &Engine{Name: titles[s.Name], Endpoint: s.Endpoint, Door: f.at(s).door, Shared: proc == nil}
 	if proc != nil {
 		e.Name = proc.program.title
 	}
@@ -148,7 +146,7 @@ func (f *folder) join(ctx context.Context, h *host, prefer string, install bool)
 		switch {
 		case err != nil:
 			return s, nil, err
-		case lock == nil && s.PID != 0 && recognise(ctx, s.Name, s.Endpoint):
+		case lock == nil && s.PID != 0 && recognise(ctx, s.Name, f.at(s)):
 			return s, nil, nil
 		case lock == nil && time.Now().After(deadline):
 			return s, nil, fmt.Errorf("another process holds %s, but its engine (pid %d) doesn't answer at %q: end that process, then try again",
@@ -182,15 +180,37 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, loc
 			return last, nil, err
 		}
 	}
-	proc, err := h.start(ctx, p, f.dir, last.port(), lock)
+	if err := f.closeToOthers(p.kind); err != nil {
+		return last, nil, err
+	}
+	proc, err := h.start(ctx, p, f.dir, last.Endpoint, lock)
 	if err != nil {
 		return last, nil, err
 	}
-	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.endpoint, Name: p.kind}
+	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.at.endpoint, Name: p.kind}
 	if err := f.write(s); err != nil {
 		return s, nil, errors.Join(err, proc.end())
 	}
 	return s, proc, nil
+}
+
+// closeToOthers makes the engine's files readable for this user only, in a folder that others may read, too. SQLite gives the
+// files beside a database the database's mode, so it is enough to create that before the engine does.
+func (f *folder) closeToOthers(kind string) error {
+	data := f.path(dataFiles[kind])
+	db, err := os.OpenFile(data, os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = db.Close()
+	}
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		if exists(data + end) { // earlier versions left them readable
+			err = errors.Join(err, os.Chmod(data+end, 0o600))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make the data readable for you only: %w", err)
+	}
+	return nil
 }
 
 // inherit waits until the engine that other processes started is gone, and

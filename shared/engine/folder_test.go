@@ -28,9 +28,9 @@ type other struct {
 	answer string // "http://… false"
 }
 
-func openElsewhere(t *testing.T, dir string) *other {
+func openElsewhere(t *testing.T, way, dir string) *other {
 	t.Helper()
-	o, err := tryElsewhere(t, dir)
+	o, err := tryElsewhere(t, way, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func openElsewhere(t *testing.T, dir string) *other {
 }
 
 // tryElsewhere may be called from any goroutine.
-func tryElsewhere(t *testing.T, dir string) (*other, error) {
+func tryElsewhere(t *testing.T, way, dir string) (*other, error) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "fake-opener", dir)
+	cmd := exec.Command(os.Args[0], "fake-opener", way, dir)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -62,22 +62,27 @@ func tryElsewhere(t *testing.T, dir string) (*other, error) {
 
 func TestSecondProcessShares(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-	o := openElsewhere(t, dir)
-	if o.answer != e.Endpoint+" true" {
-		t.Fatalf("the other process has %q, want %s shared", o.answer, e.Endpoint)
-	}
-	_ = o.in.Close()
-	if err := o.cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if !answers(t, e.Endpoint) {
-		t.Error("a sharer that left took the engine with it")
-	}
-	// A machine that could start nothing can still join.
-	if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || !s.Shared {
-		t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
+	for _, way := range []string{byDoor, byAddress} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			e := mustOpen(t, Options{Data: dir}, openHost(way))
+			o := openElsewhere(t, way, dir)
+			if o.answer != e.Endpoint+" true" {
+				t.Fatalf("the other process has %q, want %s shared", o.answer, e.Endpoint)
+			}
+			_ = o.in.Close()
+			if err := o.cmd.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if !answers(t, e) {
+				t.Error("a sharer that left took the engine with it")
+			}
+			// A machine that could start nothing can still join.
+			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Door != e.Door || !s.Shared || !answers(t, s) {
+				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
+			}
+		})
 	}
 }
 
@@ -86,30 +91,33 @@ func TestSharerTakesOver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
+		way   string
 		leave func(*other)
 	}{
-		{"OwnerCloses", func(o *other) { _ = o.in.Close() }},
-		{"OwnerIsKilled", func(o *other) { _ = o.cmd.Process.Kill() }},
+		{"OwnerCloses", byDoor, func(o *other) { _ = o.in.Close() }},
+		{"OwnerIsKilled", byDoor, func(o *other) { _ = o.cmd.Process.Kill() }},
+		{"OwnerOfAnAddressCloses", byAddress, func(o *other) { _ = o.in.Close() }},
+		{"OwnerOfAnAddressIsKilled", byAddress, func(o *other) { _ = o.cmd.Process.Kill() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if c.name == "OwnerIsKilled" && runtime.GOOS == "windows" {
+			if strings.HasSuffix(c.name, "IsKilled") && runtime.GOOS == "windows" {
 				return // there the engine outlives its parent and is still used
 			}
 			dir := t.TempDir()
-			first := openElsewhere(t, dir)
-			endpoint, _, _ := strings.Cut(first.answer, " ")
-			sharers := []*other{openElsewhere(t, dir), openElsewhere(t, dir)}
+			first := openElsewhere(t, c.way, dir)
+			e := engineOf(t, dir, first)
+			sharers := []*other{openElsewhere(t, c.way, dir), openElsewhere(t, c.way, dir)}
 			for owner := first; ; {
 				before := pidOf(t, dir)
 				c.leave(owner)
 				_ = owner.cmd.Wait()
 				if len(sharers) == 0 {
-					eventually(t, "no engine", func() bool { return !answers(t, endpoint) })
+					eventually(t, "no engine", func() bool { return !answers(t, e) })
 					return
 				}
-				// That it has the same port shows that the engine before is gone, too.
-				eventually(t, "a new engine", func() bool { p := pidOf(t, dir); return p != before && p != 0 && answers(t, endpoint) })
+				// That it has the same address shows that the engine before is gone, too.
+				eventually(t, "a new engine", func() bool { p := pidOf(t, dir); return p != before && p != 0 && answers(t, e) })
 				parent := parentOf(t, pidOf(t, dir))
 				i := slices.IndexFunc(sharers, func(o *other) bool { return o.cmd.Process.Pid == parent })
 				if i < 0 {
@@ -141,14 +149,22 @@ func TestNoOrphan(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		missing(t, "Windows has no such guard")
 	}
-	o := openElsewhere(t, "")
-	endpoint, _, _ := strings.Cut(o.answer, " ")
-	if !answers(t, endpoint) {
+	o := openElsewhere(t, byAddress, "")
+	e := engineOf(t, "", o)
+	if !answers(t, e) {
 		t.Fatal("no engine")
 	}
 	_ = o.cmd.Process.Kill()
 	_ = o.cmd.Wait()
-	eventually(t, "no engine", func() bool { return !answers(t, endpoint) })
+	eventually(t, "no engine", func() bool { return !answers(t, e) })
+}
+
+// engineOf returns the engine that the other process has opened.
+func engineOf(t *testing.T, dir string, o *other) *Engine {
+	t.Helper()
+	endpoint, _, _ := strings.Cut(o.answer, " ")
+	at := (&folder{dir}).at(state{Endpoint: endpoint})
+	return &Engine{Endpoint: at.endpoint, Door: at.door}
 }
 
 func TestSharerLosesAddress(t *testing.T) {
@@ -184,7 +200,7 @@ func TestStartTogether(t *testing.T) {
 	}
 	for range 3 {
 		wg.Go(func() {
-			o, err := tryElsewhere(t, dir)
+			o, err := tryElsewhere(t, byDoor, dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -228,7 +244,7 @@ func TestStaleState(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-			if e.Shared || !answers(t, e.Endpoint) || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
+			if e.Shared || !answers(t, e) || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
 				t.Errorf("got %s, shared %v", e.Endpoint, e.Shared)
 			}
 		})
@@ -280,7 +296,7 @@ func TestFolderKeepsItsEngine(t *testing.T) {
 	}
 	// The data files tell whose they are, even without engine.json.
 	bare := t.TempDir()
-	if err := os.WriteFile(bare+"/shared-local-instance.db", nil, 0o600); err != nil {
+	if err := os.WriteFile(bare+"/shared-local-instance.db", []byte("SQLite format 3"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open(t.Context(), Options{Data: bare}, fakeHost("well")); err == nil || !strings.Contains(err.Error(), "was written by DynamoDB Local") {

@@ -8,39 +8,48 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // process is an engine that we started. Its output goes straight to a file: a
 // pipe to us would break with our end.
 type process struct {
-	program  *program
-	cmd      *exec.Cmd
-	endpoint string
-	grace    time.Duration // before the process is killed at its end
-	log      *os.File      // what it printed; open until end
-	tmpLog   string        // a log that nobody needs after the end
-	exited   chan struct{} // closed after err is set
-	err      error
+	program *program
+	cmd     *exec.Cmd
+	at      address
+	grace   time.Duration // before the process is killed at its end
+	log     *os.File      // what it printed; open until end
+	tmpLog  string        // a log that nobody needs after the end
+	exited  chan struct{} // closed after err is set
+	err     error
 }
 
 const portTries = 3
 
-// start runs the program on the wanted port, or on any free one, and returns
-// when it responds. The process inherits the lock, if any. A port can't be
-// reserved for a child: when another process takes it first, start tries another.
-func (h *host) start(ctx context.Context, p *program, dir string, wantPort int, lock *os.File) (*process, error) {
+// start runs the program and returns when it responds: behind a door if it has a
+// data folder and the system permits that, else at the last endpoint, or at any
+// free one. The process inherits the lock, if any.
+func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
+	if dir != "" && h.doors {
+		proc, err := h.startBehindDoor(ctx, p, dir, lock)
+		if proc != nil || err != nil {
+			return proc, err
+		}
+	}
+	// A port can't be reserved for a child, which may find that another process took it.
 	for try := 1; ; try++ {
-		port, err := freePort(ctx, wantPort)
+		free, err := h.freePort(ctx, last)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		proc, err := h.launch(p, dir, port, lock)
+		at := address{endpoint: "http://" + free.String()}
+		proc, err := h.launch(p, dir, at, free, lock)
 		if err != nil {
 			return nil, err
 		}
@@ -48,45 +57,69 @@ func (h *host) start(ctx context.Context, p *program, dir string, wantPort int, 
 		if err == nil {
 			return proc, nil
 		}
-		taken := proc.lostPort(ctx, port)
+		taken := proc.lostPort(ctx, free)
 		_ = proc.end()
 		if !taken || try == portTries {
 			return nil, err
 		}
-		wantPort = 0
+		last = ""
 	}
 }
 
-// freePort returns want if nobody listens there, else a port that the system chooses.
-func freePort(ctx context.Context, want int) (int, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(want)))
-	if err != nil && want != 0 {
-		l, err = lc.Listen(ctx, "tcp", "127.0.0.1:0")
+// startBehindDoor returns nil without error where the system refuses a door.
+func (h *host) startBehindDoor(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
+	at := address{behindDoor, filepath.Join(dir, doorFile)}
+	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: doorPort}, lock)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
+		return nil, nil // clone was refused
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
+	if err := proc.ready(ctx, h.startWait); err != nil {
+		refused := proc.hasExited() && proc.cmd.ProcessState.ExitCode() == noDoor
+		_ = proc.end()
+		if refused {
+			return nil, nil
+		}
+		return nil, err
+	}
+	return proc, nil
 }
 
-func (h *host) launch(p *program, dir string, port int, lock *os.File) (*process, error) {
-	proc := &process{
-		program:  p,
-		endpoint: "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
-		grace:    h.grace,
-		exited:   make(chan struct{}),
+// freePort returns the address of the endpoint if nobody listens there, else a
+// free one: on a random loopback address where the system has it.
+func (h *host) freePort(ctx context.Context, endpoint string) (*net.TCPAddr, error) {
+	tries := []string{net.JoinHostPort(h.loopback(), "0"), "127.0.0.1:0"}
+	if u, err := url.Parse(endpoint); err == nil && u.Port() != "" {
+		tries = append([]string{u.Host}, tries...)
 	}
+	var errs []error
+	for _, try := range tries {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", try)
+		if err == nil {
+			return l.Addr().(*net.TCPAddr), l.Close()
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// launch runs the program, which listens at listen and is reached at at.
+func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, lock *os.File) (*process, error) {
+	proc := &process{program: p, at: at, grace: h.grace, exited: make(chan struct{})}
 	if err := proc.openLog(dir); err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", p.title, err)
 	}
-	argv := p.argv(port, dir)
+	argv := p.argv(listen.IP.String(), listen.Port, dir)
 	// Not CommandContext: the engine outlives the context of its opening.
 	proc.cmd = exec.Command(argv[0], argv[1:]...)
 	proc.cmd.Dir = dir
 	proc.cmd.Stdout, proc.cmd.Stderr = proc.log, proc.log
 	detach(proc.cmd, lock)
+	if at.door != "" {
+		behind(proc.cmd)
+	}
 	if err := proc.cmd.Start(); err != nil {
 		proc.forget()
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
@@ -127,11 +160,9 @@ func (p *process) forget() {
 // ready waits until the engine responds.
 func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	for begin := time.Now(); ; {
-		ok := recognise(ctx, p.program.kind, p.endpoint)
-		select {
-		case <-p.exited:
+		ok := recognise(ctx, p.program.kind, p.at)
+		if p.hasExited() {
 			return p.ended("ended at its start")
-		default:
 		}
 		// The response may come from another process that won the port; an engine
 		// that announces itself does so only once the port is its own.
@@ -139,7 +170,7 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 			return nil
 		}
 		if time.Since(begin) > wait {
-			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.endpoint, wait, quote(p.tail()))
+			return fmt.Errorf("%s didn't answer at %s within %s%s", p.program.title, p.at.endpoint, wait, quote(p.tail()))
 		}
 		if err := sleep(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", p.program.title, err)
@@ -147,24 +178,32 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// lostPort reports whether the engine ended because its port was taken.
-func (p *process) lostPort(ctx context.Context, port int) bool {
+func (p *process) hasExited() bool {
 	select {
 	case <-p.exited:
+		return true
 	default:
 		return false
 	}
-	free, err := freePort(ctx, port)
-	return err == nil && free != port || strings.Contains(strings.ToLower(p.tail()), "already in use")
+}
+
+// lostPort reports whether the engine ended because its port was taken.
+func (p *process) lostPort(ctx context.Context, listen *net.TCPAddr) bool {
+	if !p.hasExited() {
+		return false
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen.String())
+	if err == nil {
+		err = l.Close()
+	}
+	return err != nil || strings.Contains(strings.ToLower(p.tail()), "already in use")
 }
 
 // end ends the process and waits for it. It does nothing to one that has ended.
 func (p *process) end() error {
 	defer p.forget()
-	select {
-	case <-p.exited:
+	if p.hasExited() {
 		return nil
-	default:
 	}
 	_ = terminate(p.cmd.Process)
 	select {
@@ -212,21 +251,14 @@ func quote(output string) string {
 	return "; its last output:\n  " + strings.ReplaceAll(output, "\n", "\n  ")
 }
 
-// probe uses no proxy and keeps no connection: an engine that ends would wait for
-// an open one.
-var probe = &http.Client{
-	Timeout:   time.Second,
-	Transport: &http.Transport{DisableKeepAlives: true},
-}
-
-// recognise reports whether an engine of the kind responds at the endpoint. The
+// recognise reports whether an engine of the kind responds at the address. The
 // response to a plain GET shows the kind, so no credentials are needed.
-func recognise(ctx context.Context, kind, endpoint string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, http.NoBody)
+func recognise(ctx context.Context, kind string, at address) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.endpoint, http.NoBody)
 	if err != nil {
 		return false
 	}
-	res, err := probe.Do(req)
+	res, err := at.probe().Do(req)
 	if err != nil {
 		return false
 	}

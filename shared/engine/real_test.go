@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func call(t *testing.T, e *Engine, op, body string) string {
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/"+now[:8]+
 		"/us-east-1/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature=00")
 	// A busy machine is slow to create a table; the probe that waits for an engine to answer is not so patient.
-	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
+	res, err := (&http.Client{Timeout: time.Minute, Transport: Transport(e.Door)}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +50,13 @@ func TestRealEngines(t *testing.T) {
 			t.Parallel()
 			installed(t, s.find)
 			dir := t.TempDir()
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			// Earlier versions left the database readable.
+			if err := os.WriteFile(filepath.Join(dir, dataFiles[s.kind]), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
 			begin := time.Now()
 			e, err := Open(t.Context(), Options{Data: dir, Prefer: s.kind})
 			if err != nil {
@@ -56,6 +64,7 @@ func TestRealEngines(t *testing.T) {
 			}
 			t.Logf("%s answered after %v", e.Name, time.Since(begin))
 			call(t, e, "CreateTable", newTable)
+			secret(t, dir) // while the engine has its files beside the database
 			if err := e.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -72,6 +81,21 @@ func TestRealEngines(t *testing.T) {
 				t.Errorf("a new engine in memory has the tables %s", got)
 			}
 		})
+	}
+}
+
+// secret requires that only the user can read the files of a folder that everyone can list.
+func secret(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < 4 {
+		t.Fatalf("the folder has %v, %v", entries, err)
+	}
+	for _, e := range entries {
+		st, err := e.Info()
+		if err != nil || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v, %v", e.Name(), st.Mode(), err)
+		}
 	}
 }
 

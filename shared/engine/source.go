@@ -28,8 +28,8 @@ var dataFiles = map[string]string{
 type program struct {
 	kind      string
 	title     string
-	argv      func(port int, dir string) []string // dir is absolute; "" means in memory
-	announces string                              // printed once the port is its own; "" if nothing is
+	argv      func(host string, port int, dir string) []string // dir is absolute; "" means in memory
+	announces string                                           // printed once the port is its own; "" if nothing is
 }
 
 // source knows where one engine comes from. Its error says what is missing and
@@ -46,6 +46,8 @@ type host struct {
 	cacheDir     func() (string, error)
 	sources      []source
 	log          io.Writer
+	doors        bool          // whether to try them
+	loopback     func() string // a random loopback address
 	startWait    time.Duration // how long an engine may take to respond
 	ownerWait    time.Duration // how long another process may take to start a folder's engine
 	grace        time.Duration // how long an engine may take to end
@@ -61,6 +63,8 @@ func newHost(log io.Writer) *host {
 		cacheDir:  os.UserCacheDir,
 		sources:   []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
 		log:       log,
+		doors:     doors,
+		loopback:  drawLoopback,
 		startWait: 60 * time.Second,
 		ownerWait: 90 * time.Second,
 		grace:     5 * time.Second,

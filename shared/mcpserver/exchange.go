@@ -50,6 +50,7 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Respons
 	case !m.IsCall():
 		out = api.Response{Status: http.StatusAccepted}
 	}
+	out.Body = m.restored(out.Body)
 	out.Header = quota(x.response.Header)
 	return out
 }

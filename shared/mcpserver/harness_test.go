@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -29,6 +30,8 @@ type fakeKeys struct {
 	quota  auth.QuotaState // returned with err
 	scopes []auth.Scope
 	calls  []string
+
+	limitedAfter int // err is returned only after this many admissions
 }
 
 var plenty = auth.QuotaState{Quota: 600, Remaining: 599, Reset: 1}
@@ -37,7 +40,7 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, clas
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "admit "+string(class)+" "+string(scope))
-	if k.err != nil {
+	if k.limitedAfter--; k.err != nil && k.limitedAfter < 0 {
 		return auth.Admission{Quota: k.quota}, k.err
 	}
 	for _, s := range k.scopes {
@@ -90,8 +93,21 @@ type listInput struct {
 }
 
 type createInput struct {
-	Text string `json:"text" max:"1000000"`
+	Text     string  `json:"text" max:"1000000"`
+	IfMatch  *string `header:"If-Match"`
+	Count    *int64  `json:"count"`
+	Active   *bool   `json:"active"`
+	Reviewed *yesNo  `json:"reviewed"`
+	Parts    []part  `json:"parts" items:"3"`
 }
+
+type part struct {
+	Size float64 `json:"size"`
+}
+
+type yesNo string
+
+func (yesNo) Values() []string { return []string{"true", "false"} }
 
 // hard has every character that JSON encoders write in more than one way.
 const hard = "<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"
@@ -137,6 +153,12 @@ func operations() []api.Operation {
 			}),
 		api.Define(api.Spec{ID: "create_item", Method: "POST", Path: path, Scope: auth.PlanWrite, Effect: api.Create, Summary: "Create an item", Description: "It is new"},
 			func(ctx context.Context, _ api.Caller, in createInput) (record, error) {
+				if in.IfMatch != nil {
+					return record{}, fault.New(fault.PreconditionFailed, "header.If-Match: is stale")
+				}
+				if in.Count != nil {
+					in.Text = fmt.Sprintln(*in.Count, *in.Active, *in.Reviewed, in.Parts[0].Size)
+				}
 				return record{ID: "itm_3", Text: in.Text}, table.New(table.Options{}).Delete(ctx, nil)
 			}),
 		api.Define(api.Spec{ID: "delete_item", Method: "DELETE", Path: path + "/{itemId}", Scope: auth.PlanWrite, Effect: api.Destructive, Summary: "Delete an item"},
@@ -235,6 +257,19 @@ func (a httpResponse) decode(t testing.TB) response {
 	var out response
 	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
 		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return out
+}
+
+// messages returns the messages of an envelope.
+func messages(text string) (out []string) {
+	var v struct {
+		Errors []struct{ Message string }
+	}
+	if json.Unmarshal([]byte(text), &v) == nil {
+		for _, e := range v.Errors {
+			out = append(out, e.Message)
+		}
 	}
 	return out
 }

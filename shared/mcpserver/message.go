@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,10 @@ type message struct {
 	jsonrpc.Request
 
 	err *jsonrpc.Error // why the message is invalid; nil: it is valid
+
+	// number is the id as it was sent, when it is a whole number that the SDK's type cannot represent. ID is then its text, and
+	// restored puts the number into the response.
+	number json.RawMessage
 }
 
 // wrong returns the message with an error.
@@ -97,7 +102,7 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 			return one
 		}
 		if one.Err != nil {
-			one.Body = encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}})
+			one.Body = m.restored(encoded(&jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "refused", Data: one.Body}}))
 		}
 		out.Header = one.Header
 		if m.IsCall() || m.err != nil {
@@ -120,7 +125,7 @@ func parse(text json.RawMessage) message {
 		return message{}.wrong(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
 	}
 	if raw, present := fields["id"]; present {
-		if m.ID = parseID(raw); !m.IsCall() {
+		if m.ID, m.number = parseID(raw); !m.IsCall() {
 			return message{}.wrong(jsonrpc.CodeInvalidRequest, "id: must be a string or a whole number")
 		}
 	}
@@ -149,18 +154,41 @@ func parse(text json.RawMessage) message {
 	return m
 }
 
-// parseID parses an id. It returns an empty id when the response could not repeat the id exactly: the SDK truncates fractions and
-// large numbers.
-func parseID(raw json.RawMessage) jsonrpc.ID {
+// wholeNumber is the syntax of a number without fraction and exponent.
+var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+// parseID parses an id. It returns an empty id for one that is neither a string nor a whole number. number is set when the id is a
+// whole number that the SDK would change.
+func parseID(raw json.RawMessage) (id jsonrpc.ID, number json.RawMessage) {
 	var value any
 	if json.Unmarshal(raw, &value) != nil {
-		return jsonrpc.ID{}
+		return jsonrpc.ID{}, nil
+	}
+	if _, isText := value.(string); !isText && !wholeNumber.Match(raw) {
+		return jsonrpc.ID{}, nil
 	}
 	id, err := jsonrpc.MakeID(value)
-	if _, isText := value.(string); err != nil || !isText && fmt.Sprint(id.Raw()) != string(raw) {
-		return jsonrpc.ID{}
+	if _, isNumber := value.(float64); isNumber && (err != nil || fmt.Sprint(id.Raw()) != string(raw)) {
+		number = raw
+		id, err = jsonrpc.MakeID(string(raw))
 	}
-	return id
+	if err != nil {
+		return jsonrpc.ID{}, nil
+	}
+	return id, number
+}
+
+// restored returns a response to the message with the id as it was sent.
+func (m message) restored(response []byte) []byte {
+	if m.number == nil {
+		return response
+	}
+	const before = `{"jsonrpc":"2.0","id":`
+	rest, found := bytes.CutPrefix(response, []byte(before+`"`+string(m.number)+`"`))
+	if !found {
+		return response
+	}
+	return slices.Concat([]byte(before), m.number, rest)
 }
 
 // status returns the HTTP status of a JSON-RPC error.

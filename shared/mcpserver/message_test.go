@@ -2,8 +2,11 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+
+	"growthworkspace/shared/fault"
 )
 
 const (
@@ -46,7 +49,7 @@ func TestBadFrames(t *testing.T) {
 		{"a method that is a number", `{"jsonrpc":"2.0","id":1,"method":5}`, nil, 400, invalidRequest, "1"},
 		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, 400, invalidRequest, ""},
-		{"an id that is too large", `{"jsonrpc":"2.0","id":12345678901234567890,"method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"an id with an exponent", `{"jsonrpc":"2.0","id":1e30,"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"a request without an id", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"service_create_item","arguments":{"text":""}}}`, nil, 400, invalidRequest, ""},
 		{"a notification with an id", `{"jsonrpc":"2.0","id":1,"method":"notifications/initialized"}`, nil, 400, invalidRequest, "1"},
@@ -85,6 +88,44 @@ func TestBadFrames(t *testing.T) {
 		if got := s.keys.taken(); got != "admit read " {
 			t.Errorf("%s: calls %q, want one read", c.name, got)
 		}
+	}
+}
+
+// Ensure an id is returned as it was sent, also a whole number that a float64 or an int64 cannot represent.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, id := range []string{`0`, `-7`, `9007199254740991`, `9007199254740993`, `-9007199254740993`, `9223372036854775807`, `12345678901234567890123`, `"9007199254740993"`, `"a \u0022 b"`, `""`} {
+		for _, method := range []string{`"ping"`, `"nope"`, `"tools/call","params":{"name":"service_get_item","arguments":{"itemId":"itm_1"}}`, `"tools/call","params":{"name":"service_nope"}`, `5`} {
+			text := `{"jsonrpc":"2.0","id":` + id + `,"method":` + method + `}`
+			want, got := []any{}, []any{}
+			for _, one := range []string{text, `[` + text + `]`} {
+				var sent, received any
+				a := s.post(one)
+				decodeExactly(t, `{"id":`+id+`}`, &sent)
+				decodeExactly(t, strings.TrimSuffix(strings.TrimPrefix(a.body, "["), "]"), &received)
+				want, got = append(want, sent.(map[string]any)["id"]), append(got, received.(map[string]any)["id"])
+			}
+			if !slices.Equal(want, got) {
+				t.Errorf("%s: %v, want %v", text, got, want)
+			}
+		}
+	}
+	s.keys.err = fault.New(fault.RateLimited, "too many")
+	batch := `[` + ping + `,{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}]`
+	s.keys.limitedAfter = 1
+	if a := s.post(batch); !strings.Contains(a.body, `"id":9007199254740993,`) {
+		t.Errorf("a refusal in a batch: %d %s", a.status, a.body)
+	}
+}
+
+// decodeExactly decodes JSON without changing its numbers.
+func decodeExactly(t *testing.T, text string, into *any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
 }
 

@@ -89,6 +89,9 @@ func (s *Server) callTool(x *exchange, op *api.Operation, request *mcp.CallToolR
 	call.Operation, call.Explain = op, true
 	call.Arguments, call.CompanyID = api.ToolArguments(request.Params.Arguments)
 	x.response, x.isTool = s.api.Call(x.ctx, call), true
+	if x.response.Err != nil {
+		x.response = s.explained(x.response, call)
+	}
 	out := resultOf(x.response)
 	if request.ProtocolVersion() >= firstStateless {
 		out.ResultType = "complete"

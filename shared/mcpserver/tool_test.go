@@ -124,6 +124,57 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Ensure an error names arguments and no places of an HTTP request, says which argument was meant, and which tool lists the ids.
+func TestErrorsNameArguments(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, c := range []struct {
+		tool, arguments string
+		want            []string
+	}{
+		{"get_item", `{}`, []string{"itemId: is required"}},
+		{"get_item", `{"itemId":5}`, []string{"itemId: must be a string"}},
+		{"list_items", `{"limit":0}`, []string{"limit: must be between 1 and 200"}},
+		{"list_items", `{"limit":"many"}`, []string{"limit: must be a whole number, between 1 and 200"}},
+		{"list_items", `{"limti":1}`, []string{"limti: unknown argument; did you mean limit?"}},
+		{"list_items", `{"page_number":1}`, []string{"page_number: unknown argument; the arguments are companyId, limit, kind, state, cursor"}},
+		{"list_items", `{"limit":1,"limit":2}`, []string{"limit: is repeated"}},
+		{"list_items", `{"cursor":"x"}`, []string{"cursor: is not a cursor of this list with these filters; send the request without cursor to start again"}},
+		{"create_item", `{"text":null,"ifMatch":5,"companyID":"x"}`, []string{"text: must not be null", "ifMatch: must be a string", "companyID: unknown argument; did you mean companyId?"}},
+		{"create_item", `{"text":"a","ifMatch":"stale"}`, []string{"ifMatch: is stale"}},
+		{"create_item", `[]`, []string{"arguments: must be a JSON object"}},
+		{"get_item", `{"itemId":"itm_gone"}`, []string{"no such record; service_list_items lists the ids"}},
+		{"get_item", `{"itemId":"no id"}`, []string{"no such record; service_list_items lists the ids"}},
+		{"delete_item", `{"itemId":"itm_1","companyId":"co_other"}`, []string{"no such record; service_list_items lists the ids; leave companyId out, the key has one company"}},
+		{"get_self", `{"companyId":"co_other"}`, []string{"no such record; leave companyId out, the key has one company"}},
+	} {
+		r := s.post(call(c.tool, c.arguments)).decode(t).Result
+		if got := messages(r.Content[0].Text); !r.IsError || !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.arguments, got, c.want)
+		}
+	}
+}
+
+// Ensure numbers and booleans are accepted as their plain text, and a boolean for the word of a closed list, in nested values, too.
+func TestPlainTexts(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for arguments, want := range map[string]string{
+		`{"text":"a","count":"5","active":"true","reviewed":true,"parts":[{"size":"1.5"}]}`: `5 true true 1.5\n`,
+		`{"text":"a","count":-5,"active":false,"reviewed":"false","parts":[{"size":2}]}`:    `-5 false false 2\n`,
+	} {
+		r := s.post(call("create_item", arguments)).decode(t).Result
+		if !strings.Contains(string(r.StructuredContent), `"text":"`+want+`"`) || r.IsError {
+			t.Errorf("%s: %+v, want %s", arguments, r, want)
+		}
+	}
+	r := s.post(call("create_item", `{"text":5,"count":"+5","active":"yes","reviewed":1,"parts":[{"size":"1e999"}]}`)).decode(t).Result
+	want := []string{"text: must be a string", "count: must be a whole number, between -9007199254740991 and 9007199254740991", "active: must be a boolean", "reviewed: must be a string", "parts[0].size: must be a number"}
+	if got := messages(r.Content[0].Text); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // panicOnce is a log handler that panics once.
 type panicOnce struct {
 	slog.Handler

@@ -19,7 +19,8 @@ type Binder struct {
 	Missing  bool          // the path has an id that no record can have
 	Filters  []string      // a cursor is bound to these: the values of path and query except limit and cursor
 
-	sent map[string]any // for Digest
+	sent      map[string]any // for Digest
+	plainText bool           // accept plain texts of numbers and booleans: see Field.plainText
 }
 
 // NewBinder returns a binder for an input of type t.
@@ -104,6 +105,9 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 			b.Problem(path, "must not be null%s", clearHint(f))
 		}
 		return
+	}
+	if b.plainText {
+		a = f.plainText(a)
 	}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
@@ -220,20 +224,19 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// Unknown adds a problem for every property that the operation does not have. It suggests the name that differs only in letter
-// case.
+// Unknown adds a problem for every property that the operation does not have. It suggests the nearest name.
 func (b *Binder) Unknown(fields []Field, in Place, path string, o Object) {
 	for _, m := range o {
 		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
 			continue
 		}
-		hint := ""
+		var names []string
 		for _, f := range fields {
-			if f.In == in && strings.EqualFold(f.Name, m.name) {
-				hint = "; did you mean " + f.Name + "?"
+			if f.In == in {
+				names = append(names, f.Name)
 			}
 		}
-		b.Problem(path+"."+m.name, "unknown property%s", hint)
+		b.Problem(path+"."+m.name, "unknown property%s", meant(m.name, names))
 	}
 }
 

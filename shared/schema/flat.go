@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,10 +18,13 @@ func (f Field) Argument() string {
 }
 
 // Flat binds all fields to one flat object, as tools send it, and adds a problem for every argument without a field. Names in
-// also are allowed and ignored.
+// also are allowed and ignored. Models often write "5" for 5 and "true" for true, so both are accepted here.
 func (b *Binder) Flat(fields []Field, from Object, also ...string) {
+	b.plainText = true
+	names := slices.Clone(also)
 	for i := range fields {
 		f := &fields[i]
+		names = append(names, f.Argument())
 		value, present := from.Get(f.Argument())
 		text, isText := value.(string)
 		switch {
@@ -33,9 +37,29 @@ func (b *Binder) Flat(fields []Field, from Object, also ...string) {
 		}
 	}
 	for _, m := range from {
-		known := func(f Field) bool { return f.Argument() == m.name }
-		if !slices.ContainsFunc(fields, known) && !slices.Contains(also, m.name) {
-			b.Problem("arguments."+m.name, "unknown argument")
+		if slices.Contains(names, m.name) {
+			continue
+		}
+		hint := meant(m.name, names)
+		if hint == "" && len(names) > 0 {
+			hint = "; the arguments are " + strings.Join(names, ", ")
+		}
+		b.Problem("arguments."+m.name, "unknown argument%s", hint)
+	}
+}
+
+// plainText returns the argument that was meant: the number or boolean whose text was sent, in the form that a query has, and the word
+// of a closed list for which a boolean was sent.
+func (f *Field) plainText(a argument) argument {
+	switch v := a.json.(type) {
+	case string:
+		if f.Kind == Integer || f.Kind == Number || f.Kind == Boolean {
+			return argument{text: v, raw: true}
+		}
+	case bool:
+		if word := strconv.FormatBool(v); f.Kind == String && slices.Contains(f.Enum, word) {
+			return argument{text: word, raw: true}
 		}
 	}
+	return a
 }

@@ -21,7 +21,7 @@ type client struct {
 }
 
 func newClient(base string, c testbed.Company) *client {
-	return &client{c, base, &http.Client{Transport: pooled(), Timeout: time.Minute}}
+	return &client{c, base, &http.Client{Transport: testbed.Transport(""), Timeout: time.Minute}}
 }
 
 // companyWithBoard creates a company with an empty board, brd_1, and returns its client.

@@ -148,12 +148,15 @@ type trial struct {
 // newTrial opens a testbed over a data file. The engine is Dynoxide, whose data survives a kill.
 func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial, error) {
 	t := &trial{
-		long: o.Long, chance: newChance(o.Seed), transport: pooled(), data: filepath.Join(dir, "data"),
+		long: o.Long, chance: newChance(o.Seed), data: filepath.Join(dir, "data"),
 		plant: func(next http.RoundTripper) http.RoundTripper { return next },
 	}
-	bed, err := testbed.Open(ctx, testbed.Options{Data: t.data, Prefer: engine.Dynoxide, Transport: t.transport, Log: log})
-	t.Testbed = bed
-	return t, err
+	bed, err := testbed.Open(ctx, testbed.Options{Data: t.data, Prefer: engine.Dynoxide, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	t.Testbed, t.transport = bed, testbed.Transport(bed.Engine.Door)
+	return t, nil
 }
 
 // close stops the trial's services, the last first, and then its engine.

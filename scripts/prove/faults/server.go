@@ -43,8 +43,8 @@ const serverVariable = "PROVE_FAULTS_SERVER"
 
 // order is the configuration of a server process.
 type order struct {
-	Endpoint string
-	Plant    plant
+	Endpoint, Door string
+	Plant          plant
 }
 
 // BeServer runs a server and never returns if this process was started as one; otherwise it does nothing. A program that
@@ -66,7 +66,7 @@ func beServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	t := testbed.Client(o.Endpoint, o.Plant.transport(pooled()), attemptTimeout, time.Now)
+	t := testbed.Client(o.Endpoint, o.Plant.transport(testbed.Transport(o.Door)), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	s := httptest.NewServer(o.Plant.handler(functions.Handler(t, log)))
 	defer s.Close()
@@ -110,7 +110,7 @@ func (t *trial) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(order{t.Engine.Endpoint, t.server})
+	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Door, t.server})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}

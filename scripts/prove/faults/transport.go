@@ -24,13 +24,6 @@ type roundTripper func(r *http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// pooled returns a transport that keeps enough connections for the clients of a gate.
-func pooled() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 128
-	return t
-}
-
 // callOf returns the name of a call, such as PutItem.
 func callOf(r *http.Request) string {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")

@@ -16,6 +16,7 @@ import (
 
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/engine"
 )
 
 // bed is an in-memory engine with the demo company, a key of it, and a folder for built programs.
@@ -53,8 +54,11 @@ func (b *bed) issue(ctx context.Context) (string, error) {
 }
 
 // dynamo returns the SDK's client of an engine with default options.
-func dynamo(endpoint string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{Region: testbed.Region, Credentials: testbed.Credentials, BaseEndpoint: &endpoint})
+func dynamo(e *engine.Engine) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: testbed.Region, Credentials: testbed.Credentials, BaseEndpoint: &e.Endpoint,
+		HTTPClient: &http.Client{Transport: testbed.Transport(e.Door)},
+	})
 }
 
 // close stops the engine and removes the folder.

@@ -91,7 +91,7 @@ func (b *bench) peers(ctx context.Context, l *lambdas) (targets []target, err er
 
 // addProduct creates the table of the peers and the record that they read.
 func (b *bed) addProduct(ctx context.Context) error {
-	db, name, key := dynamo(b.Engine.Endpoint), products, "id"
+	db, name, key := dynamo(b.Engine), products, "id"
 	_, err := db.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		KeySchema:            []types.KeySchemaElement{{AttributeName: &key, KeyType: types.KeyTypeHash}},

@@ -172,7 +172,7 @@ func (m *mover) imported(ctx context.Context, n int, partition string) (func(n i
 		return nil, err
 	}
 	var items []table.Item
-	err = readPartition(ctx, dynamo(e.Endpoint), workspaceTable, partition, func(page []table.Item) error {
+	err = readPartition(ctx, dynamo(e), workspaceTable, partition, func(page []table.Item) error {
 		items = append(items, page...)
 		return nil
 	})
@@ -193,7 +193,7 @@ func (b *bench) bare(ctx context.Context, data, partition string, n int, item fu
 	}
 	defer func() { err = errors.Join(err, bed.Close()) }()
 	const batchMost, lanes = 25, 8 // as in an import: items of a batch, and concurrent batches
-	db := dynamo(bed.Engine.Endpoint)
+	db := dynamo(bed.Engine)
 	begin := time.Now()
 	err = table.Parallel((n+batchMost-1)/batchMost, lanes, func(batch int) error {
 		var writes []types.WriteRequest

@@ -42,7 +42,7 @@ const patience = time.Minute
 type Options struct {
 	Data      string            // the data folder; empty: in memory
 	Prefer    string            // the engine's name; empty: any
-	Transport http.RoundTripper // of Table; nil: the SDK's
+	Transport http.RoundTripper // of Table; nil: Transport
 	Log       io.Writer
 }
 
@@ -61,7 +61,11 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	if err := t.Restart(ctx); err != nil {
 		return nil, err
 	}
-	t.Serving = Client(t.Engine.Endpoint, o.Transport, patience, time.Now)
+	transport := o.Transport
+	if transport == nil {
+		transport = Transport(t.Engine.Door)
+	}
+	t.Serving = Client(t.Engine.Endpoint, transport, patience, time.Now)
 	t.Table = t.Serving.Operator()
 	if err := t.Table.Create(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -80,6 +84,14 @@ func (t *Testbed) Restart(ctx context.Context) (err error) {
 
 // Close stops the engine.
 func (t *Testbed) Close() error { return t.Engine.Close() }
+
+// Transport returns a transport to an engine; door is that of the engine. It keeps enough connections for the clients of a
+// proof.
+func Transport(door string) *http.Transport {
+	transport := engine.Transport(door)
+	transport.MaxIdleConnsPerHost = 128
+	return transport
+}
 
 // Client returns a client of a testbed's table.
 func Client(endpoint string, transport http.RoundTripper, timeout time.Duration, now func() time.Time) *table.Client {

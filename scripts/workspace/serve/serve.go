@@ -43,7 +43,8 @@ records. Its key is printed at each start.
 
 The table stores keys only as hashes, so the demo key is also in a file that only you can
 read: demo-key.json in the data folder. With --table or --endpoint the file is in your
-user's data folder, with a different name for each table. While the server runs, the page
+user's data folder, with a different name for each table. The output says who can reach
+the engine, which checks no key: on Linux only processes of your user. While the server runs, the page
 at / shows the key to every user of this machine; do not put a proxy in front of it.
 
 If the demo company is missing, it is created again. In an AWS account (--table without

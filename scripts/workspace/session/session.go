@@ -72,15 +72,14 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 const takeover = 5 * time.Second
 
 // patient returns a transport whose connections wait for an engine that is being taken over.
-func patient() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 64
-	dialer := net.Dialer{}
+func patient(door string) *http.Transport {
+	t := engine.Transport(door)
+	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, takeover)
 		defer cancel()
 		for {
-			conn, err := dialer.DialContext(ctx, network, address)
+			conn, err := dial(ctx, network, address)
 			if !errors.Is(err, syscall.ECONNREFUSED) {
 				return conn, err
 			}
@@ -101,7 +100,7 @@ const localRegion = "eu-central-1"
 func (s *Session) sign(ctx context.Context, o *table.Options) error {
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
-		o.Region, o.Credentials, o.Transport = localRegion, static, patient()
+		o.Region, o.Credentials, o.Transport = localRegion, static, patient(s.Engine.Door)
 		return nil
 	}
 	var options []func(*config.LoadOptions) error
@@ -165,15 +164,19 @@ func (s *Session) Close() error {
 	return s.Engine.Close()
 }
 
-// EngineName names the engine for people.
+// EngineName names the engine for people, and says who can reach it.
 func (s *Session) EngineName() string {
-	switch {
-	case s.Engine == nil:
+	if s.Engine == nil {
 		return "DynamoDB in " + s.region
-	case s.Engine.Shared && s.Data != "":
-		return s.Engine.Name + ", shared with another process"
 	}
-	return s.Engine.Name
+	name := s.Engine.Name
+	if access := s.Engine.Access(); access != "" {
+		name += ", " + access
+	}
+	if s.Engine.Shared && s.Data != "" {
+		name += ", shared with another process"
+	}
+	return name
 }
 
 // Keys returns the store of keys.

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// doors reports whether this system can have them. Whether it permits them is known after a try.
+const doors = true
+
+// doorkeeper is the first argument of this program when it was started as one. Package init looks for it, because every
+// program that opens a data folder can be started as its doorkeeper, a test binary too.
+const doorkeeper = "growthworkspace-doorkeeper"
+
+// noDoor is the exit code of a doorkeeper that was refused something before it started the engine.
+const noDoor = 126
+
+// doorPort is the engine's port in its namespace, where nobody else has one.
+const doorPort = 8000
+
+func init() {
+	if len(os.Args) > 1 && os.Args[0] == doorkeeper {
+		os.Exit(keepDoor(os.Args[1:]))
+	}
+}
+
+// behind makes cmd run its program behind a door: cmd starts this program as a doorkeeper, in a network namespace of its own.
+// Whoever is not root needs a user namespace for that.
+func behind(cmd *exec.Cmd) {
+	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{doorkeeper}, cmd.Args...)
+	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+}
+
+// keepDoor runs the engine whose command line is argv, and hands out connections to it until it ends. It returns the engine's
+// exit code. The working directory is the data folder, and file 3 its lock, which the engine inherits.
+func keepDoor(argv []string) int {
+	door, err := openDoor()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "no door:", err)
+		return noDoor
+	}
+	defer door.Close() // removes the file
+	// If this process is killed, the kernel kills the engine. It does so when the thread that started the engine ends; init
+	// runs on the first thread, which ends last.
+	runtime.LockOSThread()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{os.NewFile(3, "lock")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 127
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s) // an error means that it has ended
+		}
+	}()
+	go letIn(door)
+	_ = cmd.Wait() // its exit code says all
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		return code
+	}
+	return 128 + int(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+}
+
+// openDoor brings up the namespace's loopback device and listens at the socket file.
+func openDoor() (*net.UnixListener, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a socket: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	up, err := unix.NewIfreq("lo")
+	if err != nil {
+		return nil, fmt.Errorf("name the loopback device: %w", err)
+	}
+	up.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, up); err != nil {
+		return nil, fmt.Errorf("bring up the loopback device: %w", err)
+	}
+	// The lock shows that nobody listens at a file that is left.
+	if err := os.Remove(doorFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket file: %w", err)
+	}
+	before := syscall.Umask(0o177) // the file has its mode from the beginning
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: doorFile, Net: "unix"})
+	syscall.Umask(before)
+	if err != nil {
+		return nil, fmt.Errorf("listen at the socket file: %w", err)
+	}
+	return l, nil
+}
+
+// letIn answers each caller with a connection to the engine, or with the end of the stream while the engine accepts none.
+func letIn(door *net.UnixListener) {
+	for {
+		caller, err := door.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(poll) // out of files, for a moment
+			continue
+		}
+		go func() {
+			defer caller.Close()
+			conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(doorPort)), time.Second)
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			raw, err := conn.(*net.TCPConn).SyscallConn()
+			if err != nil {
+				return
+			}
+			_ = raw.Control(func(fd uintptr) {
+				_, _, _ = caller.WriteMsgUnix([]byte{0}, unix.UnixRights(int(fd)), nil) // an error means that the caller has left
+			})
+		}()
+	}
+}
+
+// dialDoor returns a connection to the engine behind a door. The error is ECONNREFUSED, as for a TCP port, when no engine is
+// there.
+func dialDoor(ctx context.Context, path string) (net.Conn, error) {
+	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
+	// The kernel takes at most 107 bytes as the name of a socket, and folders may have longer names.
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	short := fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(path))
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", short)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, refused
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	text, oob := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := conn.(*net.UnixConn).ReadMsgUnix(text, oob)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", path, ctx.Err())
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || err == nil && n == 0 {
+		return nil, refused
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return received(oob[:n])
+}
+
+// received returns the connection in a control message.
+func received(oob []byte) (net.Conn, error) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) != 1 {
+		return nil, errors.Join(errors.New("the door sent no connection"), err)
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, errors.Join(errors.New("the door sent no connection"), err)
+	}
+	f := os.NewFile(uintptr(fds[0]), "engine")
+	defer f.Close()
+	return net.FileConn(f)
+}

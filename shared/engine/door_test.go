@@ -1,0 +1,155 @@
+//go:build linux
+
+package engine
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// nobody is a user without rights on every Linux system.
+const nobody = 65534
+
+// asNobody runs the test binary as another user. It needs the rights of root.
+func asNobody(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", args...) // the binary's folder may be closed to others
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	return cmd
+}
+
+// openToAll returns a folder that every user can enter.
+func openToAll(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "engine-door-*")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// Ensure another user of the machine gets no connection to a folder's engine, even in a folder that everyone can enter, and
+// that no port of the machine leads to it. Where the system refuses doors, the address is not the one that a page would guess.
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	dir := openToAll(t)
+	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
+	if !answers(t, e) {
+		t.Fatal("no answer")
+	}
+	if e.Door == "" {
+		t.Logf("this system refuses doors; the engine is %s", e.Access())
+		if u, err := url.Parse(e.Endpoint); err != nil || u.Hostname() == "127.0.0.1" || !net.ParseIP(u.Hostname()).IsLoopback() {
+			t.Errorf("the address is %s", e.Endpoint)
+		}
+		return
+	}
+	if st, err := os.Lstat(e.Door); err != nil || st.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("the door is %v, %v", st, err)
+	}
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pidOf(t, dir)))
+	ours, ourErr := os.Readlink("/proc/self/ns/net")
+	if err != nil || ourErr != nil || theirs == ours {
+		t.Errorf("the engine is in the network %s, as we are: %v, %v", theirs, err, ourErr)
+	}
+	if got := e.Access(); got != "reachable by your user only" {
+		t.Errorf("Access is %q", got)
+	}
+	us, err := exec.Command(os.Args[0], "fake-caller", e.Door).Output()
+	if err != nil || !strings.HasPrefix(string(us), "connected") {
+		t.Errorf("a process of this user: %s %v", us, err)
+	}
+	if os.Geteuid() != 0 {
+		return // only root can become another user
+	}
+	them, err := asNobody(t, "fake-caller", e.Door).Output()
+	if err != nil || !strings.Contains(string(them), "permission denied") {
+		t.Errorf("a process of another user: %s %v", them, err)
+	}
+}
+
+// Ensure a user without the rights of root gets an engine, behind a door if the system permits that.
+func TestDoorOfAPlainUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		return // the other tests are of a plain user then
+	}
+	dir := filepath.Join(openToAll(t), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	cmd := asNobody(t, "fake-opener", byDoor, dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil || !strings.HasPrefix(out.String(), "http://") {
+		t.Errorf("a plain user got %s, %v", &out, err)
+	}
+	t.Logf("a plain user got %s", &out)
+}
+
+// Ensure a folder whose path is longer than the name of a socket may be has a door like any other.
+func TestDoorOfALongPath(t *testing.T) {
+	t.Parallel()
+	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
+	want := mustOpen(t, Options{Data: short}, fakeHost("well"))
+	if e := mustOpen(t, Options{Data: long}, fakeHost("well")); (e.Door == "") != (want.Door == "") || !answers(t, e) {
+		t.Errorf("the door is %q", e.Door)
+	}
+}
+
+// Ensure an engine that cannot have a door is at a random loopback address, or at the usual one if the system has no other.
+func TestNoDoor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		loopback func() string
+		want     string
+	}{
+		{"OK", func() string { return "127.9.8.7" }, "http://127.9.8.7:"},
+		{"OneAddress", func() string { return "192.0.2.1" }, "http://127.0.0.1:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			// A doorkeeper that cannot remove this gives up.
+			if err := os.MkdirAll(filepath.Join(dir, doorFile, "full"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			h := fakeHost("well")
+			h.loopback = c.loopback
+			e := mustOpen(t, Options{Data: dir}, h)
+			if e.Door != "" || !strings.HasPrefix(e.Endpoint, c.want) || !answers(t, e) {
+				t.Errorf("got %q, %q", e.Endpoint, e.Door)
+			}
+			if got := e.Access(); got != "reachable by every user of this machine" {
+				t.Errorf("Access is %q", got)
+			}
+		})
+	}
+	if a, b := drawLoopback(), drawLoopback(); a == b || !net.ParseIP(a).IsLoopback() {
+		t.Errorf("drew %s and %s", a, b)
+	}
+}

@@ -1,0 +1,75 @@
+package mcpserver
+
+import (
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+)
+
+// explained returns the error response of a call in terms of the tool: its messages name arguments (`scheduledFor: …`) instead of
+// places of an HTTP request (`body.scheduledFor: …`), and "no such record" says which tool lists the ids.
+func (s *Server) explained(response api.Response, call api.Call) api.Response {
+	refused := *response.Err
+	refused.Messages = slices.Clone(refused.Messages)
+	for i, message := range refused.Messages {
+		if message == fault.ErrNotFound.Messages[0] {
+			refused.Messages[i] = message + s.whereIDsAre(call)
+		} else {
+			refused.Messages[i] = ofArgument(call.Operation, message)
+		}
+	}
+	response.Err, response.Body = &refused, fault.Envelope(&refused)
+	return response
+}
+
+// ofArgument returns a message that begins with the name of the argument that its path is of. Other messages stay as they are.
+func ofArgument(op *api.Operation, message string) string {
+	place, rest, found := strings.Cut(message, ".")
+	switch schema.Place(place) {
+	case schema.InHeader:
+		name, problem, _ := strings.Cut(rest, ":")
+		i := slices.IndexFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == name })
+		if i >= 0 {
+			return op.Input[i].Argument() + ":" + problem
+		}
+	case schema.InPath, schema.InQuery, schema.InBody, api.ArgumentsRoot:
+		if found {
+			return rest
+		}
+	}
+	return message
+}
+
+// whereIDsAre returns the end of the message "no such record": the tool that lists the records of the last id in the operation's
+// path, empty when there is none. It depends only on what was sent, so it does not reveal whether a record exists.
+func (s *Server) whereIDsAre(call api.Call) string {
+	out := ""
+	if lists := s.lists(call.Operation); lists != "" {
+		out = "; " + lists + " lists the ids"
+	}
+	if call.CompanyID != "" {
+		out += "; leave companyId out, the key has one company"
+	}
+	return out
+}
+
+// lists returns the tool that lists the records of the last id in an operation's path: the list of the same area whose path ends
+// with the segment before the id.
+func (s *Server) lists(op *api.Operation) string {
+	segments := api.PathSegments(op.Path)
+	for i := len(segments) - 1; i > 0; i-- {
+		if _, isID := api.PathParameter(segments[i]); !isID {
+			continue
+		}
+		for _, list := range s.operations {
+			if list.IsList() && list.Area() == op.Area() && strings.HasSuffix(list.Path, "/"+segments[i-1]) {
+				return Name(list)
+			}
+		}
+		return ""
+	}
+	return ""
+}

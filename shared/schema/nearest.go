@@ -1,0 +1,68 @@
+package schema
+
+import "strings"
+
+// Nearest returns the name that the caller most likely meant, "" when none is near. Letter case, hyphens and underscores do not
+// count. Otherwise at most a third of the letters may differ, or sent is the beginning or the end of the name. Of equally near names
+// the first is returned.
+func Nearest(sent string, names []string) string {
+	sent = folded(sent)
+	best, most := "", len(sent)/3
+	for _, name := range names {
+		other := folded(name)
+		if len(other) > len(sent)+most || len(other) < len(sent)-most {
+			continue // saves the work for long names, which grows with the square of their length
+		}
+		if d := distance(sent, other); d <= most && sent != "" {
+			best, most = name, d-1
+		}
+	}
+	if best != "" || len(sent) < partChars {
+		return best
+	}
+	for _, name := range names {
+		if other := folded(name); strings.HasPrefix(other, sent) || strings.HasSuffix(other, sent) {
+			return name
+		}
+	}
+	return ""
+}
+
+// partChars is the length from which a text counts as a part of a name.
+const partChars = 4
+
+func folded(name string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+}
+
+// distance returns how many letters must be inserted, removed, replaced or swapped with the next to turn a into b (Damerau and
+// Levenshtein, without edits of swapped letters).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1) // rows[i][j] is the distance between the first i letters of a and the first j of b
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			if i == 0 || j == 0 {
+				rows[i][j] = i + j
+				continue
+			}
+			replaced := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			rows[i][j] = min(replaced, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// meant returns the end of a message about an unknown name.
+func meant(sent string, names []string) string {
+	if near := Nearest(sent, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}

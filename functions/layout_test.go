@@ -96,6 +96,8 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"golang.org/x/sync":                           {"scripts/workspace"},
 		"golang.org/x/sys":                            {"shared/engine"},
 		"golang.org/x/term":                           {"scripts/workspace"},
+		"github.com/anyascii/go":                      {"functions/plan"},
+		"github.com/rivo/uniseg":                      {"functions/broadcast"},
 		"golang.org/x/text":                           {"functions/plan"},
 		"github.com/aws/aws-cdk-go/awscdk/v2":         {"infra/cdk"},
 		"github.com/aws/constructs-go/constructs/v10": {"infra/cdk"},

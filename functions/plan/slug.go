@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"unicode"
 
+	anyascii "github.com/anyascii/go"
 	"golang.org/x/text/unicode/norm"
 
 	"growthworkspace/shared/table"
@@ -15,31 +18,50 @@ import (
 
 const slugChars = 100
 
-// letters replaces the Latin letters that Unicode does not decompose into a plain letter and an accent.
-var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i")
+// apostrophes join the letters around them: don't becomes dont.
+const apostrophes = "'’‘ʼ′`"
 
-// deriveSlug returns the slug of a title: letters lose their accents, and each run of characters other than a to z and digits
-// becomes one hyphen. A title without a letter a to z or a digit gives "item".
+// deriveSlug returns the slug of a title. Each letter and digit, of any script, becomes its reading in Latin letters (a Chinese
+// character its Mandarin reading, as a word of its own), and each run of other characters one hyphen. A title without any letter or
+// digit gives "item".
 func deriveSlug(title string) string {
 	var out strings.Builder
 	gap := false
-	for _, r := range norm.NFKD.String(letters.Replace(strings.ToLower(title))) {
-		switch {
-		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+	write := func(reading string) {
+		for _, r := range strings.ToLower(reading) {
+			if r > 'z' || !isAlphanumeric(byte(r)) {
+				continue // a sign of the reading, such as the ` of an Arabic ain
+			}
 			if gap && out.Len() > 0 {
 				out.WriteByte('-')
 			}
 			gap = false
 			out.WriteRune(r)
-		case !unicode.Is(unicode.Mn, r): // a combining mark belongs to the letter before it
-			gap = true
 		}
 	}
-	if out.Len() == 0 {
-		return "item"
+	unread := ""
+	for _, r := range norm.NFKC.String(title) {
+		switch {
+		case unicode.Is(unicode.Han, r) && unicode.IsLetter(r):
+			gap = true
+			write(anyascii.TransliterateRune(r))
+			gap = true
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r): // a mark belongs to the letter before it
+			write(anyascii.TransliterateRune(r))
+		case !strings.ContainsRune(apostrophes, r):
+			gap = true
+		}
+		if unread == "" && (unicode.IsLetter(r) || unicode.IsNumber(r)) {
+			unread = fmt.Sprintf("u%x", r)
+		}
+	}
+	if out.Len() == 0 { // a rare script without a reading, or no letter
+		return cmp.Or(unread, "item")
 	}
 	return cutSlug(out.String(), slugChars)
 }
+
+func isAlphanumeric(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
 // numberedSlug returns base-2, base-3 and so on. A long base is cut so that the slug has at most slugChars characters.
 func numberedSlug(base string, n int) string {

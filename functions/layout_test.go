@@ -98,7 +98,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"golang.org/x/term":                           {"scripts/workspace"},
 		"github.com/anyascii/go":                      {"functions/plan"},
 		"github.com/rivo/uniseg":                      {"functions/broadcast"},
-		"golang.org/x/text":                           {"functions/plan"},
+		"golang.org/x/text":                           {"functions/plan", "functions/broadcast"},
 		"github.com/aws/aws-cdk-go/awscdk/v2":         {"infra/cdk"},
 		"github.com/aws/constructs-go/constructs/v10": {"infra/cdk"},
 		"github.com/aws/jsii-runtime-go":              {"infra/cdk"},

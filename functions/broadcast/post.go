@@ -19,7 +19,7 @@ type Post struct {
 	Platform      *Platform       `json:"platform" doc:"where to publish it; cannot be changed"`
 	Title         *string         `json:"title"`
 	Body          *string         `json:"body"`
-	ThreadParts   []string        `json:"threadParts" doc:"the parts of the body when it exceeds one post (x: 280 characters)"`
+	ThreadParts   []string        `json:"threadParts" doc:"the parts of the body when it exceeds one post (x: a weight of 280)"`
 	Hashtags      []string        `json:"hashtags" doc:"stored as sent"`
 	Media         json.RawMessage `json:"media" doc:"pictures and videos, any JSON value"`
 	Destination   *string         `json:"destination" doc:"push only: the segment to send to"`
@@ -120,7 +120,7 @@ type createPostInput struct {
 
 	Platform     Platform        `json:"platform" doc:"where to publish it; cannot be changed later"`
 	Title        *string         `json:"title" max:"200"`
-	Body         string          `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
+	Body         string          `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23"`
 	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
 	IdeaID       *string         `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
@@ -175,7 +175,7 @@ type updatePostInput struct {
 
 	PostID       string          `path:"postId"`
 	Title        *string         `json:"title" max:"200"`
-	Body         *string         `json:"body" max:"10000" doc:"on x, more than 280 characters become a thread"`
+	Body         *string         `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23"`
 	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"replaces the whole list"`
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     *string         `json:"deepLink" max:"2000"`

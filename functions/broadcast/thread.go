@@ -1,49 +1,162 @@
 package broadcast
 
-import "unicode"
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
 
-// xPostChars is the maximum length of a post on X. The specification has no limit for other platforms, so only posts on X are
-// split.
-const xPostChars = 280
+	"github.com/rivo/uniseg"
+	"golang.org/x/text/unicode/norm"
+)
 
-// threadParts splits a body that is too long for one post on X. It cuts at the ends of words, or within a word that is longer
-// than a post, and drops only the white space at the cuts. Returns nil when one post is enough, and for a body of white space.
+// X weighs a text; these are the numbers of config/v3.json of its library twitter-text. The specification has no limit for other
+// platforms, so only posts on X are split.
+const (
+	xPostWeight = 280
+	xLinkWeight = 23 // of a link of any length: X replaces it by a short one
+	xWideWeight = 2  // of an emoji, and of every character that is not in xNarrow, for example a Chinese one
+)
+
+// xNarrow has the first and the last character of the ranges that weigh 1: alphabets up to Georgian, and common punctuation.
+var xNarrow = [][2]rune{{0, 0x10FF}, {0x2000, 0x200D}, {0x2010, 0x201F}, {0x2032, 0x2037}}
+
+// threadParts splits a body that is too long for one post on X. It cuts at the ends of words, or within a word that is longer than
+// a post, and drops only the white space at the cuts. It never cuts within a unit. Returns nil when one post is enough, and for a
+// body of white space.
 func threadParts(platform *Platform, body *string) []string {
 	if platform == nil || *platform != PlatformX || body == nil {
 		return nil
 	}
-	rest := []rune(*body)
-	if len(rest) <= xPostChars {
-		return nil
-	}
+	rest, long := units(*body), false
 	var parts []string
-	for len(rest) > xPostChars {
-		cut := cutOf(rest)
-		parts = appendText(parts, rest[:cut])
-		rest = rest[cut:]
-		for len(rest) > 0 && unicode.IsSpace(rest[0]) {
+	for cut := cutOf(rest); cut < len(rest); cut = cutOf(rest) {
+		parts, long = appendText(parts, rest[:cut]), true
+		for rest = rest[cut:]; len(rest) > 0 && rest[0].isSpace(); {
 			rest = rest[1:]
 		}
+	}
+	if !long {
+		return nil
 	}
 	return appendText(parts, rest)
 }
 
-// cutOf returns the last end of a word within the length of a post, or that length if there is none. The text must be longer.
-func cutOf(text []rune) int {
-	for cut := xPostChars; cut > 0; cut-- {
-		if unicode.IsSpace(text[cut]) && !unicode.IsSpace(text[cut-1]) {
-			return cut
+// cutOf returns how many units the first post has: up to the last end of a word that fits, or as many as fit if there is none, but
+// at least one.
+func cutOf(text []unit) int {
+	weight, word := 0, 0
+	for i, u := range text {
+		if i > 0 && u.isSpace() && !text[i-1].isSpace() {
+			word = i
+		}
+		if weight += u.weight; weight > xPostWeight {
+			if word > 0 {
+				return word
+			}
+			return max(i, 1)
 		}
 	}
-	return xPostChars
+	return len(text)
 }
 
 // appendText appends a part unless it is only white space.
-func appendText(parts []string, text []rune) []string {
-	for _, r := range text {
-		if !unicode.IsSpace(r) {
-			return append(parts, string(text))
+func appendText(parts []string, text []unit) []string {
+	var part strings.Builder
+	blank := true
+	for _, u := range text {
+		part.WriteString(u.text)
+		blank = blank && u.isSpace()
+	}
+	if blank {
+		return parts
+	}
+	return append(parts, part.String())
+}
+
+// unit is a piece of text that is never cut: a link, or a grapheme cluster, which readers see as one character.
+type unit struct {
+	text   string
+	weight int
+}
+
+func (u unit) isSpace() bool { return strings.TrimSpace(u.text) == "" }
+
+// link matches what X shortens. It is narrower than the pattern of X: what only X takes for a link, such as a host without a
+// scheme, weighs here what its characters weigh.
+var link = regexp.MustCompile(`(?i)https?://([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(:[0-9]+)?([/?#]([a-z0-9._~:/?#@!$&*+,;=%-]*[a-z0-9_~/#&+=%-])?)?`)
+
+// noLinkAfter has the characters after which X sees no link.
+const noLinkAfter = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@＠$#＃"
+
+// links returns the begin and the end of each link in a text.
+func links(text string) (out [][]int) {
+	for _, at := range link.FindAllStringIndex(text, -1) {
+		before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
+		if !strings.ContainsRune(noLinkAfter, before) {
+			out = append(out, at)
 		}
 	}
-	return parts
+	return out
+}
+
+// units splits a text.
+func units(text string) (out []unit) {
+	links, linked := links(text), -1 // linked: where the last unit begins, which is the link links[0]; -1: it is none
+	for at, state := 0, -1; at < len(text); {
+		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(text[at:], state)
+		state = next
+		for len(links) > 0 && links[0][1] <= at {
+			links, linked = links[1:], -1
+		}
+		switch inLink := len(links) > 0 && links[0][0] <= at; {
+		case inLink && linked >= 0:
+			out[len(out)-1].text = text[linked : at+len(cluster)]
+		case inLink:
+			out, linked = append(out, unit{cluster, xLinkWeight}), at
+		default:
+			out = append(out, unit{cluster, weightOf(cluster)})
+		}
+		at += len(cluster)
+	}
+	return out
+}
+
+// emojiRunesMax is the length of the longest emoji in code points.
+const emojiRunesMax = 10
+
+// weightOf returns the weight of a grapheme cluster. X weighs composed characters, and an emoji of several code points like one.
+func weightOf(cluster string) (weight int) {
+	runes := []rune(norm.NFC.String(cluster))
+	if n := len(runes); n > 1 && n <= emojiRunesMax && isEmoji(runes) {
+		return xWideWeight
+	}
+	for _, r := range runes {
+		weight += xWideWeight
+		for _, narrow := range xNarrow {
+			if narrow[0] <= r && r <= narrow[1] {
+				weight--
+			}
+		}
+	}
+	return weight
+}
+
+// isEmoji reports whether a cluster of several code points is one emoji.
+func isEmoji(runes []rune) bool {
+	const (
+		firstSymbol = 0x2190 // an arrow; other emojis follow
+		keycap      = 0x20E3
+	)
+	if runes[len(runes)-1] == keycap {
+		return true
+	}
+	for _, r := range runes[1:] {
+		switch {
+		case runes[0] < firstSymbol:
+			return false
+		case r == 0xFE0F, r == 0x200D, 0x1F3FB <= r && r <= 0x1F3FF, 0x1F1E6 <= r && r <= 0x1F1FF, 0xE0020 <= r && r <= 0xE007F:
+			return true // emoji style, joiner, skin, flag of a country, flag of a region
+		}
+	}
+	return false
 }

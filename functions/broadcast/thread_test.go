@@ -1,12 +1,12 @@
 package broadcast
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // Ensure a body that is too long for one post on X is split at the ends of words.
@@ -19,7 +19,23 @@ func TestThreadParts(t *testing.T) {
 	}{
 		{"short", "x", "hello", nil},
 		{"exactly one post", "x", rep("a", 280), nil},
-		{"exactly one post of wide characters", "x", rep("日", 280), nil},
+		{"exactly one post of wide characters", "x", rep("日", 140), nil},
+		{"a wide character more", "x", rep("日", 141), []string{rep("日", 140), "日"}},
+		{"narrow and wide characters", "x", rep("日本 ", 70) + "a", []string{strings.TrimSpace(rep("日本 ", 56)), strings.TrimSpace(rep("日本 ", 14)) + " a"}},
+		{"composed and decomposed letters weigh the same", "x", rep("e\u0301", 280), nil},
+		{"no cut inside a cluster", "x", rep("e\u0301", 281), []string{rep("e\u0301", 280), "e\u0301"}},
+		{"an emoji weighs 2, of one code point or of several", "x", rep("👍🏽", 70) + rep("👩‍👩‍👧‍👦", 35) + rep("🇫🇷", 20) + rep("1️⃣", 10) + rep("😀", 5), nil},
+		{"a family is not torn", "x", "a" + rep("👩‍👩‍👧‍👦", 140), []string{"a" + rep("👩‍👩‍👧‍👦", 139), "👩‍👩‍👧‍👦"}},
+		{"a Devanagari joiner makes no emoji", "x", rep("क्\u200dष", 70), nil},
+		{"one syllable more", "x", rep("क्\u200dष", 71), []string{rep("क्\u200dष", 70), "क्\u200dष"}},
+		{"quotes and dashes are narrow, arrows wide", "x", rep("–“", 100) + rep("→", 40), nil},
+		{"a link weighs 23", "x", "see https://example.com/" + rep("a", 400) + "?q=1#top " + rep("b", 252), nil},
+		{"a link that fits no more", "x", rep("b", 257) + " https://t.co", []string{rep("b", 257), "https://t.co"}},
+		{"the full stop after a link is no part of it", "x", rep("b", 255) + " https://t.co.", nil},
+		{"a long link in unspaced text is not torn", "x", rep("日", 139) + "https://example.com/" + rep("a", 300) + "日", []string{rep("日", 139), "https://example.com/" + rep("a", 300) + "日"}},
+		{"a host without a dot is no link", "x", "https://localhost/" + rep("a", 270), []string{"https://localhost/" + rep("a", 262), rep("a", 8)}},
+		{"no link within a word", "x", "xhttps://example.com/" + rep("a", 270), []string{"xhttps://example.com/" + rep("a", 259), rep("a", 11)}},
+		{"a link with an accent after it", "x", rep("b", 278) + "\nhttps://a.example/b\u0301", []string{rep("b", 278), "https://a.example/b\u0301"}},
 		{"one character more", "x", rep("a", 281), []string{rep("a", 280), "a"}},
 		{"wide characters are counted as one", "x", rep("é", 281), []string{rep("é", 280), "é"}},
 		{"cut at a word end", "x", rep("a", 200) + " " + rep("b", 100), []string{rep("a", 200), rep("b", 100)}},
@@ -46,31 +62,53 @@ func TestThreadParts(t *testing.T) {
 	}
 }
 
-// Ensure no part of any text is too long, and only white space is dropped.
-func TestThreadPartsLoseNothing(t *testing.T) {
-	t.Parallel()
-	random, platform := rand.New(rand.NewPCG(1, 2)), PlatformX
-	for range 2000 {
-		var b strings.Builder
-		for b.Len() < 281+random.IntN(3000) {
-			b.WriteString(strings.Repeat("aé😀", random.IntN(5)))
-			b.WriteString(strings.Repeat("日", random.IntN(8)*random.IntN(8)*random.IntN(8)))
-			b.WriteString(strings.Repeat([]string{" ", "\n", "\u2003"}[random.IntN(3)], random.IntN(3)))
-		}
-		body := b.String()
-		rest := body
-		for _, part := range threadParts(&platform, &body) {
-			if n := utf8.RuneCountInString(part); n == 0 || n > xPostChars {
-				t.Fatalf("a part of %d characters of %q", n, body)
-			}
-			lost, after, found := strings.Cut(rest, part)
-			if !found || strings.TrimFunc(lost, unicode.IsSpace) != "" {
-				t.Fatalf("lost %q before %q of %q", lost, part, body)
-			}
-			rest = after
-		}
-		if utf8.RuneCountInString(body) > xPostChars && strings.TrimFunc(rest, unicode.IsSpace) != "" {
-			t.Fatalf("lost %q at the end of %q", rest, body)
-		}
+// Ensure of any text that the parts are its words in order, that none weighs too much or begins within a character, and that a text
+// has parts exactly when it weighs too much.
+func FuzzThreadParts(f *testing.F) {
+	for _, seed := range []string{
+		"", " ", "hello", strings.Repeat("aé😀日 ", 100), strings.Repeat("日", 300), strings.Repeat("👩‍👩‍👧‍👦", 200), strings.Repeat("🇫🇷", 200), strings.Repeat("e\u0301", 300),
+		strings.Repeat("a https://example.com/b?c=d. ", 40), strings.Repeat("\u0600https://example.com", 20), strings.Repeat(" \u0301", 300), strings.Repeat("\r\n", 300) + "a",
+		"a" + strings.Repeat("\u0301", 600), strings.Repeat("\u200d", 400), strings.Repeat("क्\u200dष", 200), strings.Repeat("한", 300),
+	} {
+		f.Add(seed)
 	}
+	platform := PlatformX
+	f.Fuzz(func(t *testing.T, body string) {
+		if !utf8.ValidString(body) || len(body) > 20_000 {
+			return // refused before
+		}
+		begins, total, whole := map[int]bool{}, 0, units(body)
+		for g, at := uniseg.NewGraphemes(body), 0; g.Next(); at += len(g.Str()) {
+			begins[at] = true
+		}
+		for _, u := range whole {
+			total += u.weight
+		}
+		parts := threadParts(&platform, &body)
+		if (parts != nil) != (total > xPostWeight && len(whole) > 1 && strings.TrimSpace(body) != "") {
+			t.Fatalf("%d parts of a text that weighs %d", len(parts), total)
+		}
+		at := 0
+		for _, part := range parts {
+			lost := strings.Index(body[at:], part)
+			if lost < 0 || strings.TrimSpace(body[at:at+lost]) != "" {
+				t.Fatalf("part %q is not next in %q", part, body[at:])
+			}
+			if at += lost; !begins[at] {
+				t.Fatalf("part %q begins within a character", part)
+			}
+			at += len(part)
+			weight := 0
+			alone := units(part)
+			for _, u := range alone {
+				weight += u.weight
+			}
+			if weight > xPostWeight && len(alone) > 1 {
+				t.Fatalf("part %q weighs %d", part, weight)
+			}
+		}
+		if parts != nil && strings.TrimSpace(body[at:]) != "" {
+			t.Fatalf("lost %q", body[at:])
+		}
+	})
 }

@@ -82,7 +82,7 @@ func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInp
 type CreateBroadcastPostInput struct {
 	Platform     BroadcastPlatform    `json:"platform"` // where to publish it; cannot be changed later
 	Title        *string              `json:"title,omitzero"`
-	Body         string               `json:"body"`                  // on x, more than 280 characters become a thread
+	Body         string               `json:"body"`                  // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
 	Hashtags     []string             `json:"hashtags,omitzero"`     // stored as sent
 	IdeaID       *string              `json:"ideaId,omitzero"`       // the content idea it is based on
 	Destination  *string              `json:"destination,omitzero"`  // push only: the segment to send to
@@ -123,7 +123,7 @@ func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput,
 type UpdateBroadcastPostInput struct {
 	PostID       string               `json:"-" path:"postId"`
 	Title        *string              `json:"title,omitzero"`
-	Body         *string              `json:"body,omitzero"`        // on x, more than 280 characters become a thread
+	Body         *string              `json:"body,omitzero"`        // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
 	Hashtags     []string             `json:"hashtags,omitzero"`    // replaces the whole list
 	Destination  *string              `json:"destination,omitzero"` // push only: the segment to send to
 	DeepLink     *string              `json:"deepLink,omitzero"`

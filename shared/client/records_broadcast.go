@@ -49,7 +49,7 @@ type Post struct {
 	Platform      *BroadcastPlatform   `json:"platform"` // where to publish it; cannot be changed
 	Title         *string              `json:"title"`
 	Body          *string              `json:"body"`
-	ThreadParts   []string             `json:"threadParts"`   // the parts of the body when it exceeds one post (x: 280 characters)
+	ThreadParts   []string             `json:"threadParts"`   // the parts of the body when it exceeds one post (x: a weight of 280)
 	Hashtags      []string             `json:"hashtags"`      // stored as sent
 	Media         json.RawMessage      `json:"media"`         // pictures and videos, any JSON value
 	Destination   *string              `json:"destination"`   // push only: the segment to send to

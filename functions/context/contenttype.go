@@ -34,9 +34,9 @@ func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in 
 	return api.NewList(table.Page(all, contentTypeOrder, string(in.Cursor), int(in.Limit))), nil
 }
 
-// nameCharsOrdered is how many characters of a name are compared. More would not fit into a cursor for every name. Names
-// that share these characters are ordered by id.
-const nameCharsOrdered = 160
+// nameCharsOrdered is how many characters of a name are compared: as many as a name may have. They fit into a cursor, whatever they
+// are. Only an import can bring a longer name; names that share these characters are ordered by id.
+const nameCharsOrdered = 200
 
 // contentTypeOrder returns the sort key of a content type: by name in Unicode code point order, null last. The zero byte
 // after the name sorts before every character, so a name comes before longer names that start with it.

@@ -113,6 +113,10 @@ func TestListContentTypes(t *testing.T) {
 		}
 	}
 	want = slices.Insert(want, 8, "cty_x00", "cty_x01", "cty_x10", "cty_x11", "cty_x20", "cty_x21") // between b and ~
+	for i, end := range []string{"b", "a"} {                                                        // only the last of 200 characters differs
+		lines = append(lines, fmt.Sprintf(`{"id":"cty_y%d","name":%s}`, i, quoted("zzz"+strings.Repeat("😀", 196)+end)))
+	}
+	want = slices.Insert(want, slices.Index(want, "cty_x20"), "cty_y1", "cty_y0")
 	lines = append(lines, `{"id":"cty_99"}`, `{"id":"cty_98"}`)
 	want = append(want, "cty_98", "cty_99")
 	slices.Reverse(lines)

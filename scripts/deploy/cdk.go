@@ -22,7 +22,7 @@ func (d *deployer) prepare(ctx context.Context) error {
 	if err := d.command(ctx, d.root, []string{"GOARCH=" + goarch[arch]}, "bash", "scripts/build"); err != nil {
 		return fmt.Errorf("the functions could not be built, and nothing was deployed: %w", err)
 	}
-	if err := d.command(ctx, d.root, nil, "go", "build", "-o", filepath.Join(d.tmp, "app"), "./infra/cdk"); err != nil {
+	if err := d.command(ctx, d.root, nil, "go", "build", "-trimpath", "-o", filepath.Join(d.tmp, "app"), "./infra/cdk"); err != nil {
 		return fmt.Errorf("the CDK app could not be built, and nothing was deployed: %w", err)
 	}
 	if err := d.installCDK(ctx); err != nil {

@@ -47,7 +47,7 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 
 // goBuild builds a program for this machine with the flags of scripts/build.
 func goBuild(ctx context.Context, dir, into, overlay string, packages ...string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", into}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", into}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}

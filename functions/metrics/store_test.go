@@ -163,6 +163,7 @@ func TestManySeriesUnits(t *testing.T) {
 // a batch may end within a month.
 func TestPutUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s, store := start(t)
 	put := func(points []metrics.Point, most int) {
 		t.Helper()

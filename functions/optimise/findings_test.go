@@ -114,6 +114,7 @@ func TestFindings(t *testing.T) {
 // Ensure findings of more than 5 MB, without insignificant space, are rejected with their path.
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	k := kind(t, start(t), "audit")
 	check := func(findings string) string {
 		_, problems := k.Check(json.RawMessage(`{"id":"aud_1","findings":` + findings + `}`))

@@ -66,6 +66,7 @@ func size(t *testing.T, c *table.Client, company string) int {
 // Ensure a request stays far below 16 MB of JSON, even if its texts need escapes, and all large records arrive.
 func TestPutLargeItems(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, letter := range []string{"x", "\x01"} {
 		var mu sync.Mutex
 		largest, batches := int64(0), 0

@@ -140,6 +140,7 @@ func TestPageAgainstList(t *testing.T) {
 // Ensure a collection of more than DynamoDB's 1 MB per page is read to its end.
 func TestWholeBeyondOnePage(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	waves := &apitest.Waves{}
 	c, _ := client(t, waves)
 	company := c.NewID("co")

@@ -14,6 +14,7 @@ import (
 	judge "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/openapi"
 )
 
 // document has the parts of openapi.json that the tests read.
@@ -392,5 +393,27 @@ func compiler(t *testing.T) func(pointer string) *judge.Schema {
 			t.Fatal(err)
 		}
 		return s
+	}
+}
+
+// Ensure the document's server is the address that the document was read from, at a host's root and behind a gateway's
+// stage.
+func TestServerIsWhereTheDocumentIs(t *testing.T) {
+	var document struct{ Servers []struct{ URL string } }
+	text, err := os.ReadFile("openapi.json")
+	if err == nil {
+		err = json.Unmarshal(text, &document)
+	}
+	if err != nil || len(document.Servers) != 1 {
+		t.Fatalf("%d servers, %v", len(document.Servers), err)
+	}
+	for _, base := range []string{"https://api.example.com", "http://127.0.0.1:8080", "https://id.execute-api.eu-central-1.amazonaws.com/prod", "https://example.com/a/b"} {
+		at, err := url.Parse(base + openapi.Path)
+		if err == nil {
+			at, err = at.Parse(document.Servers[0].URL)
+		}
+		if err != nil || strings.TrimSuffix(at.String(), "/") != base {
+			t.Errorf("the server of the document at %s%s is %v, %v", base, openapi.Path, at, err)
+		}
 	}
 }

@@ -44,8 +44,9 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 	b := builder{source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: information(),
-		// A relative URL is resolved against the document's own URL, including the gateway's stage.
-		Servers:  []server{{URL: "/", Description: "the server of this document"}},
+		// A relative URL is resolved against the document's own URL. This one also keeps the stage of a gateway in it, which "/"
+		// would drop.
+		Servers:  []server{{URL: ".", Description: "the server of this document"}},
 		Security: []map[string][]string{{securityScheme: {}}},
 	}
 	for _, op := range operations {

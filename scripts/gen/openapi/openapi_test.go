@@ -118,7 +118,7 @@ func TestBuild(t *testing.T) {
 		"components responses TooManyRequests":                              `null`,
 		"components responses RateLimited headers Retry-After":              `{"$ref":"#/components/headers/Retry-After"}`,
 		"components responses MethodNotAllowed":                             `null`,
-		"servers":                                                           `[{"description":"the server of this document","url":"/"}]`,
+		"servers":                                                           `[{"description":"the server of this document","url":"."}]`,
 		op + "requestBody content application/json schema properties count": `{"format":"int64","maximum":9007199254740991,"minimum":-9007199254740991,"type":"integer"}`,
 	} {
 		if got := at(t, doc, path); got != want {

@@ -270,15 +270,16 @@ func plants(companyID, key string) map[string]planted {
 			}
 			return body
 		}},
-		"entity-tags":   drop("If-None-Match"),
-		"quota-headers": header("RateLimit-Remaining", "many", 200),
-		"openapi":       on("GET", "/openapi.json", `"/v1/companies/{companyId}/plan/items/{itemId}"`, `"/x"`),
-		"mcp-tools":     on("POST", "/mcp", `"service_list_feedback"`, `"feedback"`),
-		"mcp-call":      on("POST", "/mcp", `"industry":`, `"industry2":`),
-		"item-life":     on("POST", "/items", `"status":"draft"`, `"status":"published"`),
-		"item-body":     sent(`"status":"live"`, `"status":"draft"`),
-		"strict-body":   sent(`,"nope":1`, ``),
-		"item-slug":     sent(`{"slug":"another"}`, `{}`),
+		"entity-tags":    drop("If-None-Match"),
+		"quota-headers":  header("RateLimit-Remaining", "many", 200),
+		"openapi":        on("GET", "/openapi.json", `"/v1/companies/{companyId}/plan/items/{itemId}"`, `"/x"`),
+		"openapi-server": on("GET", "/openapi.json", `"url": "."`, `"url": "https://elsewhere.example"`),
+		"mcp-tools":      on("POST", "/mcp", `"service_list_feedback"`, `"feedback"`),
+		"mcp-call":       on("POST", "/mcp", `"industry":`, `"industry2":`),
+		"item-life":      on("POST", "/items", `"status":"draft"`, `"status":"published"`),
+		"item-body":      sent(`"status":"live"`, `"status":"draft"`),
+		"strict-body":    sent(`,"nope":1`, ``),
+		"item-slug":      sent(`{"slug":"another"}`, `{}`),
 		"empty-update": {response: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPatch {
 				return strings.Replace(body, `"updatedAt":"2`, `"updatedAt":"3`, 1)

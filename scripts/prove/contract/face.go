@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -37,6 +38,30 @@ func openapiDocument(k *kit) {
 		k.count()
 		if document.Paths[op.Path][strings.ToLower(op.Method)] == nil {
 			k.fail("%s: %s %s is not in it", got.what, op.Method, op.Path)
+		}
+	}
+}
+
+// openapiServer resolves the document's server as clients do: relative to the address of the document.
+func openapiServer(k *kit) {
+	const path = "/openapi.json"
+	got, err := k.once(request{method: http.MethodGet, path: path, header: map[string]string{"Authorization": ""}})
+	if err != nil {
+		k.fail("%s: no response: %v", got.what, err)
+		return
+	}
+	document := struct{ Servers []struct{ URL string } }{}
+	if !k.ok(got, &document) {
+		return
+	}
+	for _, server := range document.Servers {
+		k.count()
+		at, err := url.Parse(k.BaseURL + path)
+		if err == nil {
+			at, err = at.Parse(server.URL)
+		}
+		if err != nil || strings.TrimSuffix(at.String(), "/") != k.BaseURL {
+			k.fail("%s: the server %q is %v, want %s (%v)", got.what, server.URL, at, k.BaseURL, err)
 		}
 	}
 }

@@ -62,6 +62,7 @@ var rules = []Rule{
 	{"entity-tags", "retries#etag-and-preconditions", ours, "If-None-Match of an unchanged record is 304", reads, entityTags},
 	{"quota-headers", "limits#rate-limits", ours, "responses have the RateLimit headers", reads, quotaHeaders},
 	{"openapi", "clients#the-openapi-document", spec, "/openapi.json describes every operation", reads, openapiDocument},
+	{"openapi-server", "clients#the-openapi-document", ours, "the server in /openapi.json is this one", reads, openapiServer},
 	{"mcp-tools", "tools#names-and-arguments", spec, "every operation is a tool", reads, mcpTools},
 	{"mcp-key", "tools#connect", spec, "tools need the key", reads, mcpKey},
 	{"mcp-call", "tools#results", spec, "a tool returns the same as its operation", reads, mcpCall},

@@ -172,7 +172,8 @@ func refuseEach(t *testing.T, operations []api.Operation, variants func(api.Oper
 	goLive(t, s, key)
 	calls, requests := 0, 0
 	for _, op := range operations {
-		if op.ID == "publish_plan_board" { // there is something to publish
+		if op.ID == "publish_plan_board" { // an item appears, and one has changed
+			s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
 			s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "title": "Changed since"})
 		}
 		for _, more := range variants(op) {
@@ -311,7 +312,7 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	} {
 		ensure(c.name, c.do)
 	}
-	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "title": "Changed since"})
+	s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
 	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
 		t.Fatal(r.Body)
 	}

@@ -1,6 +1,7 @@
 package infra
 
 import (
+	"strconv"
 	"strings"
 
 	"growthworkspace/shared/api"
@@ -38,7 +39,25 @@ const (
 // StackNamespace is the namespace of the metrics in this stack's logs.
 func StackNamespace() Object { return Sub(metricNamespace) }
 
-func alarms(functions []Function) []Alarm {
+// metricsMax is how many metrics CloudWatch accepts in an alarm.
+const metricsMax = 10
+
+// alarms returns the alarms. One with too many metrics, because there are more functions or indexes, becomes several that
+// share its threshold.
+func alarms(functions []Function) (out []Alarm) {
+	for _, a := range wantedAlarms(functions) {
+		all, id := a.Metrics, a.ID
+		parts := (len(all) + metricsMax - 1) / metricsMax
+		for n := range parts {
+			a.Metrics = all[n*len(all)/parts : (n+1)*len(all)/parts]
+			out = append(out, a)
+			a.ID = id + strconv.Itoa(n+2)
+		}
+	}
+	return out
+}
+
+func wantedAlarms(functions []Function) []Alarm {
 	perFunction := func(name string) (out []Metric) {
 		for _, f := range functions {
 			out = append(out, Metric{"AWS/Lambda", name, Object{{"FunctionName", Ref(f.ID())}}, "Sum"})

@@ -2,6 +2,7 @@ package infra
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -57,8 +58,9 @@ type GatewayResponse struct {
 	Message string
 }
 
-// throttledSeconds is the Retry-After of a request that the gateway throttled: its bucket refills every second.
-const throttledSeconds = 1
+// throttledSeconds is the Retry-After of a request that the gateway throttled: its bucket refills every second. The same
+// holds for its 5xx responses: of those that a retry can mend, most are a lack of free function instances.
+const throttledSeconds = fault.RetryAfterSeconds
 
 // gatewayResponses returns a response for every type of API Gateway, so that clients never get AWS's own messages.
 func gatewayResponses() []GatewayResponse {
@@ -78,10 +80,10 @@ func gatewayResponses() []GatewayResponse {
 		{"INVALID_API_KEY", fault.Unauthorised, "the key is missing or not valid"},
 		{"INVALID_SIGNATURE", fault.Unauthorised, "the key is missing or not valid"},
 		{"MISSING_AUTHENTICATION_TOKEN", fault.NotFound, "no such path"}, // the gateway has no such route
-		{"QUOTA_EXCEEDED", fault.RateLimited, "too many requests to the service as a whole"},
+		{"QUOTA_EXCEEDED", fault.RateLimited, "too many requests from all callers together"},
 		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: must have at most 262144 bytes"},
 		{"RESOURCE_NOT_FOUND", fault.NotFound, "no such path"},
-		{"THROTTLED", fault.RateLimited, "too many requests to the service as a whole"},
+		{"THROTTLED", fault.RateLimited, "too many requests from all callers together"},
 		{"UNAUTHORIZED", fault.Unauthorised, "the key is missing or not valid"},
 		{"UNSUPPORTED_MEDIA_TYPE", fault.BadRequest, "body: must be application/json"},
 		{"WAF_FILTERED", fault.Forbidden, "the request may not reach the service"},
@@ -118,10 +120,10 @@ func (r GatewayResponse) Headers() map[string]string {
 		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
 		"Service-Request-Id": "context.requestId", "Service-Version": "'" + version.Current + "'",
 	}
-	switch r.Code {
-	case fault.RateLimited:
+	if r.Code == fault.RateLimited || r.Code.Status() >= http.StatusInternalServerError {
 		out["Retry-After"] = "'" + strconv.Itoa(throttledSeconds) + "'"
-	case fault.Unauthorised:
+	}
+	if r.Code == fault.Unauthorised {
 		out["WWW-Authenticate"] = "'Bearer'"
 	}
 	return out

@@ -68,7 +68,9 @@ type part struct {
 	RequestItems              map[string][]map[string]part // by table; PutRequest or DeleteRequest
 }
 
-// accesses returns the accesses of one request that IAM checks: one for each part of a transaction.
+// accesses returns the accesses of one request that IAM checks. A transaction needs the actions of its parts. AWS does not say
+// whether each part is checked with its own partition key or with those of all parts, as in a batch. The accesses are of the
+// second kind, which is stricter: a policy that allows them allows the others.
 func accesses(action string, body []byte) (out []access, err error) {
 	var request part
 	if action == "BatchGetItem" {
@@ -84,10 +86,16 @@ func accesses(action string, body []byte) (out []access, err error) {
 		return request.query()
 	case "TransactWriteItems", "TransactGetItems":
 		actions := map[string]string{"Get": "GetItem", "Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+		var all []string
 		for _, item := range request.TransactItems {
 			for kind, p := range item {
-				out = append(out, p.access(actions[kind]))
+				a := p.access(actions[kind])
+				all = append(all, a.leading...)
+				out = append(out, a)
 			}
+		}
+		for i := range out {
+			out[i].leading = all
 		}
 	case "BatchWriteItem":
 		for name, items := range request.RequestItems {

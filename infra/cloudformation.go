@@ -35,31 +35,42 @@ func (m Model) lambdaResources(code func(Function) Object) (out Object) {
 	return out
 }
 
-// gatewayResources returns the REST API, its paths, methods and responses, a deployment of them, and the stage.
+// gatewayResources returns the REST API, a deployment of it, and the stage.
 func (m Model) gatewayResources() Object {
+	api := m.apiResources()
+	var parts List
+	for _, r := range api[1:] { // the first is the API itself, to which the deployment refers
+		if kind := r.Value.(Object)[0].Value; kind != "AWS::ApiGateway::Resource" { // methods refer to their paths
+			parts = append(parts, r.Name)
+		}
+	}
+	// A deployment is a snapshot of the API and never changes: a changed API needs a new deployment with another id.
+	id := deploymentID(api)
+	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
+	return append(api,
+		Field{id, append(deployment, Field{"DependsOn", parts})},
+		Field{StageID, resource("AWS::ApiGateway::Stage", append(stageSettings(),
+			Field{"RestApiId", Ref(APIID)}, Field{"DeploymentId", Ref(id)}))})
+}
+
+// apiResources returns the REST API, its paths, methods and responses.
+func (m Model) apiResources() Object {
 	api := resource("AWS::ApiGateway::RestApi", Object{
 		{"Name", Ref("AWS::StackName")}, {"BinaryMediaTypes", List{BinaryTypes}}, {"MinimumCompressionSize", CompressionBytesMin},
 		{"EndpointConfiguration", Object{{"Types", List{"REGIONAL"}}}},
 	})
-	out, parts := Object{{APIID, api}}, List{}
+	out := Object{{APIID, api}}
 	created := map[string]bool{}
 	for _, f := range m.Functions {
 		for _, r := range f.Routes {
 			out = append(out, pathResources(created, r.Path)...)
 			out = append(out, Field{f.MethodID(r), f.method(r)})
-			parts = append(parts, f.MethodID(r))
 		}
 	}
 	for _, r := range m.GatewayResponses {
 		out = append(out, Field{r.ID(), r.resource()})
-		parts = append(parts, r.ID())
 	}
-	// A deployment is a snapshot of the API and never changes: a changed API needs a new deployment with another id.
-	deployment := resource("AWS::ApiGateway::Deployment", Object{{"RestApiId", Ref(APIID)}})
-	return append(out,
-		Field{m.deploymentID(), append(deployment, Field{"DependsOn", parts})},
-		Field{StageID, resource("AWS::ApiGateway::Stage", append(stageSettings(),
-			Field{"RestApiId", Ref(APIID)}, Field{"DeploymentId", Ref(m.deploymentID())}))})
+	return out
 }
 
 // MethodID is the logical id of the method of a route.
@@ -119,9 +130,9 @@ func (r GatewayResponse) resource() Object {
 	})
 }
 
-// deploymentID returns an id with a digest of the API, so it changes when the API changes.
-func (m Model) deploymentID() string {
-	text, err := json.Marshal([]any{m.Functions, m.GatewayResponses, BinaryTypes, CompressionBytesMin})
+// deploymentID returns an id with a digest of every property of the API's resources, so it changes with each of them.
+func deploymentID(api Object) string {
+	text, err := json.Marshal(JSON(api))
 	if err != nil {
 		panic("infra: a model of texts and numbers does not encode: " + err.Error())
 	}

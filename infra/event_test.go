@@ -45,7 +45,6 @@ type stage struct {
 	*apitest.Service
 	recorder  *recorder
 	key       string
-	keyIDs    map[string]string // the keys to rotate and to revoke, by operation
 	functions map[string]function
 }
 
@@ -54,7 +53,7 @@ type function = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGa
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	r := &recorder{}
-	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, functions: map[string]function{}, keyIDs: map[string]string{}}
+	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, functions: map[string]function{}}
 	log := slog.New(slog.DiscardHandler)
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
@@ -72,14 +71,18 @@ func newStage(t *testing.T) *stage {
 	}
 	add("mcp", mcp.Handler(s.Table, log))
 	s.key = s.Key(t)
-	for _, operation := range []string{"rotate_key", "revoke_key"} {
-		key, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: operation, Scopes: auth.Scopes()}, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.keyIDs[operation] = key.ID
-	}
 	return s
+}
+
+// spare returns the id of a new key, to rotate or to revoke.
+func (s *stage) spare(t *testing.T) string {
+	t.Helper()
+	key, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "spare", Scopes: auth.Scopes()}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.recorder.take(t, s.Table.Name()) // these are not the calls of an operation
+	return key.ID
 }
 
 // load writes the fixture company, which has one record of each type.
@@ -117,7 +120,10 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	if err != nil {
 		t.Fatalf("run go run ./scripts/gen: %v", err)
 	}
-	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID, infra.Placeholder("keyId"), s.keyIDs[operation]).Replace(string(text))
+	filled := strings.NewReplacer(infra.KeyPlaceholder, s.key, infra.Placeholder("companyId"), s.CompanyID).Replace(string(text))
+	if keyID := infra.Placeholder("keyId"); strings.Contains(filled, keyID) {
+		filled = strings.ReplaceAll(filled, keyID, s.spare(t))
+	}
 	for name, value := range fixtureIDs {
 		of, plain, scoped := strings.Cut(name, ".")
 		if scoped && of == operation {
@@ -229,9 +235,11 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 		out = append(out, variant{fmt.Sprint(query), e})
 	}
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "Idempotency-Key" }) {
-		for range 2 { // the second gets the stored response
+		same := s.event(t, op.ID).Path                             // of one key, so that its second rotation is a conflict
+		for _, key := range []string{"first", "first", "second"} { // the second request gets the stored response
 			e := s.event(t, op.ID)
-			e.MultiValueHeaders["Idempotency-Key"] = []string{t.Name()}
+			e.Path = same
+			e.MultiValueHeaders["Idempotency-Key"] = []string{key}
 			out = append(out, variant{"with an Idempotency-Key", e})
 		}
 	}
@@ -274,7 +282,9 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	bare.recorder.take(t, bare.Table.Name())
 	bare.functions["context"](t, bare.event(t, "update_context_brand_kit"))
 	for _, call := range bare.recorder.take(t, bare.Table.Name()) {
-		used[usage("context", call)] = policies["context"].allows(call) && policies["mcp"].allows(call)
+		for _, name := range usages("context", call) {
+			used[name] = policies["context"].allows(call) && policies["mcp"].allows(call)
+		}
 	}
 	s.Table.Warm(t.Context(), 1) // the reads of a function's start
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
@@ -299,7 +309,9 @@ func TestEveryCallIsAllowed(t *testing.T) {
 							t.Errorf("%s, %s: the role of %s does not allow %s on %s in %q: add %s to needs in infra/grant.go", op.ID, v.name, function, call.action, call.resource, call.leading, op.ID)
 						}
 					}
-					used[usage(area.Name, call)] = true
+					for _, name := range usages(area.Name, call) {
+						used[name] = true
+					}
 				}
 			}
 		}
@@ -307,12 +319,27 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	checkGrantsAreUsed(t, used)
 }
 
-func usage(function string, call access) string {
+// usages returns the grants that a call needs, as in access.tsv: those of each of its areas, and of all together.
+func usages(function string, call access) (out []string) {
 	target := "table"
 	if strings.Contains(call.resource, "/index/") {
 		target = "index"
 	}
-	return fmt.Sprintf("%s %s %s %s", function, strings.Split(call.leading[0], "#")[1], target, strings.TrimPrefix(call.action, "dynamodb:"))
+	all := call.areas()
+	for _, area := range append(strings.Split(all, "+"), all) {
+		out = append(out, fmt.Sprintf("%s %s %s %s", function, area, target, strings.TrimPrefix(call.action, "dynamodb:")))
+	}
+	return out
+}
+
+// areas returns the areas of a call's partitions, joined by a plus.
+func (a access) areas() string {
+	var out []string
+	for _, partition := range a.leading {
+		out = append(out, strings.Split(partition, "#")[1])
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), "+")
 }
 
 // checkGrantsAreUsed checks that every grant is used by an operation of its function, and every use is in access.tsv.

@@ -1,7 +1,5 @@
 package infra
 
-import "strings"
-
 // Settings that all functions share. The gateway waits 29 s for a function, and a handler gives up after 9 s.
 const (
 	Runtime       = "provided.al2023"
@@ -25,7 +23,7 @@ func (f Function) RoleID() string { return f.word() + "Role" }
 // LogsID is the logical id of the function's log group.
 func (f Function) LogsID() string { return f.word() + "Logs" }
 
-func (f Function) word() string { return strings.ToUpper(f.Name[:1]) + f.Name[1:] }
+func (f Function) word() string { return capital(f.Name) }
 
 // Source is the folder of the function's program, from the repository's root.
 func (f Function) Source() string { return "functions/" + f.Name + "/lambda" }

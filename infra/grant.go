@@ -12,6 +12,7 @@ import (
 // Grant is what a function may do in one kind of partition of the table.
 type Grant struct {
 	Area    string   // the partitions: <company>#<Area>, and those with more segments
+	With    string   // the area of other partitions, for transactions over both; empty for calls within Area
 	Actions []string // without the prefix dynamodb:, in alphabetical order
 	Indexes bool     // whether Query on the indexes is allowed too
 }
@@ -86,6 +87,9 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 		out = union(out, []Grant{grant})
 		if remembers(op) {
 			out = union(out, []Grant{{Area: area, Actions: memory}})
+			if grant.Area != area {
+				out = union(out, []Grant{{Area: grant.Area, With: area, Actions: withMemory}})
+			}
 		}
 	}
 	return out
@@ -94,6 +98,11 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 // memory are the actions that store the response to an Idempotency-Key: in the operation's area, and for operations on keys
 // in the company's. Only publish has responses that need more than one record.
 var memory = []string{putItem, query}
+
+// withMemory are the actions of the transaction that changes keys and stores the response with the company's records. AWS
+// does not say whether it checks the partition keys of a transaction together, as it does for a batch. Then no statement
+// about one kind of partition would allow the transaction, so there is one about both.
+var withMemory = []string{conditionCheck, putItem, updateItem}
 
 // remembers reports whether an operation accepts an Idempotency-Key.
 func remembers(op api.Operation) bool {
@@ -110,16 +119,16 @@ func isKeyOperation(op api.Operation) bool {
 func union(to, from []Grant) []Grant {
 	out := slices.Clone(to)
 	for _, g := range from {
-		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area })
+		i := slices.IndexFunc(out, func(o Grant) bool { return o.Area == g.Area && o.With == g.With })
 		if i < 0 {
-			i, out = len(out), append(out, Grant{Area: g.Area})
+			i, out = len(out), append(out, Grant{Area: g.Area, With: g.With})
 		}
 		actions := append(slices.Clone(out[i].Actions), g.Actions...)
 		slices.Sort(actions)
 		actions = slices.Compact(actions)
 		indexes := out[i].Indexes || g.Indexes || slices.Contains(actions, queryIndexes)
 		actions = slices.DeleteFunc(actions, func(a string) bool { return a == queryIndexes })
-		out[i] = Grant{Area: g.Area, Actions: actions, Indexes: indexes}
+		out[i] = Grant{Area: g.Area, With: g.With, Actions: actions, Indexes: indexes}
 	}
 	return out
 }
@@ -141,10 +150,13 @@ func (f Function) Statements() []Statement {
 		Resources: List{Attribute(f.LogsID(), "Arn")},
 	}}
 	for _, g := range f.Grants {
-		word := strings.ToUpper(g.Area[:1]) + g.Area[1:]
+		word, leading := capital(g.Area), leadingKeys(g.Area)
+		if g.With != "" {
+			word, leading = word+"And"+capital(g.With), append(leading, leadingKeys(g.With)...)
+		}
 		out = append(out, Statement{
 			Sid: word + "Records", Effect: "Allow", Actions: qualified(g.Actions),
-			Resources: List{tableARN(table.Base)}, Leading: leadingKeys(g.Area),
+			Resources: List{tableARN(table.Base)}, Leading: leading,
 		})
 		if g.Indexes {
 			indexes := List{}
@@ -161,6 +173,8 @@ func (f Function) Statements() []Statement {
 		Sid: "NeverWholeTables", Effect: "Deny", Actions: qualified([]string{"PartiQL*", "Scan"}), Resources: List{"*"},
 	})
 }
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 func qualified(actions []string) []string {
 	out := make([]string, len(actions))

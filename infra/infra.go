@@ -36,7 +36,9 @@ func New() Model {
 	}
 	m.Alarms = alarms(m.Functions)
 	for _, a := range m.Alarms {
-		m.Parameters = append(m.Parameters, a.Threshold)
+		if !slices.ContainsFunc(m.Parameters, func(p Parameter) bool { return p.Name == a.Threshold.Name }) {
+			m.Parameters = append(m.Parameters, a.Threshold)
+		}
 	}
 	return m
 }

@@ -78,6 +78,16 @@ func TestAccess(t *testing.T) {
 				}
 			}
 		}
+		for _, pair := range pairs(areas()) {
+			cell := [3]string{f.Name, strings.Join(pair, "+"), "table"}
+			used[cell] = true
+			for _, action := range dynamoActions {
+				both := access{"dynamodb:" + action, tableARN, []string{table.Partition(aCompany, pair[0]), table.Partition(aCompany, pair[1])}}
+				if got, want := p.allows(both), slices.Contains(want[cell], action); got != want {
+					t.Errorf("%s, %s in %v together: %v", f.Name, action, pair, got)
+				}
+			}
+		}
 		for _, action := range dynamoActions {
 			for _, resource := range append(indexARNs(), tableARN, foreignARN, foreignARN+"/index/gsi1", "*") {
 				if p.allows(access{"dynamodb:" + action, resource, nil}) {
@@ -91,6 +101,17 @@ func TestAccess(t *testing.T) {
 			t.Errorf("testdata/access.tsv has %v, which does not exist", cell)
 		}
 	}
+}
+
+// pairs returns each two of the areas, in alphabetical order.
+func pairs(areas []string) (out [][]string) {
+	slices.Sort(areas)
+	for i, first := range areas {
+		for _, second := range areas[i+1:] {
+			out = append(out, []string{first, second})
+		}
+	}
+	return out
 }
 
 // checkCell checks an action in one kind of partition, and in similar partitions.

@@ -3,6 +3,7 @@ package infra_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"growthworkspace/infra"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
 
@@ -128,7 +130,9 @@ func TestGatewayResponses(t *testing.T) {
 				t.Errorf("%s: %s is %s", r.Type, name, headers[name])
 			}
 		}
-		if after := strings.Trim(headers["Retry-After"], "'"); (after != "") != (r.Status() == "429") || after == "0" {
+		// A retry can mend what the gateway throttles and every 5xx, such as a lack of free function instances.
+		wantAfter := r.Status() == "429" || strings.HasPrefix(r.Status(), "5")
+		if after := strings.Trim(headers["Retry-After"], "'"); (after != "") != wantAfter || after == "0" {
 			t.Errorf("%s, %s: Retry-After is %s", r.Type, r.Status(), after)
 		}
 		if (headers["WWW-Authenticate"] != "") != (r.Status() == "401") {
@@ -226,5 +230,107 @@ func TestThresholdsAreParameters(t *testing.T) {
 		if !slices.ContainsFunc(m.Parameters, func(p infra.Parameter) bool { return p.Name == a.Threshold.Name }) {
 			t.Errorf("%s has no parameter %s", a.ID, a.Threshold.Name)
 		}
+	}
+}
+
+// Ensure no alarm has more metrics than the 10 that CloudWatch accepts, however many functions there are, and that every
+// metric stays in one of the alarms.
+func TestMetricsOfAnAlarm(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	all := infra.New().Functions
+	for n := 1; n <= 35; n++ {
+		var some []infra.Function
+		for len(some) < n {
+			some = append(some, all[len(some)%len(all)])
+		}
+		found, ids := map[string]int{}, map[string]bool{}
+		for _, a := range infra.Alarms(some) {
+			if len(a.Metrics) > most || len(a.Metrics) == 0 || ids[a.ID] {
+				t.Errorf("%d functions: %s has %d metrics", n, a.ID, len(a.Metrics))
+			}
+			ids[a.ID] = true
+			found[strings.TrimRight(a.ID, "0123456789")] += len(a.Metrics)
+		}
+		if found["FunctionErrors"] != n || found["FunctionThrottles"] != n || found["TableThrottles"] != 2*(1+len(table.Indexes())) {
+			t.Errorf("%d functions: the alarms have %v metrics", n, found)
+		}
+	}
+}
+
+// Ensure the gateway gets a new deployment when any property of any of its resources changes.
+func TestDeploymentHasEveryProperty(t *testing.T) {
+	t.Parallel()
+	m := infra.New()
+	api := infra.APIResources(m)
+	id := infra.DeploymentID(api)
+	found := false
+	for _, r := range m.CloudFormation(func(infra.Function) infra.Object { return nil }) {
+		if resources, ok := r.Value.(infra.Object); ok && r.Name == "Resources" {
+			found = slices.ContainsFunc(resources, func(f infra.Field) bool { return f.Name == id })
+		}
+	}
+	if !found {
+		t.Errorf("the template has no %s", id)
+	}
+	kinds := map[any]bool{}
+	for _, r := range api {
+		resource := r.Value.(infra.Object)
+		kinds[resource[0].Value] = true
+		changeEach(resource, func(path string) {
+			if infra.DeploymentID(api) == id {
+				t.Errorf("%s%s has changed, and the deployment is the same", r.Name, path)
+			}
+		})
+	}
+	if len(kinds) != 4 || infra.DeploymentID(api) != id {
+		t.Errorf("the API has %v", kinds)
+	}
+}
+
+// changeEach changes each text of a template in turn, calls changed, and changes it back.
+func changeEach(value any, changed func(path string)) {
+	each := func(at *any, name string) {
+		if text, ok := (*at).(string); ok {
+			*at = text + "x"
+			changed("." + name)
+			*at = text
+			return
+		}
+		changeEach(*at, func(path string) { changed("." + name + path) })
+	}
+	switch v := value.(type) {
+	case infra.Object:
+		for i := range v {
+			each(&v[i].Value, v[i].Name)
+		}
+	case infra.List:
+		for i := range v {
+			each(&v[i], strconv.Itoa(i))
+		}
+	}
+}
+
+// Ensure the runbook says how many requests the gateway admits in all: its rate is for each path.
+func TestRunbookHasTheThrottle(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("RUNBOOK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, paths, rate := infra.New(), 0, 0
+	for _, f := range m.Functions {
+		paths += len(f.Routes)
+	}
+	for _, p := range m.Parameters {
+		if p.Name == infra.ParamThrottleRate {
+			rate, _ = p.Default.(int)
+		}
+	}
+	total := strconv.Itoa(paths * rate)
+	want := fmt.Sprintf("admits %d requests a second for each of its paths until you change `ThrottleRate`; with its %d paths that is up to %s,%s a second",
+		rate, paths, total[:len(total)-3], total[len(total)-3:])
+	if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
+		t.Errorf("RUNBOOK.md does not say: %s", want)
 	}
 }

@@ -1,0 +1,12 @@
+package infra
+
+// What the tests of this package's behaviour need of its inside.
+var (
+	Alarms         = alarms
+	DeploymentID   = deploymentID
+	APIResources   = Model.apiResources
+	NeedsOf        = needsOf
+	Remembers      = remembers
+	Authentication = authentication
+	Memory         = memory
+)

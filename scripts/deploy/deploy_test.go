@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -219,6 +223,31 @@ func TestErrTools(t *testing.T) {
 		w.program("go", "echo /dev/null")
 		contains(t, w.deploy(1, "--yes"), "not a clone of the repository")
 	})
+}
+
+// Ensure the documents ask for one version of Node.js, which is not older than the one that is required here.
+func TestDocumentsNameNode(t *testing.T) {
+	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*\S*(?: or later)?)`)
+	names := map[string]bool{}
+	for _, page := range []string{"README.md", ".github/CONTRIBUTING.md", "infra/RUNBOOK.md", "scripts/docs/tutorial.md"} {
+		text, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := mention.FindAllSubmatch(text, -1)
+		if len(found) == 0 {
+			t.Errorf("%s does not name Node.js", page)
+		}
+		for _, m := range found {
+			names[string(m[1])] = true
+			if major, _, _ := strings.Cut(string(m[1]), "."); major != strconv.Itoa(nodeLeast) {
+				t.Errorf("%s asks for Node.js %s, the code for %d", page, m[1], nodeLeast)
+			}
+		}
+	}
+	if len(names) != 1 {
+		t.Errorf("the documents ask for %v", slices.Collect(maps.Keys(names)))
+	}
 }
 
 // Ensure the errors for missing, expired and wrong credentials and a missing region say what to do, before anything is built.

@@ -19,7 +19,7 @@ func Transfers(t *table.Client) []transfer.Type {
 		transfer.Define("metric-definition", definitionIDs, checkDefinition,
 			transfer.Put(t, keysOf, func(d *Definition) *string { return &d.CompanyID }),
 			transfer.Each[Definition](t, func(companyID string) table.Collection {
-				return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
+				return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix}
 			})),
 		transfer.Define("metric-point", "", checkPoint,
 			func(ctx context.Context, companyID string, lines []pointLine) error {

@@ -132,7 +132,8 @@ func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit
 		}
 		return err
 	}
-	err := table.Each(ctx, s.table, collection(companyID, auditKind), func(a storedAudit) error {
+	each := transfer.Each[storedAudit](s.table, func(companyID string) table.Collection { return collection(companyID, auditKind) })
+	err := each(ctx, companyID, func(a storedAudit) error {
 		if few = append(few, a); len(few) < parallelAudits {
 			return nil
 		}

@@ -143,8 +143,12 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 	}, s.table.Put(ctx, chunks)
 }
 
+func each[T any](ctx context.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
+	return transfer.Each[T](t, func(companyID string) table.Collection { return collection(companyID, kind) })(ctx, companyID, visit)
+}
+
 func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {
-	return table.Each(ctx, s.table, collection(companyID, boardKind), func(b storedBoard) error {
+	return each(ctx, s.table, companyID, boardKind, func(b storedBoard) error {
 		moved := movedBoard{Board: b.Board}
 		if b.SnapshotID != nil {
 			content, err := s.live(ctx, b)
@@ -220,7 +224,7 @@ func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) 
 	if err != nil {
 		return err
 	}
-	return table.Each(ctx, s.table, collection(companyID, itemKind), func(i storedItem) error {
+	return each(ctx, s.table, companyID, itemKind, func(i storedItem) error {
 		seen, err := heads(live).seen(i)
 		if err != nil {
 			return err

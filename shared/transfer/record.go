@@ -71,10 +71,13 @@ func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *stri
 	}
 }
 
-// Each returns an each function for Define that visits a collection of the company.
+// Each returns an each function for Define that visits a collection of the company. It reads with strong consistency, so
+// that an export has every earlier write.
 func Each[T any](t *table.Client, of func(companyID string) table.Collection) func(ctx context.Context, companyID string, visit func(T) error) error {
 	return func(ctx context.Context, companyID string, visit func(T) error) error {
-		return table.Each(ctx, t, of(companyID), visit)
+		from := of(companyID)
+		from.Consistent = true
+		return table.Each(ctx, t, from, visit)
 	}
 }
 

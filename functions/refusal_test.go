@@ -316,6 +316,11 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1"}); r.Status != http.StatusOK {
 		t.Fatal(r.Body)
 	}
+	ensure("an earlier snapshot", func(ctx context.Context) error {
+		first := 1.0
+		_, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", &first)
+		return err
+	})
 	ensure("rollback", func(ctx context.Context) error { _, err := boards.Rollback(ctx, s.CompanyID, "brd_1", 1); return err })
 	t.Logf("%d calls refused", calls)
 }

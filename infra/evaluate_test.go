@@ -41,6 +41,9 @@ func policyOf(t *testing.T, f infra.Function) policy {
 	for _, raw := range document["Statement"].([]any) {
 		fields := raw.(map[string]any)
 		s := statement{fields["Effect"].(string), list(fields["Action"]), list(fields["Resource"]), map[string]map[string][]string{}}
+		if s.effect != "Allow" && s.effect != "Deny" {
+			t.Fatalf("%s: IAM has no effect %s", f.Name, s.effect)
+		}
 		for name := range fields {
 			if !slices.Contains([]string{"Sid", "Effect", "Action", "Resource", "Condition"}, name) {
 				t.Fatalf("%s: this evaluator does not support %s", f.Name, name)
@@ -115,10 +118,11 @@ func list(value any) (out []string) {
 func (p policy) allows(a access) bool {
 	allowed := false
 	for _, s := range p {
-		if s.covers(a) {
-			if s.effect == "Deny" {
-				return false
-			}
+		switch {
+		case !s.covers(a):
+		case s.effect == "Deny":
+			return false
+		case s.effect == "Allow":
 			allowed = true
 		}
 	}
@@ -178,6 +182,8 @@ func TestEvaluator(t *testing.T) {
 	}}
 	withoutNull := only
 	withoutNull.conditions = map[string]map[string][]string{"ForAllValues:StringLike": only.conditions["ForAllValues:StringLike"]}
+	lower := only
+	lower.effect = "allow"
 	deny := statement{"Deny", []string{"dynamodb:GetItem"}, []string{"*"}, nil}
 	get := func(leading ...string) access { return access{"dynamodb:GetItem", tableARN, leading} }
 	for name, test := range map[string]struct {
@@ -196,6 +202,7 @@ func TestEvaluator(t *testing.T) {
 		"an index":                {policy{only}, access{"dynamodb:GetItem", tableARN + "/index/gsi1", []string{"c1#a"}}, false},
 		"another action":          {policy{only}, access{"dynamodb:PutItem", tableARN, []string{"c1#a"}}, false},
 		"allowed and denied":      {policy{only, deny}, get("c1#a"), false},
+		"an unknown effect":       {policy{lower}, get("c1#a"), false},
 		"nothing":                 {nil, get("c1#a"), false},
 	} {
 		if got := test.p.allows(test.a); got != test.want {

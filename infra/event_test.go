@@ -277,15 +277,17 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	for _, f := range infra.New().Functions {
 		policies[f.Name] = policyOf(t, f)
 	}
-	used := map[string]bool{}
+	used, byOperation := map[string]bool{}, map[string]*use{}
 	bare := newStage(t) // a company without a brand kit: the update creates it
 	bare.recorder.take(t, bare.Table.Name())
 	bare.functions["context"](t, bare.event(t, "update_context_brand_kit"))
-	for _, call := range bare.recorder.take(t, bare.Table.Name()) {
+	created := bare.recorder.take(t, bare.Table.Name())
+	for _, call := range created {
 		for _, name := range usages("context", call) {
 			used[name] = policies["context"].allows(call) && policies["mcp"].allows(call)
 		}
 	}
+	byOperation["update_context_brand_kit"] = &use{plain: needed(created)}
 	s.Table.Warm(t.Context(), 1) // the reads of a function's start
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
 		for name, p := range policies {
@@ -313,10 +315,91 @@ func TestEveryCallIsAllowed(t *testing.T) {
 						used[name] = true
 					}
 				}
+				if byOperation[op.ID] == nil {
+					byOperation[op.ID] = &use{}
+				}
+				byOperation[op.ID].add(v.event, calls)
 			}
+			byOperation[op.ID].check(t, area.Name, op)
 		}
 	}
 	checkGrantsAreUsed(t, used)
+}
+
+// use has the actions that the calls of an operation need: of its requests with an Idempotency-Key, and of the others.
+type use struct{ plain, withKey map[string]bool }
+
+func (u *use) add(e events.APIGatewayProxyRequest, calls []access) {
+	of := &u.plain
+	if e.MultiValueHeaders["Idempotency-Key"] != nil {
+		of = &u.withKey
+	}
+	if *of == nil {
+		*of = map[string]bool{}
+	}
+	maps.Copy(*of, needed(calls))
+}
+
+const indexQuery = "Query of an index"
+
+// needed returns the area and the action of each call.
+func needed(calls []access) map[string]bool {
+	out := map[string]bool{}
+	for _, call := range calls {
+		action := strings.TrimPrefix(call.action, "dynamodb:")
+		if strings.Contains(call.resource, "/index/") {
+			action = indexQuery
+		}
+		for area := range strings.SplitSeq(call.areas(), "+") {
+			out[area+" "+action] = true
+		}
+	}
+	return out
+}
+
+// check checks that infra/grant.go says exactly what the operation needs, besides the actions that check a key. A request
+// with an Idempotency-Key needs those that store its response, too.
+func (u *use) check(t *testing.T, area string, op api.Operation) {
+	t.Helper()
+	own := area
+	if strings.Contains(op.Path, "/keys") {
+		own = "keys"
+	}
+	set := func(area string, actions ...string) map[string]bool {
+		out := map[string]bool{}
+		for _, action := range actions {
+			if action == "" {
+				action = indexQuery
+			}
+			out[area+" "+action] = true
+		}
+		return out
+	}
+	says, keys := set(own, infra.NeedsOf(op)...), set("keys", infra.Authentication...)
+	memory := set(area, infra.Memory...)
+	if own != area {
+		maps.Copy(memory, set(area, infra.Transacted(op)...)) // one transaction over both
+	}
+	for what := range u.plain {
+		if !says[what] && !keys[what] {
+			t.Errorf("%s uses %s: add it to needs in infra/grant.go", op.ID, what)
+		}
+	}
+	for what := range says {
+		if !u.plain[what] {
+			t.Errorf("%s does not use %s: remove it from needs in infra/grant.go", op.ID, what)
+		}
+	}
+	for what := range u.withKey {
+		if !says[what] && !keys[what] && !memory[what] {
+			t.Errorf("%s, with an Idempotency-Key, uses %s: add it to needs or memory in infra/grant.go", op.ID, what)
+		}
+	}
+	for what := range memory {
+		if infra.Remembers(op) && !u.withKey[what] {
+			t.Errorf("%s, with an Idempotency-Key, does not use %s: remove it from memory in infra/grant.go", op.ID, what)
+		}
+	}
 }
 
 // usages returns the grants that a call needs, as in access.tsv: those of each of its areas, and of all together.

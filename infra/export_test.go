@@ -9,4 +9,5 @@ var (
 	Remembers      = remembers
 	Authentication = authentication
 	Memory         = memory
+	Transacted     = transacted
 )

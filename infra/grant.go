@@ -42,7 +42,7 @@ var needs = map[string][]string{
 	"update":  {getItem, updateItem},
 	"delete":  {deleteItem, getItem},
 	"publish": {conditionCheck, getItem, query, updateItem, writeItems},
-	"push":    {conditionCheck, getItems, putItem, query, updateItem},
+	"push":    {conditionCheck, getItems, putItem, updateItem},
 	"rotate":  {conditionCheck, getItem, putItem, updateItem},
 	"revoke":  {getItem, updateItem},
 
@@ -88,7 +88,7 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 		if remembers(op) {
 			out = union(out, []Grant{{Area: area, Actions: memory}})
 			if grant.Area != area {
-				out = union(out, []Grant{{Area: grant.Area, With: area, Actions: withMemory}})
+				out = union(out, []Grant{{Area: grant.Area, With: area, Actions: transacted(op)}})
 			}
 		}
 	}
@@ -99,10 +99,14 @@ func grantsOf(area string, operations []api.Operation) []Grant {
 // in the company's. Only publish has responses that need more than one record.
 var memory = []string{putItem, query}
 
-// withMemory are the actions of the transaction that changes keys and stores the response with the company's records. AWS
-// does not say whether it checks the partition keys of a transaction together, as it does for a batch. Then no statement
-// about one kind of partition would allow the transaction, so there is one about both.
-var withMemory = []string{conditionCheck, putItem, updateItem}
+// transacted returns the actions of the transaction in which an operation on keys also stores the response, with the
+// company's records. AWS does not say whether it checks the partition keys of a transaction together, as it does for a
+// batch. Then no statement about one kind of partition would allow the transaction, so there is one about both.
+func transacted(op api.Operation) []string {
+	return slices.DeleteFunc(slices.Clone(needsOf(op)), func(action string) bool {
+		return !slices.Contains([]string{conditionCheck, putItem, updateItem, deleteItem}, action)
+	})
+}
 
 // remembers reports whether an operation accepts an Idempotency-Key.
 func remembers(op api.Operation) bool {

@@ -236,7 +236,7 @@ func (b *Binder) Unknown(fields []Field, in Place, path string, o Object) {
 				names = append(names, f.Name)
 			}
 		}
-		b.Problem(path+"."+m.name, "unknown property%s", meant(m.name, names))
+		b.Problem(path+"."+m.name, "unknown property%s", b.meant(m.name, names))
 	}
 }
 

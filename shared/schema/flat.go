@@ -40,8 +40,8 @@ func (b *Binder) Flat(fields []Field, from Object, also ...string) {
 		if slices.Contains(names, m.name) {
 			continue
 		}
-		hint := meant(m.name, names)
-		if hint == "" && len(names) > 0 {
+		hint := b.meant(m.name, names)
+		if hint == "" && len(names) > 0 && len(b.Problems) < suggestionsMax {
 			hint = "; the arguments are " + strings.Join(names, ", ")
 		}
 		b.Problem("arguments."+m.name, "unknown argument%s", hint)

@@ -31,9 +31,9 @@ func Nearest(sent string, names []string) string {
 // partChars is the length from which a text counts as a part of a name.
 const partChars = 4
 
-func folded(name string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
-}
+var joined = strings.NewReplacer("-", "", "_", "")
+
+func folded(name string) string { return joined.Replace(strings.ToLower(name)) }
 
 // distance returns how many letters must be inserted, removed, replaced or swapped with the next to turn a into b (Damerau and
 // Levenshtein, without edits of swapped letters).
@@ -59,8 +59,15 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
+// suggestionsMax bounds for how many unknown names of a request a nearest name is looked for, because a request may have
+// thousands.
+const suggestionsMax = 20
+
 // meant returns the end of a message about an unknown name.
-func meant(sent string, names []string) string {
+func (b *Binder) meant(sent string, names []string) string {
+	if len(b.Problems) >= suggestionsMax {
+		return ""
+	}
 	if near := Nearest(sent, names); near != "" {
 		return "; did you mean " + near + "?"
 	}

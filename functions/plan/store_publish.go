@@ -138,8 +138,49 @@ func (s Store) publish(ctx context.Context, p Planned) (Publication, error) {
 	if err != nil {
 		return Publication{}, err
 	}
+	table.RequestOf(ctx).Note(s.prune(ctx, p.board, version)) // the publish has succeeded, whatever this does
 	p.difference = p.difference.committed(version)
 	return p.result(version, at, true), nil
+}
+
+// Retention: the live version of a board and the versionsKept before it can be read and restored.
+const (
+	versionsKept = 50
+	pruneMax     = 20 // versions that one publish removes at most
+	pruneTime    = 2 * time.Second
+)
+
+// prune removes the versions of a board that are too old once live is published, oldest first. A version's record goes before its
+// chunks, so nobody finds a version whose chunks are gone. What a prune that died has left, the next one removes, also chunks
+// without a record.
+func (s Store) prune(ctx context.Context, b storedBoard, live float64) error {
+	last := live - versionsKept - 1
+	if last < 1 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, pruneTime)
+	defer stop()
+	partition := key(b.CompanyID).PK
+	old, more, err := table.List[storedVersion](ctx, s.table, table.Query{
+		Partitions: []string{partition}, Prefix: table.Join(versionOf, b.ID, ""), Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: pruneMax,
+	})
+	if err != nil {
+		return fmt.Errorf("remove old versions: %w", err)
+	}
+	if more != "" {
+		last = old[len(old)-1].Version
+	}
+	keys := make([]table.Key, len(old))
+	for n, v := range old {
+		keys[n] = versionKey(b.CompanyID, b.ID, v.Version)
+	}
+	if err := s.table.Delete(ctx, keys); err != nil {
+		return fmt.Errorf("remove old versions: %w", err)
+	}
+	const afterAll = "~" // sorts after every id
+	return s.drop(ctx, table.Collection{
+		Partition: partition, Prefix: table.Join(chunkKind, b.ID, ""), Until: table.Join(chunkKind, b.ID, fmt.Sprintf("%010.0f", last), afterAll),
+	})
 }
 
 // commit does steps 2 to 5 of Publish and returns the time of the publish. If it returns errOvertaken, nothing was published.
@@ -268,17 +309,21 @@ func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID 
 
 // dropChunks deletes the chunks of a snapshot that can never be committed.
 func (s Store) dropChunks(ctx context.Context, b storedBoard, version float64, snapshotID string) error {
-	first := chunkKey(b.CompanyID, b.ID, version, snapshotID, 0)
+	return s.drop(ctx, table.Collection{Partition: key(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true})
+}
+
+// drop deletes chunks.
+func (s Store) drop(ctx context.Context, chunks table.Collection) error {
 	type record struct {
 		SK string `store:"sk"`
 	}
-	found, err := table.Whole[record](ctx, s.table, table.Collection{Partition: first.PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true})
+	found, err := table.Whole[record](ctx, s.table, chunks)
 	if err != nil {
 		return fmt.Errorf("drop chunks: %w", err)
 	}
 	keys := make([]table.Key, len(found))
 	for n, r := range found {
-		keys[n] = table.Key{PK: first.PK, SK: r.SK}
+		keys[n] = table.Key{PK: chunks.Partition, SK: r.SK}
 	}
 	if err := s.table.Delete(ctx, keys); err != nil {
 		return fmt.Errorf("drop chunks: %w", err)

@@ -17,8 +17,8 @@ import (
 //
 // The delivery API reads a board's live content with Snapshot. The board's record points to it: snapshotVersion, snapshotId and
 // snapshotChunks name the records snapshot#<boardId>#<version>#<snapshotId>#<n>, with n from 00000. The attribute `items` of each
-// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change and are kept, so a reader gets one
-// whole version even if another one is published meanwhile. The delivery API itself must store which board a publicKey selects,
+// is a part of the items: a gzipped JSON array of SnapshotItem. These records never change, and those of the live version and of the
+// versionsKept before it are kept, so a reader gets one whole version even if others are published meanwhile. The delivery API itself must store which board a publicKey selects,
 // because no index of this table covers more than one company.
 
 // Snapshot is the public content of a board in one version.
@@ -52,8 +52,9 @@ func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version 
 		if err != nil {
 			return Snapshot{}, err
 		}
-		b = v.on(b)
 		shown = Snapshot{BoardID: boardID, Version: v.Version, PublishedAt: &v.PublishedAt}
+		shown.Items, err = s.contentOf(ctx, b, v)
+		return shown, err
 	}
 	if b.SnapshotID == nil {
 		return Snapshot{}, errUnknownSnapshot
@@ -154,7 +155,7 @@ func (s Store) committed(ctx context.Context, b storedBoard, version float64, sn
 
 // version reads a version that the board has reached, or returns fault.NotFound.
 func (s Store) version(ctx context.Context, b storedBoard, version float64) (storedVersion, error) {
-	none := fault.New(fault.NotFound, "the board has no version %.0f", version)
+	none := fault.New(fault.NotFound, "the board has no version %.0f; the live one and the %d before it are kept", version, versionsKept)
 	if version < 1 || version > *b.PublishedVersion || version != math.Trunc(version) {
 		return storedVersion{}, none
 	}
@@ -163,6 +164,19 @@ func (s Store) version(ctx context.Context, b storedBoard, version float64) (sto
 		err = none
 	}
 	return v, err
+}
+
+// contentOf reads the snapshot of a version, or returns fault.NotFound when a publish removed the version meanwhile.
+func (s Store) contentOf(ctx context.Context, b storedBoard, v storedVersion) (snapshot, error) {
+	content, err := s.live(ctx, v.on(b))
+	var gone *fault.Error
+	if err == nil {
+		return content, nil
+	}
+	if _, now := s.version(ctx, b, v.Version); errors.As(now, &gone) && gone.Code == fault.NotFound {
+		return nil, gone
+	}
+	return content, err
 }
 
 // versions reads the versions that the board has reached, oldest first.
@@ -198,7 +212,7 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 	}
 	var live snapshot
 	err = table.Both(
-		func() (err error) { p.content, err = s.live(ctx, v.on(p.board)); return err },
+		func() (err error) { p.content, err = s.contentOf(ctx, p.board, v); return err },
 		func() (err error) { live, err = s.live(ctx, p.board); return err },
 	)
 	if err != nil {

@@ -58,6 +58,7 @@ type LogLine struct {
 	Took      time.Duration
 	Used      table.Units
 	Err       error // in full, including what the caller does not read
+	Note      error // a failure that did not change the response
 }
 
 // errorBytes bounds the error text of a 4xx response in the log.
@@ -81,6 +82,10 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 			text = text[:errorBytes]
 		}
 		attributes = append(attributes, slog.String("error", text))
+	}
+	if r.Note != nil {
+		level = slog.LevelWarn
+		attributes = append(attributes, slog.String("note", r.Note.Error()))
 	}
 	if r.Status >= http.StatusInternalServerError {
 		level = slog.LevelError

@@ -81,6 +81,24 @@ func TestEmbeddedMetrics(t *testing.T) {
 	}
 }
 
+// Ensure a failure that did not change the response is a warning with a note, and no error of the request.
+func TestLogOfNotes(t *testing.T) {
+	r := table.NewRequest()
+	r.Note(nil)
+	if r.Notes() != nil {
+		t.Error("nothing was noted")
+	}
+	r.Note(errors.New("could not remove chunks"))
+	(*table.Request)(nil).Note(errors.New("of an operator"))
+	v := line(t, api.LogLine{Status: 200, Note: r.Notes()}, byService)
+	if v["level"] != "WARN" || v["note"] != "could not remove chunks" || v["error"] != nil || v["Errors"] != 0.0 {
+		t.Errorf("%v", v)
+	}
+	if v := line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Notes()}, byService); v["level"] != "ERROR" || v["error"] != "down" {
+		t.Errorf("%v", v)
+	}
+}
+
 // Ensure internal errors are logged in full with the level ERROR, and errors of callers are truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))

@@ -82,7 +82,7 @@ func (a *API) respond(t *trace, r result, err error) Response {
 		Status: out.Status, Time: t.started, Took: a.now().Sub(t.started), Err: err,
 	}
 	if t.request != nil {
-		line.Used = t.request.Units()
+		line.Used, line.Note = t.request.Units(), t.request.Notes()
 	}
 	line.Write(a.log, a.metrics)
 	return out

@@ -56,6 +56,7 @@ type Query struct {
 	Index      Index
 	Partitions []string // several are read in parallel and merged, see merged
 	Prefix     string   // of the sort key; for a partition of the base table that has several kinds of record
+	Until      string   // the greatest sort key, which begins with Prefix; empty: no bound. Without After
 	Descending bool
 	After      string // the position returned with the previous page; empty for the first
 	Limit      int
@@ -131,6 +132,9 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 		in.IndexName = aws.String(q.Index.Name())
 	}
 	switch {
+	case q.Until != "":
+		condition += " AND #sk BETWEEN :prefix AND :until"
+		values[":prefix"], values[":until"] = String(q.Prefix), String(q.Until)
 	case q.Prefix != "":
 		condition += " AND begins_with(#sk, :prefix)"
 		values[":prefix"] = String(q.Prefix)
@@ -172,6 +176,7 @@ type Collection struct {
 	Index      Index
 	Partition  string
 	Prefix     string
+	Until      string // see Query
 	Filter     Filter
 	Consistent bool // read with strong consistency; base table only
 }
@@ -189,7 +194,7 @@ func Whole[T any](ctx context.Context, c *Client, from Collection) ([]T, error) 
 // Each calls visit with every record of a collection, until visit returns an error. It reads pages of at most 1 MB, so
 // memory stays flat.
 func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) error) error {
-	in := Query{Index: from.Index, Prefix: from.Prefix, Filter: from.Filter}.request(from.Partition)
+	in := Query{Index: from.Index, Prefix: from.Prefix, Until: from.Until, Filter: from.Filter}.request(from.Partition)
 	in.ConsistentRead = aws.Bool(from.Consistent)
 	read := recordsOf[T](c, "")
 	for {

@@ -22,6 +22,7 @@ type Request struct {
 
 	mu    sync.Mutex
 	units Units
+	notes []error
 }
 
 // Units are the number of calls that a request made, and the DynamoDB read and write capacity units that they used.
@@ -44,6 +45,24 @@ func (r *Request) Units() Units {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.units
+}
+
+// Note adds a failure that does not change the result of the request, such as that of a clean-up after it. It is for the log. It does
+// nothing on a nil request, which is an operator's.
+func (r *Request) Note(failure error) {
+	if r == nil || failure == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = append(r.notes, failure)
+}
+
+// Notes returns the noted failures, nil when there are none.
+func (r *Request) Notes() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.notes...)
 }
 
 type requestKey struct{}

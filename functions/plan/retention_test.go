@@ -1,0 +1,194 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// manyVersions returns a company whose board is live in a version, has a record and chunks of each version before, and an edit to
+// publish.
+func manyVersions(t *testing.T, live int) (s *apitest.Service, key string) {
+	t.Helper()
+	s, key = start(t)
+	write(t, s, "board", fmt.Sprintf(`{"id":"brd_1","name":"B","publishedVersion":%d,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`, live))
+	empty, err := table.Pack([]byte("[]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type version struct {
+		Version        float64 `store:"version"`
+		PublishedAt    string  `store:"publishedAt"`
+		ItemCount      float64 `store:"itemCount"`
+		SnapshotID     string  `store:"snapshotId"`
+		SnapshotChunks float64 `store:"snapshotChunks"`
+	}
+	var records []table.Item
+	add := func(sk string, record any) {
+		records = append(records, s.Table.NewItem(table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: sk}}, record))
+	}
+	for n := 1; n < live; n++ {
+		id := fmt.Sprintf("snp_%d", n)
+		add(fmt.Sprintf("version#brd_1#%010d", n), version{float64(n), "2026-07-01T00:00:00.000Z", 0, id, 2})
+		for part := range 2 {
+			add(fmt.Sprintf("snapshot#brd_1#%010d#%s#%05d", n, id, part), struct {
+				Items []byte `store:"items"`
+			}{empty})
+		}
+	}
+	if err := s.Table.Put(t.Context(), records); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, s, key)
+	return s, key
+}
+
+// edit changes what the board would show.
+func edit(t *testing.T, s *apitest.Service, key string) {
+	t.Helper()
+	create(t, s, key, map[string]any{"title": "New", "status": "published"})
+}
+
+// stored returns the versions with a record, and those with chunks, in order.
+func stored(t *testing.T, s *apitest.Service) (versions, chunks []int) {
+	t.Helper()
+	for prefix, list := range map[string]*[]int{"version#brd_1#": &versions, "snapshot#brd_1#": &chunks} {
+		err := table.Each(t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: prefix}, func(r struct {
+			SK string `store:"sk"`
+		}) error {
+			var n int
+			_, err := fmt.Sscanf(r.SK[len(prefix):], "%010d", &n)
+			*list = append(*list, n)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return versions, chunks
+}
+
+func between(first, last int) (out []int) {
+	for n := first; n <= last; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// Ensure a publish removes the versions that are more than 50 before the live one, oldest first and at most 20 of them, and that
+// a version that is gone is not found.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	s, key := manyVersions(t, 80)
+	store := plan.NewStore(s.Table)
+	for _, want := range [][]int{between(21, 81), between(32, 82), between(33, 83)} {
+		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		if versions, chunks := stored(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
+			t.Errorf("versions %v, chunks %v, want %v", versions, chunks, want)
+		}
+		edit(t, s, key)
+	}
+	var refused *fault.Error
+	if _, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 32); !errors.As(err, &refused) || refused.Code != fault.NotFound {
+		t.Errorf("a rollback to a version that is gone: %v", err)
+	}
+	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 33); err != nil || done.PublishedVersion != 84 {
+		t.Errorf("a rollback to the oldest version: %+v %v", done, err)
+	}
+}
+
+// Ensure a publish that dies after any of its table calls has either not published, or published and succeeded; that every
+// version that is listed can be read; and that later publishes remove all that it left.
+func TestRetentionDies(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	for calls, finished := int64(6), false; !finished; calls++ { // TestPublishDies has the first calls
+		if calls > 40 {
+			t.Fatal("the publish did not finish within 40 calls")
+		}
+		s, key := manyVersions(t, 54)
+		breaking := &crash{next: http.DefaultTransport}
+		breaking.left.Store(calls)
+		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+		live := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+		if (live == 55) != (err == nil) {
+			t.Errorf("died after %d calls: version %v, %v", calls, live, err)
+		}
+		versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range versions {
+			if _, err := plan.NewStore(s.Table).Snapshot(t.Context(), s.CompanyID, "brd_1", &v.Version); err != nil {
+				t.Errorf("died after %d calls: version %v: %v", calls, v.Version, err)
+			}
+		}
+		for last := 0.0; last < 57; {
+			last = call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+			edit(t, s, key)
+		}
+		kept, chunks := stored(t, s)
+		if want := between(7, 57); !slices.Equal(kept, want) || !slices.Equal(chunks, want) {
+			t.Errorf("died after %d calls: versions %v, chunks %v", calls, kept, chunks)
+		}
+		finished = breaking.left.Load() >= 0
+	}
+}
+
+// Ensure a rollback and a read of a version that is removed meanwhile, before any of their table calls, succeed or do not find it.
+func TestVersionIsRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, use := range map[string]func(plan.Store, *apitest.Service) error{
+		"rollback": func(store plan.Store, s *apitest.Service) error {
+			_, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+			return err
+		},
+		"read": func(store plan.Store, s *apitest.Service) error {
+			one := 1.0
+			_, err := store.Snapshot(t.Context(), s.CompanyID, "brd_1", &one)
+			return err
+		},
+	} {
+		for at, reached := int64(1), true; reached; at++ {
+			s, _, _, _ := twoVersions(t)
+			removing := &intruder{intrude: func() {
+				removeVersion(t, s, 1)
+			}}
+			removing.at.Store(at)
+			err := use(plan.NewStore(apitest.NewOver(t, plan.Operations, removing).Table), s)
+			var refused *fault.Error
+			if err != nil && (!errors.As(err, &refused) || refused.Code != fault.NotFound) {
+				t.Errorf("%s, before call %d: %v", name, at, err)
+			}
+			reached = removing.calls.Load() >= at
+		}
+	}
+}
+
+// removeVersion removes a version of the board as a publish does.
+func removeVersion(t *testing.T, s *apitest.Service, version int) {
+	t.Helper()
+	partition := table.Partition(s.CompanyID, "plan")
+	keys := []table.Key{{PK: partition, SK: fmt.Sprintf("version#brd_1#%010d", version)}}
+	err := table.Each(t.Context(), s.Table, table.Collection{Partition: partition, Prefix: fmt.Sprintf("snapshot#brd_1#%010d#", version)}, func(r struct {
+		SK string `store:"sk"`
+	}) error {
+		keys = append(keys, table.Key{PK: partition, SK: r.SK})
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := s.Table.Delete(t.Context(), keys); err != nil {
+		t.Error(err)
+	}
+}

@@ -81,12 +81,12 @@ func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r
 // whose result decides about a write, or for which a missing record would be wrong. Lists read their index or their
 // partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
 var consistentReads = map[string][]string{
-	"preview_plan_publish":    {"Query item"}, // shows what the next publish would do
-	"publish_plan_board":      {"Query item"}, // the content must be that of one moment
-	"create_plan_item":        {"Query slug"}, // finds a free slug
+	"preview_plan_publish":    {"Query item"},   // shows what the next publish would do
+	"publish_plan_board":      {"Query item"},   // the content must be that of one moment
+	"create_plan_item":        {"Query slug"},   // finds a free slug
 	"push_metric_points":      {"BatchGetItem"}, // the definitions: a point goes to the series of the stored key
 	"list_metric_points":      {"BatchGetItem"}, // the same for a read
-	"list_keys":               {"Query key"}, // a key that leaked must not be missed
+	"list_keys":               {"Query key"},    // a key that leaked must not be missed
 	"list_broadcast_plans":    {"Query plan"},
 	"list_broadcast_channels": {"Query channel"},
 }

@@ -21,10 +21,13 @@ var clearable = map[string]map[string]any{
 		"summary": "A", "websiteUrl": "https://example.com", "repositoryUrl": "https://example.com/code", "industry": "Software", "stage": "mvp",
 		"targetMarket": "b2b", "primaryLanguage": "de", "timezone": "Europe/Berlin",
 	},
+	"update_metric_definition": {
+		"name": "Leads", "description": "A", "unit": "count", "aggregation": "sum", "polarity": "neutral", "dimensions": []any{"a"}, "source": "crm",
+	},
 }
 
 // lists has the operation that lists the records of an update whose record no operation reads alone.
-var lists = map[string]string{"update_context_content_type": "list_context_content_types"}
+var lists = map[string]string{"update_context_content_type": "list_context_content_types", "update_metric_definition": "list_metric_definitions"}
 
 // stored returns the record that an update changes, as a read returns it.
 func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[string]any {

@@ -30,6 +30,7 @@ import (
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/service"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
 
@@ -37,7 +38,7 @@ import (
 // the dot is only for that operation.
 var fixtureIDs = map[string]string{
 	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "feedbackId": "fbk_1", "metricKey": "growth.signups",
-	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "planId": "pln_1", "ideaId": "ida_1",
+	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "planId": "pln_1", "ideaId": "ida_1", "definitionId": "mdf_1",
 }
 
 // stage is the service as separate functions, as the stack deploys them, with a table whose calls are recorded.
@@ -278,16 +279,28 @@ func TestEveryCallIsAllowed(t *testing.T) {
 		policies[f.Name] = policyOf(t, f)
 	}
 	used, byOperation := map[string]bool{}, map[string]*use{}
-	bare := newStage(t) // a company without a brand kit: the update creates it
-	bare.recorder.take(t, bare.Table.Name())
-	bare.functions["context"](t, bare.event(t, "update_context_brand_kit"))
-	created := bare.recorder.take(t, bare.Table.Name())
-	for _, call := range created {
-		for _, name := range usages("context", call) {
-			used[name] = policies["context"].allows(call) && policies["mcp"].allows(call)
-		}
+	bare, nameless := newStage(t), newStage(t)
+	nameless.load(t)
+	if err := nameless.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}}); err != nil {
+		t.Fatal(err)
 	}
-	byOperation["update_context_brand_kit"] = &use{plain: needed(created)}
+	for _, rare := range []struct {
+		s        *stage
+		area, op string
+	}{
+		{bare, "context", "update_context_brand_kit"},     // a company without a brand kit: the update creates it
+		{nameless, "metrics", "update_metric_definition"}, // an id without a record: the update finds its definition
+	} {
+		rare.s.recorder.take(t, rare.s.Table.Name())
+		rare.s.functions[rare.area](t, rare.s.event(t, rare.op))
+		calls := rare.s.recorder.take(t, rare.s.Table.Name())
+		for _, call := range calls {
+			for _, name := range usages(rare.area, call) {
+				used[name] = policies[rare.area].allows(call) && policies["mcp"].allows(call)
+			}
+		}
+		byOperation[rare.op] = &use{plain: needed(calls)}
+	}
 	s.Table.Warm(t.Context(), 1) // the reads of a function's start
 	for _, call := range s.recorder.take(t, s.Table.Name()) {
 		for name, p := range policies {

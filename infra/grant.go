@@ -53,6 +53,7 @@ var needs = map[string][]string{
 	"list_feedback":            {queryIndexes},
 	"list_metric_definitions":  {query, queryIndexes},
 	"list_metric_points":       {getItems, query},
+	"update_metric_definition": {getItem, putItem, query, updateItem},
 	"list_optimise_goals":      {getItem, queryIndexes},
 	"list_optimise_audits":     {queryIndexes},
 	"get_optimise_audit":       {getItem, query},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
 )
 
 // Definition describes a metric. The key identifies it; the id is an ordinary field.
@@ -117,4 +118,48 @@ func (s service) listDefinitions(ctx context.Context, caller api.Caller, in list
 		return api.List[Definition]{}, err
 	}
 	return api.NewTextList[Definition](definitions, next), nil
+}
+
+type updateDefinitionInput struct {
+	api.Condition
+
+	DefinitionID string                      `path:"definitionId"`
+	Name         api.Clearable[*string]      `json:"name" max:"200" doc:"display name"`
+	Description  api.Clearable[*string]      `json:"description" max:"2000" doc:"what the metric counts"`
+	Unit         api.Clearable[*Unit]        `json:"unit" doc:"the unit of the values"`
+	Aggregation  api.Clearable[*Aggregation] `json:"aggregation" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed"`
+	Polarity     api.Clearable[*Polarity]    `json:"polarity" doc:"which direction is good"`
+	Formula      *string                     `json:"formula" min:"1" max:"2000" doc:"derived metrics only: an expression over other metric keys; stored, not computed"`
+	Dimensions   api.Clearable[[]string]     `json:"dimensions" items:"50" each:"200" doc:"names of the dimensions that points may have; replaces the list"`
+	Source       api.Clearable[*string]      `json:"source" max:"200" doc:"the system that the values come from"`
+	NeedsReview  *bool                       `json:"needsReview" doc:"only false: the definition is confirmed"`
+}
+
+// Check implements api.Checker.
+func (in updateDefinitionInput) Check() []string {
+	if in.NeedsReview != nil && *in.NeedsReview {
+		return []string{"body.needsReview: must be false, which confirms the definition; leave it out to keep it"}
+	}
+	return nil
+}
+
+func (s service) updateDefinition(ctx context.Context, caller api.Caller, in updateDefinitionInput) (Definition, error) {
+	return s.store.ModifyDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d *Definition) error {
+		if err := in.Condition.Check(*d); err != nil {
+			return err
+		}
+		if in.Formula != nil && !d.derived() {
+			return fault.Invalid("body.formula", "is only for a metric of kind derived")
+		}
+		in.Name.Apply(&d.Name)
+		in.Description.Apply(&d.Description)
+		in.Unit.Apply(&d.Unit)
+		in.Aggregation.Apply(&d.Aggregation)
+		in.Polarity.Apply(&d.Polarity)
+		api.Set(&d.Formula, in.Formula)
+		in.Dimensions.Apply(&d.Dimensions)
+		in.Source.Apply(&d.Source)
+		api.Set(&d.NeedsReview, in.NeedsReview)
+		return nil
+	})
 }

@@ -17,6 +17,14 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "needsReview=true lists the keys that a push created and nobody has confirmed yet.",
 		}, s.listDefinitions),
 		api.Define(api.Spec{
+			ID: "update_metric_definition", Method: "PATCH", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
+			Scope: auth.MetricsWrite, Effect: api.Write,
+			Summary: "Update or confirm a metric definition",
+			Description: "Changes only the properties that are sent; an array replaces the whole stored list. The key and the kind do " +
+				"not change. needsReview false confirms a definition that a push created. With an aggregation, weeks and months are " +
+				"computed from days.",
+		}, s.updateDefinition),
+		api.Define(api.Spec{
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window, oldest first; the next page has the points before them. " +

@@ -192,7 +192,7 @@ func TestPushThroughDeaths(t *testing.T) {
 }
 
 // metricsPerTransaction is how many metrics a push of one transaction has at most.
-const metricsPerTransaction = 25
+const metricsPerTransaction = 24
 
 // stored returns the points and the definitions of the custom metrics with a prefix.
 func stored(t *testing.T, s *apitest.Service, prefix string) []string {

@@ -466,3 +466,63 @@ func TestPushedPointsTransfer(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 }
+
+// intruder is a transport that does something before the first call of a kind. Calls of that kind wait for it.
+type intruder struct {
+	mu     sync.Mutex
+	call   string
+	before func()
+}
+
+func (i *intruder) RoundTrip(r *http.Request) (*http.Response, error) {
+	i.mu.Lock()
+	if before := i.before; before != nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+i.call) {
+		i.before = nil
+		before()
+	}
+	i.mu.Unlock()
+	return apitest.Transport.RoundTrip(r)
+}
+
+func (i *intruder) set(call string, before func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.call, i.before = call, before
+}
+
+// Ensure a push that another caller overtakes, after it has read the definitions, stores all of its points under the key that
+// the other one defined: the key itself or the metric's other name, in a push of one transaction and of several.
+func TestPushOvertaken(t *testing.T) {
+	t.Parallel()
+	between := &intruder{}
+	s := apitest.NewOver(t, metrics.Operations, between)
+	quiet := apitest.New(t, metrics.Operations)
+	quiet.CompanyID = s.CompanyID
+	key := s.Key(t)
+	for i, c := range []struct {
+		metrics int
+		defines string // the name that the other caller defines; %s: of the first metric
+	}{
+		{1, "%s"}, {1, "custom.%s"}, {60, "%s"}, {60, "custom.%s"},
+	} {
+		name := func(n int) string { return fmt.Sprintf("o%d_%02d", i, n) }
+		var batch, want []string
+		for n := range c.metrics {
+			batch = append(batch, onDay(name(n), "2026-01-01", float64(n)))
+			want = append(want, "custom."+name(n))
+		}
+		defines := fmt.Sprintf(c.defines, name(0))
+		between.set("TransactWriteItems", func() { load(t, quiet, s.CompanyID, "metric-definition", definition(i, defines, "")) })
+		created := pushed(t, s, key, batch...)
+		slices.Sort(created)
+		same(t, "created", created, want[1:len(want):len(want)])
+		for n := range c.metrics {
+			if got := points(t, s, name(n)); len(got) != 1 || got[0] != fmt.Sprintf("2026-01-01 %d", n) {
+				t.Errorf("%d metrics, and another caller defines %s: the points of %s are %v", c.metrics, defines, name(n), got)
+			}
+		}
+		if keys := strings.Fields(defined(t, s)); slices.Contains(keys, name(0)) == slices.Contains(keys, "custom."+name(0)) {
+			t.Errorf("another caller defines %s: %v", defines, keys)
+		}
+	}
+}

@@ -3,7 +3,9 @@ package metrics
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -72,6 +74,59 @@ func (s Store) writeNewDefinition(d Definition) []table.Write {
 // writeDefinitionName returns the write of a definition's id. It has no condition.
 func (s Store) writeDefinitionName(d Definition) table.Write {
 	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
+}
+
+// ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does. Returns fault.ErrNotFound when
+// the company has none.
+func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (Definition, error) {
+	modify := func(key string) (Definition, error) {
+		return table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
+			if d.ID != definitionID {
+				return fault.ErrNotFound
+			}
+			return change(d)
+		})
+	}
+	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+	if err == nil {
+		var d Definition
+		if d, err = modify(name.Key); !errors.Is(err, fault.ErrNotFound) {
+			return d, err
+		}
+	}
+	if !errors.Is(err, fault.ErrNotFound) {
+		return Definition{}, err
+	}
+	key, err := s.findDefinition(ctx, companyID, definitionID)
+	if err != nil {
+		return Definition{}, err
+	}
+	return modify(key)
+}
+
+// findDefinition returns the key of the definition with an id by reading all definitions, and stores the record that finds it
+// from then on. That record is missing or wrong for definitions that were stored without it, or replaced by an import.
+// Returns fault.ErrNotFound when no definition has the id.
+func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (key string, err error) {
+	var found *Definition
+	err = table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+		if d.ID == definitionID {
+			found = &d
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if found == nil {
+		return "", fault.ErrNotFound
+	}
+	return found.Key, s.table.Transact(ctx, s.writeDefinitionName(*found))
+}
+
+// definitionsOf returns all definitions of a company, read with strong consistency.
+func definitionsOf(companyID string) table.Collection {
+	return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}
 }
 
 // ListDefinitions returns a page of the definitions that match review, ordered by key, as JSON texts, and the position of

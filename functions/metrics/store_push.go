@@ -38,8 +38,9 @@ type pushWrite struct {
 }
 
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
-// definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions, or one
-// with the other name of its metric, exists by now; the caller then reads the definitions again and repeats the push, which is safe as with PutPoints.
+// definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions, or
+// one with the other name of its metric, exists by now; the caller then reads the definitions again and repeats the push,
+// which is safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It remembers the response to
 // an Idempotency-Key, which respond returns for the created keys. A larger push claims that key first. It is several

@@ -2,9 +2,13 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -15,26 +19,141 @@ const definitionIDs = "mdf"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
+	definitions := transfer.Define("metric-definition", definitionIDs, checkDefinition, nil, transfer.Each[Definition](t, definitionsOf))
+	definitions = transfer.Verify(definitions, func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
+		return s.verifyNames(ctx, companyID, "key", names(records, func(d Definition) string { return d.Key }))
+	})
+	points := transfer.Define("metric-point", "", checkPoint, nil,
+		func(ctx context.Context, companyID string, visit func(pointLine) error) error {
+			return s.EachPoint(ctx, companyID, func(p Point) error {
+				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
+			})
+		})
+	points = transfer.Verify(points, func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
+		return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
+	})
 	return []transfer.Type{
-		transfer.Define("metric-definition", definitionIDs, checkDefinition,
-			transfer.Put(t, keysOf, func(d *Definition) *string { return &d.CompanyID }),
-			transfer.Each[Definition](t, func(companyID string) table.Collection {
-				return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix}
-			})),
-		transfer.Define("metric-point", "", checkPoint,
-			func(ctx context.Context, companyID string, lines []pointLine) error {
-				points := make([]Point, len(lines))
-				for i := range lines {
-					points[i] = lines[i].Point
-				}
-				return s.PutPoints(ctx, companyID, points)
-			},
-			func(ctx context.Context, companyID string, visit func(pointLine) error) error {
-				return s.EachPoint(ctx, companyID, func(p Point) error {
-					return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
-				})
-			}),
+		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) }, s.importDefinitions),
+		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) }, s.importPoints),
 	}
+}
+
+func names[T any](records []T, of func(T) string) []string {
+	out := make([]string, len(records))
+	for i, r := range records {
+		out[i] = of(r)
+	}
+	return out
+}
+
+// fileNames returns the names of a metric among the records of a file.
+func fileNames(key string) (own, rival string) {
+	if other := otherName(key); other != "" {
+		rival = fileName(other)
+	}
+	return fileName(key), rival
+}
+
+func fileName(key string) string { return "metric " + key }
+
+// verifyNames returns for each key the problem that the metric is stored under its other name only, or "".
+func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []string) ([]string, error) {
+	known, err := s.Definitions(ctx, companyID, bothNames(keys))
+	if err != nil {
+		return nil, err
+	}
+	problems := make([]string, len(keys))
+	for i, key := range keys {
+		if stored, defined := storedKey(key, known); defined && stored != key {
+			problems[i] = fmt.Sprintf("record.%s: the metric is stored as %s; use that key, or import both in one file", field, stored)
+		}
+	}
+	return problems, nil
+}
+
+// bothNames returns all names of the metrics with these keys, each once.
+func bothNames(keys []string) (out []string) {
+	for _, key := range keys {
+		out = append(out, namesOf(key)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// importDefinitions stores definitions, and replaces those with the same key. Returns an error if another metric's definition
+// has taken the other name since the file was checked.
+func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) error {
+	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
+	for some := range slices.Chunk(latest, importedMax) {
+		if err := s.putDefinitions(ctx, companyID, some, true, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// importPoints stores points, and creates the definitions that their metrics lack.
+func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) error {
+	now := s.now()
+	points := make([]Point, len(lines))
+	missing := map[string]Definition{}
+	for i := range lines {
+		points[i] = lines[i].Point
+		missing[points[i].MetricKey] = pushedDefinition(points[i].MetricKey, now)
+	}
+	for some := range slices.Chunk(slices.Collect(maps.Values(missing)), importedMax) {
+		if err := s.putDefinitions(ctx, companyID, some, false, file); err != nil {
+			return err
+		}
+	}
+	return s.PutPoints(ctx, companyID, points)
+}
+
+// importedMax is how many definitions one transaction of an import writes. A definition takes up to three writes.
+const importedMax = 33
+
+// importTriesMax bounds how often such a transaction is tried again because another caller created or deleted one of the
+// definitions.
+const importTriesMax = 16
+
+// putDefinitions stores definitions with different keys. It leaves those alone whose key is defined, unless replace is set. A
+// definition without an id gets one. A definition is not created beside one with the metric's other name, unless the file
+// has both names: that is a condition of the write.
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) error {
+	for range importTriesMax {
+		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
+		if err != nil {
+			return err
+		}
+		var writes []table.Write
+		for _, d := range definitions {
+			d.CompanyID = companyID
+			if d.ID == "" {
+				d.ID = s.table.NewID(definitionIDs)
+			}
+			stored, defined := storedKey(d.Key, known)
+			switch both := file(fileName(otherName(d.Key))); {
+			case defined && stored != d.Key && !both:
+				return fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
+			case defined && stored == d.Key && replace:
+				writes = append(writes, s.table.WriteOver(keysOf(d), d, "key", table.String(d.Key)), s.writeDefinitionName(d))
+			case defined && stored == d.Key:
+			case both:
+				writes = append(writes, s.table.WriteNew(keysOf(d), d), s.writeDefinitionName(d))
+			default:
+				writes = append(writes, s.writeNewDefinition(d)...)
+			}
+		}
+		if len(writes) == 0 {
+			return nil
+		}
+		err = s.table.Transact(ctx, writes...)
+		var canceled *table.CanceledError
+		if !errors.As(err, &canceled) {
+			return err
+		}
+	}
+	return table.ErrContended
 }
 
 // Limits of imported records: labelCharsMax for short texts such as names, proseCharsMax for long ones such as descriptions. They
@@ -53,6 +172,9 @@ func checkDefinition(d *Definition) (problems []string) {
 	problems = append(problems, checkText("name", d.Name, labelCharsMax)...)
 	problems = append(problems, checkText("description", d.Description, proseCharsMax)...)
 	problems = append(problems, checkText("formula", d.Formula, proseCharsMax)...)
+	if d.Formula != nil && !d.derived() {
+		problems = append(problems, "record.formula: is only for a metric of kind derived")
+	}
 	problems = append(problems, checkText("source", d.Source, labelCharsMax)...)
 	if n := len(d.Dimensions); n > dimensionsMax {
 		problems = append(problems, fmt.Sprintf("record.dimensions: must have at most %d elements, has %d", dimensionsMax, n))
@@ -78,7 +200,9 @@ func checkPoint(line *pointLine) (problems []string) {
 	if wrong := checkKey(p.MetricKey); wrong != "" {
 		problems = append(problems, "record.metricKey: "+wrong)
 	}
-	problems = append(problems, checkText("currency", p.Currency, labelCharsMax)...)
+	if p.Currency != nil && !currencyPattern.MatchString(*p.Currency) {
+		problems = append(problems, "record.currency: must match "+currencyPattern.String())
+	}
 	problems = append(problems, checkText("source", p.Source, labelCharsMax)...)
 	if err := p.Identify(); err != nil {
 		return append(problems, "record."+err.Error())
@@ -94,6 +218,9 @@ func checkPoint(line *pointLine) (problems []string) {
 	}
 	return problems
 }
+
+// currencyPattern is the pattern that pushes declare as `currency`.
+var currencyPattern = schema.Pattern("currency")
 
 func checkText(name string, text *string, most int) []string {
 	if text == nil {

@@ -3,10 +3,14 @@ package metrics_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
 )
 
 // Ensure the check of an import reports what is wrong with a record.
@@ -49,7 +53,9 @@ func TestCheck(t *testing.T) {
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","grain":"year"}`, "record.grain: must be one of day, week, month"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","value":"1"}`, "record.value: must be a number"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","source":"` + strings.Repeat("x", 201) + `"}`, "record.source: must have at most 200"},
-		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","currency":"` + strings.Repeat("x", 201) + `"}`, "record.currency: must have at most 200"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","currency":"eur"}`, "record.currency: must match ^[A-Z]{3}$"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","kind":"derived","formula":"b / c"}`, ""},
+		{"metric-definition", `{"id":"mdf_1","key":"a","formula":"b / c"}`, "record.formula: is only for a metric of kind derived"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","dims":"` + strings.Repeat("x", 24_999) + `"}`, "record.dims: must have at most 25000 bytes, has 25001"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","tags":[]}`, "record.tags: unknown property"},
 	} {
@@ -124,4 +130,134 @@ func TestReplaceDefinition(t *testing.T) {
 			t.Errorf("%s: %v, want %s", filter, got, want)
 		}
 	}
+}
+
+// defined returns the keys of all definitions.
+func defined(t *testing.T, s *apitest.Service) string {
+	t.Helper()
+	var keys []string
+	for _, line := range dump(t, s, s.CompanyID, "metric-definition") {
+		var d metrics.Definition
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, d.Key)
+	}
+	return strings.Join(keys, " ")
+}
+
+// Ensure an imported point whose key has no definition creates one that needs review, and that one with a definition leaves it
+// as it is.
+func TestImportDefines(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "known", `,"name":"Known","needsReview":false`))
+	point := func(key, day string) string {
+		return fmt.Sprintf(`{"metricKey":%q,"ts":"%sT00:00:00Z","value":1}`, key, day)
+	}
+	load(t, s, s.CompanyID, "metric-point", point("known", "2026-01-01"), point("plain", "2026-01-01"), point("plain", "2026-01-02"), point("custom.x", "2026-01-01"))
+	load(t, s, s.CompanyID, "metric-point", point("plain", "2026-01-03"))
+	items := s.Send(t, s.Key(t), "GET", definitionsPath, "").Items(t)
+	if len(items) != 3 {
+		t.Fatalf("%v", items)
+	}
+	for _, d := range items {
+		if d["key"] == "known" {
+			same(t, "known", []any{d["id"], d["name"], d["needsReview"], d["kind"]}, []any{"mdf_1", "Known", false, nil})
+			continue
+		}
+		if d["needsReview"] != true || d["kind"] != "measured" || d["createdAt"] != "2026-08-11T09:30:00.000Z" {
+			t.Errorf("%v", d)
+		}
+		if r := s.Call(t, s.Key(t), "update_metric_definition", map[string]any{"definitionId": d["id"], "needsReview": false}); r.Status != 200 {
+			t.Errorf("%v: %d %s", d["key"], r.Status, r.Body)
+		}
+	}
+	same(t, "plain", points(t, s, "plain"), []string{"2026-01-01 1", "2026-01-02 1", "2026-01-03 1"})
+}
+
+// Ensure an import does not store the second name of a metric, as a definition or as a point, unless its records have both; and
+// that what is stored under both can be imported again.
+func TestImportSecondName(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.a", ""), definition(2, "b", ""))
+	point := func(key string) string {
+		return fmt.Sprintf(`{"metricKey":%q,"ts":"2026-01-01T00:00:00Z","value":1}`, key)
+	}
+	for _, c := range []struct{ name, line, want string }{
+		{"metric-definition", definition(3, "a", ""), "record.key: the metric is stored as custom.a; use that key, or import both in one file"},
+		{"metric-definition", definition(3, "custom.b", ""), "record.key: the metric is stored as b; use that key, or import both in one file"},
+		{"metric-point", point("a"), "record.metricKey: the metric is stored as custom.a; use that key, or import both in one file"},
+		{"metric-definition", definition(3, "custom.a", ""), ""}, {"metric-definition", definition(3, "custom.custom.a", ""), ""}, {"metric-point", point("b"), ""},
+	} {
+		into := typeNamed(t, s, c.name)
+		record, problems := into.Check(json.RawMessage(c.line))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		got, err := into.Verify(t.Context(), s.CompanyID, []any{record})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, c.line, got, []string{c.want})
+		if err := into.Write(t.Context(), s.CompanyID, []any{record}); (err == nil) != (c.want == "") {
+			t.Errorf("%s: %v", c.line, err)
+		}
+	}
+	same(t, "defined", defined(t, s), "b custom.a custom.custom.a")
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.a", ""), definition(3, "a", ""))
+	load(t, s, s.CompanyID, "metric-definition", definition(3, "a", `,"name":"A"`))
+	load(t, s, s.CompanyID, "metric-point", point("b"), point("custom.b"))
+	same(t, "defined", defined(t, s), "a b custom.a custom.b custom.custom.a")
+	pushed(t, s, s.Key(t), onDay("a", "2026-01-02", 1), onDay("custom.a", "2026-01-02", 2))
+	same(t, "each means itself", [][]string{points(t, s, "a"), points(t, s, "custom.a")}, [][]string{{"2026-01-02 1"}, {"2026-01-02 2"}})
+}
+
+// Ensure callers who create both names of one metric at one moment never leave both, whoever is first: pushes of either name,
+// and imports of a definition or of points.
+func TestNamesInRaces(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	s, _ := start(t)
+	key := s.Key(t)
+	winners := map[string]int{}
+	for round := range 25 {
+		s.Clock.Advance(time.Minute) // so that the bucket of pushes is full
+		name := fmt.Sprintf("m%02d", round)
+		write := func(typ, line string) func() {
+			return func() {
+				into := typeNamed(t, s, typ)
+				record, problems := into.Check(json.RawMessage(line))
+				if len(problems) > 0 {
+					t.Error(problems)
+					return
+				}
+				if err := into.Write(t.Context(), s.CompanyID, []any{record}); err != nil && !strings.Contains(err.Error(), "has been stored as") {
+					t.Error(err)
+				}
+			}
+		}
+		var wait sync.WaitGroup
+		creators := []func(){
+			func() { pushed(t, s, key, onDay(name, "2026-01-01", 1), onDay(name, "2026-02-01", 1)) },
+			func() { pushed(t, s, key, onDay("custom."+name, "2026-01-02", 1)) },
+			write("metric-definition", definition(round, name, "")),
+			write("metric-point", fmt.Sprintf(`{"metricKey":%q,"ts":"2026-01-03T00:00:00Z","value":1}`, name)),
+		}
+		for i := range creators {
+			wait.Go(creators[(i+round)%len(creators)])
+		}
+		wait.Wait()
+		keys := strings.Fields(defined(t, s))
+		plain, custom := slices.Contains(keys, name), slices.Contains(keys, "custom."+name)
+		if plain == custom {
+			t.Errorf("round %d: %s is defined: %t, custom.%s: %t", round, name, plain, name, custom)
+		}
+		winners[fmt.Sprint(plain)]++
+		if got := points(t, s, name); len(got) < 3 {
+			t.Errorf("round %d: the points are %v", round, got)
+		}
+	}
+	t.Logf("%v", winners)
 }

@@ -52,6 +52,41 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
+// Ensure the second name of a stored metric is rejected before anything is written, and accepted when the file has both names,
+// on any line.
+func TestSecondNameOfMetric(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	definition := func(id int, key string) string {
+		return fmt.Sprintf(`{"type":"metric-definition","record":{"id":"mdf_%d","key":%q}}`, id, key)
+	}
+	point := func(key string) string {
+		return fmt.Sprintf(`{"type":"metric-point","record":{"metricKey":%q,"ts":"2026-01-01T00:00:00Z","value":1}}`, key)
+	}
+	answer(t, data, definition(1, "custom.a")+"\n"+definition(2, "b"), "import", "--company", id, "-")
+	before := exportOf(t, data, id)
+	text := refusal(t, 1, strings.Join([]string{goodLine, definition(3, "a"), point("custom.b"), point("b"), definition(2, "c")}, "\n"), "import", "--company", id, "-", "--data", data)
+	want(t, text, "line 2: metric-definition: record.key: the metric is stored as custom.a", "nothing was written")
+	if strings.Contains(text, "line 3") || strings.Contains(text, "line 4") {
+		t.Errorf("the file has both custom.b and b: %s", text)
+	}
+	if after := exportOf(t, data, id); after != before {
+		t.Errorf("something was written:\n%s", after)
+	}
+	lines := []string{definition(3, "a"), point("custom.b")}
+	for i := range 450 { // more than two batches
+		lines = append(lines, definition(100+i, fmt.Sprintf("k%d", i)))
+	}
+	answer(t, data, strings.Join(append(lines, definition(1, "custom.a"), point("b")), "\n"), "import", "--company", id, "-")
+	after := exportOf(t, data, id)
+	for _, key := range []string{"a", "custom.a", "b", "custom.b"} {
+		if !strings.Contains(after, `"key":"`+key+`"`) {
+			t.Errorf("%s is not defined", key)
+		}
+	}
+}
+
 // Ensure at most BadLinesMax bad lines are reported.
 func TestManyBadLines(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,33 @@ func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefiniti
 	return all[Definition](ctx, c, listMetricDefinitions, in, options)
 }
 
+// UpdateMetricDefinitionInput is the input of UpdateMetricDefinition. A field that is nil is not sent.
+type UpdateMetricDefinitionInput struct {
+	DefinitionID string                        `json:"-" path:"definitionId"`
+	Name         Clearable[string]             `json:"name,omitzero"`        // display name; null clears it; leave it out to keep it
+	Description  Clearable[string]             `json:"description,omitzero"` // what the metric counts; null clears it; leave it out to keep it
+	Unit         Clearable[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values; null clears it; leave it out to keep it
+	Aggregation  Clearable[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed; null clears it; leave it out to keep it
+	Polarity     Clearable[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good; null clears it; leave it out to keep it
+	Formula      *string                       `json:"formula,omitzero"`     // derived metrics only: an expression over other metric keys; stored, not computed
+	Dimensions   Clearable[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; replaces the list; null clears it; leave it out to keep it
+	Source       Clearable[string]             `json:"source,omitzero"`      // the system that the values come from; null clears it; leave it out to keep it
+	NeedsReview  *bool                         `json:"needsReview,omitzero"` // only false: the definition is confirmed
+}
+
+var updateMetricDefinition = operation{method: "PATCH", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", hasBody: true, repeatable: true}
+
+// UpdateMetricDefinition calls update_metric_definition: update or confirm a metric definition.
+//
+// Changes only the properties that are sent; an array replaces the whole stored list. The key and the kind do not
+// change. needsReview false confirms a definition that a push created. With an aggregation, weeks and months are
+// computed from days.
+//
+// It sends PATCH /v1/companies/{companyId}/metrics/definitions/{definitionId} and needs the scope metrics:write.
+func (c *Client) UpdateMetricDefinition(ctx context.Context, in UpdateMetricDefinitionInput, options ...CallOption) (Definition, error) {
+	return call[Definition](ctx, c, updateMetricDefinition, in, options)
+}
+
 // ListMetricPointsInput is the input of ListMetricPoints. A field that is nil is not sent.
 type ListMetricPointsInput struct {
 	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions, with or without custom.

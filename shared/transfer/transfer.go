@@ -20,7 +20,9 @@ type Type struct {
 	check  func(text json.RawMessage) (any, []string)
 	unique func(record any) string
 	verify func(ctx context.Context, companyID string, records []any) ([]string, error)
-	write  func(ctx context.Context, companyID string, records []any) error
+	names  func(record any) (own, rival string)
+	file   File
+	write  func(ctx context.Context, companyID string, records []any, file File) error
 	export func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
@@ -53,7 +55,7 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			}
 			return record, problems
 		},
-		write: func(ctx context.Context, companyID string, records []any) error {
+		write: func(ctx context.Context, companyID string, records []any, _ File) error {
 			return write(ctx, companyID, as[T](records))
 		},
 		export: func(ctx context.Context, companyID string, emit func(any) error) error {
@@ -75,6 +77,35 @@ func Verify[T any](t Type, verify func(ctx context.Context, companyID string, re
 	t.verify = func(ctx context.Context, companyID string, records []any) ([]string, error) {
 		return verify(ctx, companyID, as[T](records))
 	}
+	return t
+}
+
+// File reports whether a line of the file that is being imported has a name. See Rivals.
+type File func(name string) bool
+
+// Rivals adds a rule between two names of one thing: a record is not stored beside a record with its rival's name, unless the
+// file has both names. names returns the name of a record and that of its rival, empty if it has none; they are names among
+// the records of all types. The problem that Verify finds for a record is dropped if the file has the rival's name. write
+// replaces the write function of Define. It must make the rule a condition of its writes, because others write too.
+func Rivals[T any](t Type, names func(T) (own, rival string), write func(ctx context.Context, companyID string, records []T, file File) error) Type {
+	t.names = func(record any) (string, string) { return names(record.(T)) }
+	t.write = func(ctx context.Context, companyID string, records []any, file File) error {
+		return write(ctx, companyID, as[T](records), file)
+	}
+	return t
+}
+
+// Names returns the name of a record and that of its rival; empty if the type has no such rule.
+func (t Type) Names(record any) (own, rival string) {
+	if t.names == nil {
+		return "", ""
+	}
+	return t.names(record)
+}
+
+// In returns the type for the import of a file.
+func (t Type) In(file File) Type {
+	t.file = file
 	return t
 }
 
@@ -106,9 +137,17 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 // Check decodes a record strictly. problems is empty if the record can be written.
 func (t Type) Check(text json.RawMessage) (record any, problems []string) { return t.check(text) }
 
-// Write stores records that Check has returned.
+// Write stores records that Check has returned. Without a file (In), the records are the file.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
-	return t.write(ctx, companyID, records)
+	if t.file != nil || t.names == nil {
+		return t.write(ctx, companyID, records, t.file)
+	}
+	own := make(map[string]bool, len(records))
+	for _, r := range records {
+		name, _ := t.names(r)
+		own[name] = true
+	}
+	return t.write(ctx, companyID, records, func(name string) bool { return own[name] })
 }
 
 // Export calls emit with every record of the company. Each encodes to the JSON of a response.

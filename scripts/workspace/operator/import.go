@@ -32,7 +32,8 @@ fields of the API's responses; a missing field is null. Types, in any order:
 A record replaces the whole stored record with the same id: fields that it leaves out
 become null. Stored records that are not in the file stay. A metric definition is
 identified by its key, a metric point by its metric, grain, dimensions and time; the brand
-kit and the company exist once. An export shows the fields of every type. companyId is
+kit and the company exist once. A point whose metric has no definition creates one. The second
+name of a stored metric (a and custom.a) is refused, unless the file has both. An export shows the fields of every type. companyId is
 ignored: the records go to the company of --company.
 
 The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(records.BadLinesMax) + ` are listed

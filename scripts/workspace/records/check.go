@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,9 @@ func Check(ctx context.Context, types []transfer.Type, companyID string, in io.R
 	if err != nil {
 		return nil, err
 	}
-	c := check{Checked: spool, companyID: companyID, pending: make([]pending, len(types)), first: map[[16]byte]int{}}
+	c := check{
+		Checked: spool, companyID: companyID, pending: make([]pending, len(types)), first: map[[16]byte]int{}, rivals: map[[16]byte][]badLine{},
+	}
 	if err := c.run(ctx, in); err != nil {
 		spool.Close()
 		return nil, err
@@ -48,6 +49,8 @@ type check struct {
 	pending   []pending // by type: records that are not yet compared with the stored ones
 	// first is the line on which a unique text first appeared. The key is a digest, so that long texts cost no memory.
 	first map[[16]byte]int
+	// rivals are the lines that are bad unless the file has the name, by the digest of the name. At most BadLinesMax of each.
+	rivals map[[16]byte][]badLine
 }
 
 // pending is a batch with the lines of its records.
@@ -87,6 +90,13 @@ func (c *check) run(ctx context.Context, in io.Reader) error {
 			return err
 		}
 	}
+	if len(c.bad) < BadLinesMax { // otherwise the file has lines that were not read
+		for name, lines := range c.rivals {
+			if !c.names[name] {
+				c.bad = append(c.bad, lines...)
+			}
+		}
+	}
 	return cmp.Or(ctx.Err(), c.err())
 }
 
@@ -108,13 +118,15 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 		return nil
 	}
 	if text := t.Unique(record); text != "" {
-		sum := sha256.Sum256([]byte(t.Name + "\n" + text))
-		key := [16]byte(sum[:])
+		key := digest(t.Name + "\n" + text)
 		if before, taken := c.first[key]; taken {
 			c.report(number, t.Name, fmt.Sprintf("%s is on line %d too", text, before))
 			return nil
 		}
 		c.first[key] = number
+	}
+	if own, _ := t.Names(record); own != "" {
+		c.names[digest(own)] = true
 	}
 	if err := c.add(i, e.Record); err != nil {
 		return err
@@ -138,9 +150,16 @@ func (c *check) verify(ctx context.Context, i int) error {
 		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.numbers[0], b.numbers[len(b.numbers)-1], err)
 	}
 	for n, problem := range problems {
-		if problem != "" {
-			c.report(b.numbers[n], c.types[i].Name, problem)
+		if problem == "" {
+			continue
 		}
+		if _, rival := c.types[i].Names(b.records[n]); rival != "" {
+			if key := digest(rival); len(c.rivals[key]) < BadLinesMax {
+				c.rivals[key] = append(c.rivals[key], badLine{b.numbers[n], c.types[i].Name, []string{problem}})
+			}
+			continue
+		}
+		c.report(b.numbers[n], c.types[i].Name, problem)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package records
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +19,17 @@ type Checked struct {
 	files []*os.File
 	outs  []*bufio.Writer
 	count []int
+	names map[[16]byte]bool // digests of the names of the records; see transfer.Rivals
 }
+
+// digest returns a key for a text, so that long texts cost no memory.
+func digest(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
+	return [16]byte(sum[:])
+}
+
+// has is the transfer.File of the records.
+func (c *Checked) has(name string) bool { return c.names[digest(name)] }
 
 func newChecked(types []transfer.Type) (*Checked, error) {
 	dir, err := os.MkdirTemp("", "workspace-import-*")
@@ -26,7 +37,7 @@ func newChecked(types []transfer.Type) (*Checked, error) {
 		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
 	}
 	return &Checked{
-		types: types, dir: dir,
+		types: types, dir: dir, names: map[[16]byte]bool{},
 		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
 	}, nil
 }

@@ -47,7 +47,7 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 		work[lane] = make(chan batch)
 		group.Go(func() error {
 			for b := range work[lane] {
-				if err := c.types[i].Write(ctx, companyID, b.records); err != nil {
+				if err := c.types[i].In(c.has).Write(ctx, companyID, b.records); err != nil {
 					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
 				}
 				written.Add(int64(len(b.records)))

@@ -1,0 +1,104 @@
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// Ensure an update changes what was sent and nothing else, never the key or the kind, and that only a derived metric has a
+// formula.
+func TestUpdateDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition",
+		definition(1, "custom.leads", `,"needsReview":true,"kind":"measured","createdAt":"2026-01-01T00:00:00Z"`),
+		definition(2, "rate", `,"kind":"derived","formula":"a / b","needsReview":false`), definition(3, "old", ``))
+	update := func(id int, properties ...any) map[string]any {
+		args := map[string]any{"definitionId": "mdf_" + string(rune('0'+id))}
+		for i := 0; i < len(properties); i += 2 {
+			args[properties[i].(string)] = properties[i+1]
+		}
+		return args
+	}
+	const op = "update_metric_definition"
+	s.Run(t, []apitest.Scenario{
+		{
+			Name: "every property", Op: op,
+			Args: update(1, "name", "Leads", "description", "D", "unit", "count", "aggregation", "sum", "polarity", "up_is_good", "dimensions", []any{"country"}, "source", "crm", "needsReview", false),
+			WantFields: map[string]any{
+				"id": "mdf_1", "key": "custom.leads", "kind": "measured", "name": "Leads", "description": "D", "unit": "count", "aggregation": "sum", "polarity": "up_is_good",
+				"dimensions": []any{"country"}, "source": "crm", "needsReview": false, "formula": nil, "createdAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
+			},
+		},
+		{Name: "one property", Op: op, Args: update(1, "name", "New leads"), WantFields: map[string]any{"name": "New leads", "unit": "count", "needsReview": false}},
+		{Name: "null clears", Op: op, Args: update(1, "aggregation", nil, "dimensions", nil), WantFields: map[string]any{"aggregation": nil, "dimensions": nil, "name": "New leads"}},
+		{Name: "a formula of a derived metric", Op: op, Args: update(2, "formula", "a / c"), WantFields: map[string]any{"formula": "a / c"}},
+		{Name: "an empty update", Op: op, Args: update(3), WantFields: map[string]any{"updatedAt": nil}},
+		{Name: "ErrFormula", Op: op, Args: update(1, "formula", "a"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
+		{Name: "ErrFormulaNull", Op: op, Args: update(2, "formula", nil), Want: 400, WantMessage: "body.formula: must not be null"},
+		{Name: "ErrNeedsReview", Op: op, Args: update(2, "needsReview", true), Want: 400, WantMessage: "body.needsReview: must be false"},
+		{Name: "ErrKey", Op: op, Args: update(1, "key", "leads"), Want: 400, WantMessage: "body.key: unknown property"},
+		{Name: "ErrKind", Op: op, Args: update(1, "kind", "split"), Want: 400, WantMessage: "body.kind: unknown property"},
+		{Name: "ErrAggregation", Op: op, Args: update(1, "aggregation", "total"), Want: 400, WantMessage: "body.aggregation: must be one of sum, avg, min, max, last, none"},
+		{Name: "ErrUnknown", Op: op, Args: update(9, "name", "a"), Want: 404, WantCode: "not_found"},
+		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: update(1, "name", "a"), Want: 401, WantMessage: "metrics:write"},
+	})
+	for filter, want := range map[string]string{"?needsReview=true": "", "?needsReview=false": "custom.leads rate"} {
+		var keys []string
+		for _, page := range walk(t, s, definitionsPath+filter, keyField, nil) {
+			keys = append(keys, page...)
+		}
+		same(t, filter, strings.Join(keys, " "), want)
+	}
+}
+
+// Ensure a definition that a push creates, too, is found by its id, and that an update of the aggregation changes the next read
+// of a week.
+func TestUpdatePushedDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	pushed(t, s, key, onDay("leads", "2026-08-03", 1), onDay("leads", "2026-08-04", 2), onDay("other", "2026-08-04", 2))
+	for _, d := range s.Send(t, key, "GET", definitionsPath, "").Items(t) {
+		r := s.Call(t, key, "update_metric_definition", map[string]any{"definitionId": d["id"], "aggregation": "max", "needsReview": false})
+		if got := r.JSON(t); r.Status != 200 || got["key"] != d["key"] || got["needsReview"] != false {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+	}
+	same(t, "weeks", points(t, s, "leads&grain=week"), []string{"2026-08-03 2"})
+}
+
+// Ensure a definition whose id has no record is found by reading the definitions, once; and that an id which an import took away
+// is not found.
+func TestRepairDefinitionID(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", ""), definition(2, "b", ""), definition(3, "c", ""))
+	name := func(store metrics.Store, id string) (string, int) {
+		ctx, m := apitest.Request(t)
+		d, err := store.ModifyDefinition(ctx, s.CompanyID, id, func(*metrics.Definition) error { return nil })
+		if err != nil {
+			return err.Error(), m.Units().Calls
+		}
+		return d.Key, m.Units().Calls
+	}
+	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, calls := range []int{4, 2} { // the id; all definitions; the id's record; the definition
+		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
+			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
+		}
+	}
+	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(3, "d", ""))
+	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_3": "d"} {
+		if key, _ := name(store, id); key != want {
+			t.Errorf("%s is %s, want %s", id, key, want)
+		}
+	}
+}

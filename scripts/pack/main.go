@@ -37,16 +37,45 @@ func pack(from, to string) (size int, sum string, err error) {
 	if err != nil {
 		return 0, "", fmt.Errorf("read the program: %w", err)
 	}
-	var out bytes.Buffer
-	if err := write(&out, program); err != nil {
-		return 0, "", fmt.Errorf("create the zip of %s: %w", from, err)
+	packed, err := os.ReadFile(to)
+	if err != nil || !holds(packed, program) {
+		var out bytes.Buffer
+		if err := write(&out, program); err != nil {
+			return 0, "", fmt.Errorf("create the zip of %s: %w", from, err)
+		}
+		packed = out.Bytes()
+		if err := os.WriteFile(to, packed, 0o644); err != nil {
+			return 0, "", fmt.Errorf("write the zip: %w", err)
+		}
 	}
-	if err := os.WriteFile(to, out.Bytes(), 0o644); err != nil {
-		return 0, "", fmt.Errorf("write the zip: %w", err)
-	}
-	hash := sha256.Sum256(out.Bytes())
-	return out.Len(), base64.StdEncoding.EncodeToString(hash[:]), nil
+	hash := sha256.Sum256(packed)
+	return len(packed), base64.StdEncoding.EncodeToString(hash[:]), nil
 }
+
+// holds reports whether a zip of an earlier build has the same program, so that it need not be compressed again. The program
+// names the version of Go, so the compressor is the same, too.
+func holds(packed, program []byte) bool {
+	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil || len(archive.File) != 1 {
+		return false
+	}
+	entry := archive.File[0]
+	if entry.Name != entryName || entry.Mode() != entryMode || !entry.Modified.Equal(epoch) || entry.UncompressedSize64 != uint64(len(program)) {
+		return false
+	}
+	r, err := entry.Open()
+	if err != nil {
+		return false
+	}
+	earlier, err := io.ReadAll(r)
+	return err == nil && bytes.Equal(earlier, program)
+}
+
+// The entry of the zip: Lambda starts an executable bootstrap.
+const (
+	entryName = "bootstrap"
+	entryMode = os.FileMode(0o755)
+)
 
 // epoch is the earliest time in the zip format.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -56,8 +85,8 @@ func write(w io.Writer, program []byte) error {
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
-	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate, Modified: epoch}
-	header.SetMode(0o755)
+	header := &zip.FileHeader{Name: entryName, Method: zip.Deflate, Modified: epoch}
+	header.SetMode(entryMode)
 	entry, err := archive.CreateHeader(header)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,5 +66,64 @@ func TestErrMissing(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "bootstrap")
 	if _, _, err := pack(from, from+".zip"); err == nil || !bytes.Contains([]byte(err.Error()), []byte(from)) {
 		t.Errorf("%v does not name %s", err, from)
+	}
+}
+
+// Ensure an earlier zip of the same program stays, and every other file is replaced.
+func TestEarlierZip(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "bootstrap"), filepath.Join(dir, "out.zip")
+	program := []byte("program")
+	zipped := func(header zip.FileHeader) string {
+		var out bytes.Buffer
+		archive := zip.NewWriter(&out)
+		entry, err := archive.CreateHeader(&header)
+		if err == nil {
+			_, err = entry.Write(program)
+		}
+		if err := errors.Join(err, archive.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if err := os.WriteFile(from, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := pack(from, to); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, earlier := range map[string]string{
+		"no zip":     "junk",
+		"cut":        string(want[:len(want)/2]),
+		"other name": zipped(zip.FileHeader{Name: "program", Modified: epoch}),
+		"other mode": zipped(zip.FileHeader{Name: entryName, Modified: epoch}),
+	} {
+		if err := os.WriteFile(to, []byte(earlier), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := pack(from, to); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: the zip was not replaced: %v", name, err)
+		}
+	}
+	old := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, text := range []string{"program", "another"} {
+		if err := errors.Join(os.WriteFile(from, []byte(text), 0o755), os.Chtimes(to, old, old)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := pack(from, to); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(to)
+		if err != nil || info.ModTime().Equal(old) != (text == "program") {
+			t.Errorf("%s: written again: %v, %v", text, !info.ModTime().Equal(old), err)
+		}
 	}
 }

@@ -90,7 +90,7 @@ func (d *twins) valid() map[string]any {
 }
 
 var samples = map[string][]string{
-	"uri": {"https://example.com", "mailto:a@example.com"}, "date-time": {"2026-08-11T09:30:00Z", "2020-02-29T23:59:60.5+02:00", "2026-08-11T09:30:00.123456789-11:00"},
+	"web": {"https://example.com", "http://[::1]:80/a?b=c#d"}, "timezone": {"Europe/Berlin", "Asia/Calcutta", "UTC"}, "language": {"de", "zu"}, "date-time": {"2026-08-11T09:30:00Z", "2020-02-29T23:59:60.5+02:00", "2026-08-11T09:30:00.123456789-11:00"},
 	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "ideaId": {"ida_1"},
 }
 

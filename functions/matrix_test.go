@@ -209,6 +209,14 @@ func TestStatusMatrix(t *testing.T) {
 		{"unknown parameter", 400, "bad_request", "query.nope: unknown parameter", false, query("nope=1")},
 		{"repeated parameter", 400, "bad_request", "query.", false, query("limit=1&limit=1")},
 		{"malformed query", 400, "bad_request", "query: ", false, query("%zz=1")},
+		{"empty cursor", 400, "bad_request", "query.cursor: ", false, func(r *request, op api.Operation) bool {
+			r.query = strings.TrimPrefix(r.query+"&cursor=", "&")
+			return op.IsList() && slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == "cursor" })
+		}},
+		{"If-None-Match", 400, "bad_request", "header.If-None-Match: ", false, func(r *request, op api.Operation) bool {
+			r.header.Set("If-None-Match", "*")
+			return op.Method != http.MethodGet
+		}},
 		{"broken JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{"a":`)},
 		{"trailing JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{} {}`)},
 		{"an array", 400, "bad_request", "body: must be a JSON object", false, body(`[]`)},

@@ -2,11 +2,11 @@ package broadcast
 
 import (
 	"context"
-	"net/url"
 	"unicode/utf8"
 
 	"growthworkspace/shared/claim"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -59,8 +59,8 @@ func (o Outcome) Check() error {
 	if o.ExternalID != nil && utf8.RuneCountInString(*o.ExternalID) > externalIDChars {
 		problems = append(problems, "externalId: must have at most 200 characters")
 	}
-	if o.ExternalURL != nil && (!webAddress(*o.ExternalURL) || utf8.RuneCountInString(*o.ExternalURL) > externalURLChars) {
-		problems = append(problems, "externalUrl: must be an http or https address of at most 2000 characters")
+	if o.ExternalURL != nil && (schema.CheckFormat("web", *o.ExternalURL) != "" || utf8.RuneCountInString(*o.ExternalURL) > externalURLChars) {
+		problems = append(problems, "externalUrl: must be an http or https address with a host, of at most 2000 characters")
 	}
 	if o.PublishedAt != nil {
 		if _, ok := timestamp.Parse(*o.PublishedAt); !ok {
@@ -71,11 +71,6 @@ func (o Outcome) Check() error {
 		return &fault.Error{Code: fault.BadRequest, Messages: problems}
 	}
 	return nil
-}
-
-func webAddress(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // CheckReason returns fault.BadRequest unless the reason has 1 to 2,000 characters.

@@ -63,7 +63,7 @@ func TestCreatePost(t *testing.T) {
 		reject("ideaId with a separator", record{"platform": "x", "body": "B", "ideaId": "ida_1#x"}, "body.ideaId"),
 		reject("empty ideaId", record{"platform": "x", "body": "B", "ideaId": ""}, "body.ideaId"),
 		reject("malformed time", record{"platform": "x", "body": "B", "scheduledFor": "tomorrow"}, "body.scheduledFor: must be an RFC 3339 time"),
-		reject("null", record{"platform": "x", "body": "B", "title": nil}, `body.title: must not be null; clear it with ""`),
+		reject("null", record{"platform": "x", "body": nil, "title": nil}, "body.body: must not be null"),
 		reject("threadParts are derived", record{"platform": "x", "body": "B", "threadParts": []string{}}, "body.threadParts: unknown property"),
 		reject("media cannot be sent", record{"platform": "x", "body": "B", "media": record{}}, "body.media: unknown property"),
 		{Name: "all errors are returned", Op: "create_broadcast_post", Args: record{"platform": "x", "body": "B", "ideaId": "1", "destination": "d", "status": "scheduled"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {

@@ -40,7 +40,7 @@ func TestCompany(t *testing.T) {
 		{Name: "null where nothing is stored", Op: "update_company", Args: map[string]any{"timezone": nil}, WantFields: map[string]any{"timezone": nil}},
 		{Name: "null name", Op: "update_company", Args: map[string]any{"name": nil}, Want: 400, WantMessage: "body.name: must not be null; leave it out"},
 		{Name: "not in the list", Op: "update_company", Args: map[string]any{"stage": "Growth"}, Want: 400, WantMessage: "body.stage: must be one of idea, mvp, growth, scale"},
-		{Name: "not a URI", Op: "update_company", Args: map[string]any{"websiteUrl": "acme"}, Want: 400, WantMessage: "body.websiteUrl: must be an absolute URI"},
+		{Name: "not a URI", Op: "update_company", Args: map[string]any{"websiteUrl": "acme"}, Want: 400, WantMessage: "body.websiteUrl: must be an http or https address with a host"},
 		{Name: "all errors are returned", Op: "update_company", Args: map[string]any{"websiteUrl": 1, "targetMarket": "x", "slug": "s", "Name": "x"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 4 {
 				t.Error(messages)

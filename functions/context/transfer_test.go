@@ -66,7 +66,7 @@ func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for name, lines := range map[string][]string{
-		"brand-kit":    {`{"id":"kit_1","companyId":"co_else","voiceTone":[],"avoidWords":["a","a"],"colors":{"primary": "#fff", "n": 1e999},"fonts":"x","context":"c\u0000","createdAt":"2026-01-01T00:00:00Z"}`},
+		"brand-kit":    {`{"id":"kit_1","companyId":"co_else","voiceTone":[],"avoidWords":["a","a"],"colors":{"primary": "#fff", "n": 1e999},"fonts":"x","context":"c\u0001","createdAt":"2026-01-01T00:00:00Z"}`},
 		"content-type": {`{"id":"cty_2","name":"<b>"}`, `{"id":"cty_1","active":false,"defaultPlatforms":[],"updatedAt":"2026-01-01T00:00:00Z"}`},
 		"brand-goal":   {`{"id":"bgl_1","baselineValue":1e125,"targetValue":0.1,"status":"missed"}`, `{"id":"bgl_0"}`},
 	} {

@@ -46,7 +46,7 @@ func export(t *testing.T, s *apitest.Service, companyID string) (lines []string)
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
 	s := start(t, mixed()...)
-	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"","flags":[],"body":"a\u0000 \u2028 <b> # \"","priority":-0,"rating":1e125}`)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"","flags":[],"body":"a\u0001 \u2028 <b> # \"","priority":-0,"rating":1e125}`)
 	first := export(t, s, s.CompanyID)
 	other := s.Table.NewID("co")
 	importLines(t, s, other, first...)

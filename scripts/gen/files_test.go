@@ -18,7 +18,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("a second run generates different files, %v", err)
 	}
-	if err := run(true, ""); err != nil {
+	if err := run(true, "", false); err != nil {
 		t.Error(err)
 	}
 }

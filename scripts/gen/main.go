@@ -5,6 +5,7 @@
 //	go run ./scripts/gen               writes the files that are out of date
 //	go run ./scripts/gen -check        writes nothing, and fails when a file is out of date
 //	go run ./scripts/gen -roots FILE   refreshes the embedded TLS roots from a file of PEM certificates
+//	go run ./scripts/gen -zones        refreshes the names of time zones from the installed Go
 package main
 
 import (
@@ -20,24 +21,28 @@ import (
 func main() {
 	check := flag.Bool("check", false, "write nothing; fail when a file is out of date")
 	roots := flag.String("roots", "", "refresh "+rootsFile+" from this `file` of PEM certificates, such as /etc/ssl/certs/ca-certificates.crt")
+	zones := flag.Bool("zones", false, "refresh "+zonesFile+" from the installed Go")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./scripts/gen [-check | -roots FILE]\n\nRun it in the repository's root.")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./scripts/gen [-check | -roots FILE | -zones]\n\nRun it in the repository's root.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() > 0 || *check && *roots != "" {
+	if flag.NArg() > 0 || *check && (*roots != "" || *zones) || *roots != "" && *zones {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*check, *roots); err != nil {
+	if err := run(*check, *roots, *zones); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(check bool, roots string) error {
+func run(check bool, roots string, zones bool) error {
 	if _, err := os.Stat("go.mod"); err != nil {
 		return errors.New("there is no go.mod here: run it in the repository's root")
+	}
+	if zones {
+		return refreshZones(zonesFile)
 	}
 	if roots != "" {
 		return refreshRoots(roots, rootsFile, time.Now())

@@ -74,6 +74,9 @@ func (h httpArguments) bind(op *Operation) input {
 	}
 	b.Problems = append(b.Problems, problems...)
 	query := h.query(op, b)
+	if op.Method != http.MethodGet && len(h.request.Header.Values("If-None-Match")) > 0 { // RFC 9110 does not allow to ignore it
+		b.Problem("header.If-None-Match", "is for reads; use If-Match to make an update or a delete conditional")
+	}
 	for i := range op.Input {
 		f := &op.Input[i]
 		switch f.In {

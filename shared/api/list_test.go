@@ -101,5 +101,5 @@ func TestCursorIsBound(t *testing.T) {
 		})
 	}
 	s.t = t
-	s.expect(s.request("GET", items+"?stage=live&cursor=", ""), 200, "") // empty: from the start
+	s.expect(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that lost its cursor must not start again
 }

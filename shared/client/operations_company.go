@@ -38,13 +38,13 @@ func (c *Client) GetCompany(ctx context.Context, options ...CallOption) (Company
 type UpdateCompanyInput struct {
 	Name            *string                        `json:"name,omitzero"`            // display name
 	Summary         Clearable[string]              `json:"summary,omitzero"`         // one or two sentences describing the product; null clears it; leave it out to keep it
-	WebsiteURL      Clearable[string]              `json:"websiteUrl,omitzero"`      // an absolute URI; null clears it; leave it out to keep it
-	RepositoryURL   Clearable[string]              `json:"repositoryUrl,omitzero"`   // an absolute URI; null clears it; leave it out to keep it
+	WebsiteURL      Clearable[string]              `json:"websiteUrl,omitzero"`      // URL of the website, http or https; null clears it; leave it out to keep it
+	RepositoryURL   Clearable[string]              `json:"repositoryUrl,omitzero"`   // URL of the source code, http or https; null clears it; leave it out to keep it
 	Industry        Clearable[string]              `json:"industry,omitzero"`        // free text; null clears it; leave it out to keep it
 	Stage           Clearable[CompanyStage]        `json:"stage,omitzero"`           // the stage of the company; null clears it; leave it out to keep it
 	TargetMarket    Clearable[CompanyTargetMarket] `json:"targetMarket,omitzero"`    // the kind of customers it sells to; null clears it; leave it out to keep it
-	PrimaryLanguage Clearable[string]              `json:"primaryLanguage,omitzero"` // ISO 639-1 code; null clears it; leave it out to keep it
-	Timezone        Clearable[string]              `json:"timezone,omitzero"`        // IANA time-zone name; null clears it; leave it out to keep it
+	PrimaryLanguage Clearable[string]              `json:"primaryLanguage,omitzero"` // ISO 639-1 code in small letters, such as de; null clears it; leave it out to keep it
+	Timezone        Clearable[string]              `json:"timezone,omitzero"`        // a name of the IANA time zone database, such as Europe/Berlin; null clears it; leave it out to keep it
 }
 
 var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}", hasBody: true, repeatable: true}

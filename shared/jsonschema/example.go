@@ -40,8 +40,13 @@ func exampleText(s *Schema) string {
 	case "uri":
 		return "https://example.com"
 	}
-	if s.Pattern == `^[A-Z]{3}$` {
+	switch s.Pattern {
+	case `^[A-Z]{3}$`:
 		return "EUR"
+	case `^[a-z]{2}$`:
+		return "de"
+	case `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`:
+		return "Europe/Berlin"
 	}
 	return "text"
 }

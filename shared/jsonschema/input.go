@@ -64,16 +64,12 @@ func nullable(s *Schema) {
 	}
 }
 
-// described returns the schema of the values of an argument other than null. A day has the format date, although a full timestamp
-// is accepted, too: two formats would complicate generated clients.
+// described returns the schema of the values of an argument other than null.
 func described(f schema.Field) *Schema {
 	s := &Schema{Type: string(f.Kind), Description: f.Description(), Default: defaultOf(f)}
 	switch f.Kind {
 	case schema.String:
-		s.Enum, s.Pattern, s.Format = enum(f.Enum), f.Expression(), f.Format
-		if f.Format == "day" {
-			s.Format = "date"
-		}
+		s.Enum, s.Pattern, s.Format = enum(f.Enum), f.Expression(), f.JSONFormat()
 		s.MinLength, s.MaxLength = count(f.Min), count(f.Max)
 	case schema.Integer, schema.Number:
 		s.Minimum, s.Maximum = f.Min, f.Max

@@ -30,7 +30,7 @@ type input struct {
 	IfMatch *string    `header:"If-Match" doc:"a tag"`
 	Name    string     `json:"name" min:"1" max:"200" doc:"how it is called"`
 	Colour  *colour    `json:"colour"`
-	Site    *string    `json:"site" format:"uri" max:"2000"`
+	Site    *string    `json:"site" format:"web" max:"2000"`
 	Day     *string    `json:"day" format:"day"`
 	Order   *int64     `json:"order" min:"0" max:"9"`
 	Tags    []string   `json:"tags" items:"5" each:"10"`
@@ -80,11 +80,11 @@ func TestInput(t *testing.T) {
 "companyId":{"type":["string","null"],"description":"optional; the key's own company is the only one that it can access"},
 "thingId":{"type":"string","description":"the thing"},
 "limit":{"type":["integer","null"],"default":25,"minimum":1,"maximum":100},
-"cursor":{"type":["string","null"],"maxLength":1600},
+"cursor":{"type":["string","null"],"minLength":1,"maxLength":1600},
 "ifMatch":{"type":["string","null"],"description":"a tag"},
 "name":{"type":"string","description":"how it is called","minLength":1,"maxLength":200},
 "colour":{"type":["string","null"],"enum":["red","blue",null]},
-"site":{"type":["string","null"],"maxLength":2000,"format":"uri"},
+"site":{"type":["string","null"],"maxLength":2000,"pattern":"^https?://","format":"uri"},
 "day":{"type":["string","null"],"format":"date"},
 "order":{"type":["integer","null"],"minimum":0,"maximum":9},
 "tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"maxItems":5},

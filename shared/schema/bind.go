@@ -42,6 +42,7 @@ func note(problems []string, path, text string) []string {
 	if len(path) > pathBytes {
 		path = strings.ToValidUTF8(path[:pathBytes], "") + "…"
 	}
+	path = strings.ReplaceAll(path, "\x00", `\u0000`)
 	switch {
 	case len(problems) < problemsMax:
 		return append(problems, path+": "+text)
@@ -116,6 +117,10 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	switch f.Kind {
 	case String:
 		if s, ok := a.asText(); ok {
+			if a.raw && strings.ContainsRune(s, 0) { // ParseObject checks the texts of JSON
+				b.Problem(path, "%s", hasNUL)
+				return
+			}
 			b.checkText(f, path, s)
 			target.SetString(s)
 			return
@@ -226,15 +231,15 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 
 // Unknown adds a problem for every property that the operation does not have. It suggests the nearest name.
 func (b *Binder) Unknown(fields []Field, in Place, path string, o Object) {
+	var names []string
+	for _, f := range fields {
+		if f.In == in {
+			names = append(names, f.Name)
+		}
+	}
 	for _, m := range o {
 		if slices.ContainsFunc(fields, func(f Field) bool { return f.In == in && f.Name == m.name }) {
 			continue
-		}
-		var names []string
-		for _, f := range fields {
-			if f.In == in {
-				names = append(names, f.Name)
-			}
 		}
 		b.Problem(path+"."+m.name, "unknown property%s", b.meant(m.name, names))
 	}
@@ -251,7 +256,7 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):
 		b.Problem(path, "must match %s", patterns[f.Pattern])
 	case f.Format != "":
-		if wrong := formats[f.Format](s); wrong != "" {
+		if wrong := formats[f.Format].check(s); wrong != "" {
 			b.Problem(path, "%s", wrong)
 		}
 	}

@@ -29,7 +29,7 @@ type shapes struct {
 	Free    *string           `json:"free" max:"10"`
 	Slug    *string           `json:"slug" max:"20" pattern:"slug"`
 	Code    *string           `json:"code" max:"3" pattern:"currency"`
-	Site    *string           `json:"site" format:"uri" max:"2000"`
+	Site    *string           `json:"site" format:"web" max:"2000"`
 	At      *string           `json:"at" format:"date-time"`
 	Colour  *colour           `json:"colour"`
 	Whole   *int64            `json:"whole"`
@@ -166,17 +166,31 @@ func TestBodyProblems(t *testing.T) {
 		{"point is null", `{"points":[null]}`, `body.points[0]: must be an object`},
 		{"no points", `{"points":[]}`, `body.points: must have 1 to 3 elements, has 0`},
 		{"all of a point", `{"points":[{}]}`, "body.points[0].key: is required\nbody.points[0].ts: is required\nbody.points[0].value: is required"},
+		{"OK web address", `{"site":"https://user@example.com:8080/a%20b?c=d#e"}`, ``},
+		{"OK web address without TLS", `{"site":"http://[::1]:80"}`, ``},
+		{"no host", `{"site":"http://"}`, `body.site: must be an http or https address with a host`},
+		{"no host before the path", `{"site":"https:///a"}`, `body.site: must be an http or https address with a host`},
+		{"no host before the port", `{"site":"https://:80"}`, `body.site: must be an http or https address with a host`},
+		{"no host after a user", `{"site":"https://user@"}`, `body.site: must be an http or https address with a host`},
+		{"no slashes", `{"site":"https:example.com"}`, `body.site: must be an http or https address with a host`},
+		{"script with a host", `{"site":"javascript://example.com/%0aalert(1)"}`, `body.site: must be an http or https address with a host`},
+		{"script", `{"site":"javascript:alert(1)"}`, `body.site: must be an http or https address with a host`},
+		{"another scheme", `{"site":"ftp://example.com"}`, `body.site: must be an http or https address with a host`},
+		{"a space", `{"site":"https://example.com/a b"}`, `body.site: must be an http or https address with a host`},
 		{"OK timestamp", `{"at":"2026-08-11T09:30:00.5+02:00"}`, ``},
 		{"timestamp", `{"at":"2026-08-11"}`, `body.at: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z`},
 		{"OK URI", `{"site":"https://example.com/a?b=%20#c"}`, ``},
-		{"URI", `{"site":"example.com"}`, `body.site: must be an absolute URI, for example https://example.com`},
-		{"URI without host", `{"site":"https:///x"}`, `body.site: must name a host, for example https://example.com`},
+		{"no scheme", `{"site":"example.com"}`, `body.site: must be an http or https address with a host, for example https://example.com`},
 		{"unknown", `{"nope":1}`, `body.nope: unknown property`},
 		{"wrong case", `{"NAME":"ab"}`, `body.NAME: unknown property; did you mean name?`},
 		{"repeated", `{"free":"a","free":"b"}`, `body.free: is repeated`},
 		{"repeated by an escape", `{"free":"a","fr\u0065e":"b"}`, `body.free: is repeated`},
 		{"repeated far down", `{"x":[0,{"y":[[{"z":1,"z":2}]]}]}`, "body.x[1].y[0][0].z: is repeated\nbody.x: unknown property"},
-		{"OK NUL in a text", `{"free":"a\u0000b"}`, ``},
+		{"NUL in a text", `{"free":"a\u0000b"}`, `body.free: must not have the character U+0000`},
+		{"NUL in a list", `{"tags":["a","\u0000"]}`, `body.tags[1]: must not have the character U+0000`},
+		{"NUL in a map", `{"dims":{"a":"\u0000"}}`, `body.dims.a: must not have the character U+0000`},
+		{"NUL in a map's key", `{"dims":{"\u0000":"a"}}`, `body.dims.\u0000: must not have the character U+0000`},
+		{"NUL in an element", point(`,"note":"\u0000"`), `body.points[0].note: must not have the character U+0000`},
 		{"all problems", `{"name":1,"flag":1,"Flag":1}`, "body.name: must be a string\nbody.flag: must be a boolean\nbody.Flag: unknown property; did you mean flag?"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,11 +205,11 @@ func TestBodyProblems(t *testing.T) {
 
 // Ensure accepted values are bound unchanged, with the defaults of nested objects.
 func TestBodyValues(t *testing.T) {
-	in, problems := bindShapes(`{"whole":-500e-2,"tags":[],"dims":{"a":"\u0000"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
+	in, problems := bindShapes(`{"whole":-500e-2,"tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	if *in.Whole != -5 || in.Tags == nil || len(in.Tags) != 0 || in.Dims["a"] != "\x00" || *in.Number != 0 || *in.Name != "😀\\u" {
+	if *in.Whole != -5 || in.Tags == nil || len(in.Tags) != 0 || in.Dims["a"] != "\x01" || *in.Number != 0 || *in.Name != "😀\\u" {
 		t.Errorf("%+v", in)
 	}
 	if in.Default != "usual" || in.Pair != nil || in.Free != nil {

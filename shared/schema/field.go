@@ -144,7 +144,7 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.String:
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
-			f.Required, f.Max, f.Null = false, pointerTo(CursorChars), NullAbsent
+			f.Required, f.Min, f.Max, f.Null = false, pointerTo(1), pointerTo(CursorChars), NullAbsent
 			if f.In != InQuery || f.Name != "cursor" || s.Type != t {
 				panic("schema: a cursor is the query parameter cursor, no pointer: " + s.Name)
 			}
@@ -175,10 +175,10 @@ func (f *Field) describe(s reflect.StructField) {
 	default:
 		panic(fmt.Sprintf("schema: an input cannot hold a %s: %s", t, s.Name))
 	}
-	if f.Pattern != "" && patterns[f.Pattern] == nil || f.Format != "" && formats[f.Format] == nil {
+	if f.Pattern != "" && patterns[f.Pattern] == nil || f.Format != "" && formats[f.Format].check == nil {
 		panic("schema: no such pattern or format: " + s.Name)
 	}
-	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && (f.Format == "" || f.Format == "uri") {
+	if f.Kind == String && f.In == InBody && f.Max == nil && f.Enum == nil && (f.Format == "" || f.Format == "web") {
 		panic("schema: a string needs the tag max: " + s.Name)
 	}
 	f.check(s)

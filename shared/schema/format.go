@@ -3,16 +3,30 @@ package schema
 import (
 	"net/url"
 	"regexp"
+	"strings"
 
 	"growthworkspace/shared/timestamp"
 )
 
-// formats maps a name of the format tag to a function that returns the problem of a value, "" when it is valid.
-var formats = map[string]func(string) string{
-	"uri":       checkURI,
-	"date-time": checkTimestamp,
-	"day":       checkDay,
+// format is a rule for a text beyond a regular expression.
+type format struct {
+	check   func(string) string // returns the problem of a value, "" when it is valid
+	name    string              // the format in JSON Schema; may be empty
+	pattern string              // the part of the rule that a regular expression can say, for JSON Schema; may be empty
 }
+
+// formats has the names of the format tag.
+var formats = map[string]format{
+	"web":       {checkWeb, "uri", `^https?://`},
+	"date-time": {checkTimestamp, "date-time", ""},
+	"day":       {checkDay, "date", ""}, // a full timestamp is accepted, too; two formats would complicate generated clients
+	"timezone":  {checkTimezone, "", `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`},
+	"language":  {checkLanguage, "", `^[a-z]{2}$`},
+}
+
+// CheckFormat returns the problem of a text with a name of the format tag, "" when it is valid. It is for records that do not come
+// in a request.
+func CheckFormat(name, text string) (problem string) { return formats[name].check(text) }
 
 // patterns maps a name of the pattern tag to a regular expression. Each is valid in ECMA-262, too, as JSON Schema requires.
 var patterns = map[string]*regexp.Regexp{
@@ -28,13 +42,34 @@ func Pattern(name string) *regexp.Regexp { return patterns[name] }
 // uriChars matches the characters of RFC 3986; url.Parse accepts more.
 var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
-func checkURI(s string) string {
+// checkWeb accepts the addresses of web pages and no other URI, so that a link to one never runs a script.
+func checkWeb(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || !uriChars.MatchString(s) || (u.Host == "" && u.Opaque == "" && u.Path == "") {
-		return "must be an absolute URI, for example https://example.com"
+	if err != nil || !uriChars.MatchString(s) || (!strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://")) || u.Hostname() == "" {
+		return "must be an http or https address with a host, for example https://example.com"
 	}
-	if (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() == "" {
-		return "must name a host, for example https://example.com"
+	return ""
+}
+
+// checkTimezone accepts the names of the IANA time zone database. time.LoadLocation would also accept Local and "", and needs the
+// zones themselves.
+func checkTimezone(s string) string {
+	if strings.ContainsAny(s, "\n\x00") || !strings.Contains(zones, "\n"+s+"\n") {
+		return "must be a name of the IANA time zone database, for example Europe/Berlin"
+	}
+	return ""
+}
+
+// languages has the codes of ISO 639-1, without those that were withdrawn.
+const languages = " aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es et eu " +
+	"fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks " +
+	"ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu " +
+	"rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa " +
+	"wo xh yi yo za zh zu "
+
+func checkLanguage(s string) string {
+	if len(s) != 2 || !strings.Contains(languages, " "+s+" ") {
+		return "must be an ISO 639-1 code in small letters, for example de"
 	}
 	return ""
 }
@@ -56,7 +91,10 @@ func checkDay(s string) string {
 // Expression returns the regular expression that a text must match, "" when there is none.
 func (f *Field) Expression() string {
 	if f.Pattern == "" {
-		return ""
+		return formats[f.Format].pattern
 	}
 	return patterns[f.Pattern].String()
 }
+
+// JSONFormat returns the format of a text in JSON Schema, "" when there is none.
+func (f *Field) JSONFormat() string { return formats[f.Format].name }

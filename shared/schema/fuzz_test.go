@@ -212,7 +212,10 @@ var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 // page binds a call of a list as HTTP does and as a tool does, and checks that both give the same result.
 func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
-	values := map[string]string{"boardId": board, "status": status, "cursor": cursor}
+	values := map[string]string{"boardId": board, "status": status}
+	if cursor != "" {
+		values["cursor"] = cursor
+	}
 	text, err := json.Marshal(values)
 	if err != nil {
 		t.Fatal(err)
@@ -249,6 +252,9 @@ func FuzzCursor(f *testing.F) {
 			if !utf8.ValidString(s) {
 				return // rejected before binding
 			}
+		}
+		if strings.ContainsRune(status+otherStatus+text, 0) {
+			return // rejected with another path in a tool, see TestNULIsRefused
 		}
 		if !id.Valid("", board) || !id.Valid("", otherBoard) {
 			return // not found with any cursor

@@ -31,7 +31,8 @@ func (o Object) Get(name string) (value any, ok bool) {
 }
 
 // ParseObject reads a JSON object. Problems begin with root. The object is nil when the text as a whole is invalid; then there is
-// one problem. Else there is one problem for each repeated key.
+// one problem. Else there is one problem for each
+// repeated key and for each text with the character NUL.
 func ParseObject(text []byte, root string) (Object, []string) {
 	if !utf8.Valid(text) {
 		return nil, []string{root + ": is not valid UTF-8"}
@@ -42,7 +43,7 @@ func ParseObject(text []byte, root string) (Object, []string) {
 	if loneSurrogate(text) {
 		return nil, []string{root + ": is not valid Unicode: it has half of a surrogate pair"}
 	}
-	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: root}
+	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: root, nul: bytes.Contains(text, []byte(`\u0000`))}
 	p.decoder.UseNumber()
 	o, ok := p.value().(Object)
 	if !ok {
@@ -66,7 +67,11 @@ type parser struct {
 	path     []string // to the current value: names, and "" for the element of an array
 	indexes  []int    // of the array elements in path
 	problems []string
+	nul      bool // a text may have the character NUL, which JSON can only say as \u0000
 }
+
+// hasNUL is the problem of a text with the character NUL. It ends a text in many programs that read one.
+const hasNUL = "must not have the character U+0000"
 
 // smallObject is the largest number of members that is searched without a set of names.
 const smallObject = 16
@@ -92,7 +97,16 @@ func (p *parser) value() any {
 		_, _ = p.decoder.Token()
 		return list
 	}
+	if s, ok := token.(string); ok {
+		p.checkNUL(s)
+	}
 	return token
+}
+
+func (p *parser) checkNUL(s string) {
+	if p.nul && strings.ContainsRune(s, 0) {
+		p.problems = note(p.problems, p.location(), hasNUL)
+	}
 }
 
 // object reads the members of an object. A repeated member is a problem; the first one is kept.
@@ -115,6 +129,7 @@ func (p *parser) object() Object {
 			twice, names[name] = names[name], true
 		}
 		p.path = append(p.path, "."+name)
+		p.checkNUL(name)
 		if twice {
 			p.problems = note(p.problems, p.location(), "is repeated")
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -56,10 +57,28 @@ func TestParseObjectRefuses(t *testing.T) {
 	}
 }
 
-// Ensure valid Unicode is unchanged: surrogate pairs, escaped backslashes before u, NUL.
+// Ensure the character NUL is refused in every text and name, with its path, and a name with it is shown as JSON writes it.
+func TestNULIsRefused(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{"a":"\u0000"}`:                           {"body.a"},
+		`{"a":"x\u0000y","b":1,"c":"\u0000"}`:      {"body.a", "body.c"},
+		`{"a\u0000":1}`:                            {`body.a\u0000`},
+		`{"a":{"b":[1,{"c":"\u0000"}]}}`:           {"body.a.b[1].c"},
+		`{"a":["x",["\u0000"]],"b":{"\u0000":{}}}`: {"body.a[1][0]", `body.b.\u0000`},
+	} {
+		for i := range want {
+			want[i] += ": must not have the character U+0000"
+		}
+		if o, problems := schema.ParseObject([]byte(text), "body"); o == nil || !slices.Equal(problems, want) {
+			t.Errorf("%s: %q", text, problems)
+		}
+	}
+}
+
+// Ensure valid Unicode is unchanged: surrogate pairs, escaped backslashes before u.
 func TestParseObjectKeeps(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\u0000"}`: "\x00",
+		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\\u0000"}`: `\u0000`,
 		`{"a":"\ufffd"}`: "\ufffd", `{"\u0061":"b"}`: "b", `{"a":"\ud83d\ude00\ud83d\ude00"}`: "😀😀", `{"a":"\"\\"}`: `"\`,
 	} {
 		o, problems := schema.ParseObject([]byte(text), "body")

@@ -16,7 +16,7 @@ import (
 )
 
 // patternTexts are the patterns again, typed by hand, so that the test does not depend on the code that it checks.
-var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`}
+var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "web": `^https?://`}
 
 // document converts fields to a JSON Schema, as the OpenAPI document and the tools must.
 func document(fields []schema.Field) map[string]any {
@@ -57,7 +57,11 @@ func document(fields []schema.Field) map[string]any {
 		if f.Pattern != "" {
 			p["pattern"] = patternTexts[f.Pattern]
 		}
-		if f.Format != "" {
+		switch f.Format {
+		case "":
+		case "web":
+			p["format"], p["pattern"] = "uri", patternTexts["web"]
+		default:
 			p["format"] = f.Format
 		}
 		if f.Null != schema.NullRefused {
@@ -148,7 +152,7 @@ func (g generator) value(f schema.Field) string {
 			return `"` + g.pick(f.Enum) + `"`
 		}
 		if g.IntN(8) > 0 {
-			return `"` + map[string]string{"slug": "a-b", "metricKey": "a.b", "currency": "EUR", "uri": "https://a.b", "date-time": "2026-08-11T09:30:00Z", "": "ab"}[f.Pattern+f.Format] + `"`
+			return `"` + map[string]string{"slug": "a-b", "metricKey": "a.b", "currency": "EUR", "web": "https://a.b", "date-time": "2026-08-11T09:30:00Z", "": "ab"}[f.Pattern+f.Format] + `"`
 		}
 		return `"` + g.pick(nearTexts) + `"`
 	case schema.Integer, schema.Number:
@@ -183,9 +187,9 @@ func (g generator) value(f schema.Field) string {
 }
 
 // stricter matches bodies that a JSON Schema accepts and this service rejects: a number that DynamoDB cannot store (1e300 and
-// 1e-300), an http URI without a host, characters that RFC 3986 forbids but the referee's url.Parse accepts, and a time outside
-// the years 1 to 9999 in UTC. Repeated names, lone surrogates and invalid UTF-8 are not JSON.
-var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300`)
+// 1e-300), an address without a host, characters that RFC 3986 forbids but the referee's url.Parse accepts, and a time outside
+// the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone surrogates and invalid UTF-8 are not JSON.
+var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|\\u0000`)
 
 // Ensure Binder accepts exactly the bodies that the published schema accepts.
 func TestAgreesWithJSONSchema(t *testing.T) {

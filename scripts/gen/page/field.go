@@ -76,7 +76,7 @@ func limits(f schema.Field) (out []string) {
 }
 
 // formatNames say the formats of inputs and records in words.
-var formatNames = map[string]string{"date-time": "RFC 3339 time", "day": "YYYY-MM-DD", "date": "YYYY-MM-DD", "uri": "absolute URI"}
+var formatNames = map[string]string{"date-time": "RFC 3339 time", "day": "YYYY-MM-DD", "date": "YYYY-MM-DD", "web": "http or https address", "uri": "absolute URI", "timezone": "IANA time zone", "language": "ISO 639-1 code"}
 
 func asBound(n int) *float64 {
 	if n <= 0 {

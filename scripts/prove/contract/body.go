@@ -54,12 +54,23 @@ func strictBody(k *kit) {
 		return
 	}
 	k.refused(items, itemByID, [][2]string{
-		{`{"title":"x","nope":1}`, "nope"}, {`{"title":"x","summary":null}`, "summary"}, {`{"title":"x","title":"y"}`, "title"},
+		{`{"title":"x","nope":1}`, "nope"}, {`{"title":null}`, "title"}, {`{"title":"x","title":"y"}`, "title"},
 		{`{"title":"x"} {}`, "body"}, {`{"title":`, "body"}, {`[]`, "body"}, {"{\"title\":\"\xff\"}", "body"}, {`{"Title":"x"}`, "Title"},
 	})
 	got := k.do(http.MethodPost, items, `{"title":"x"}`, "Content-Type", "text/plain")
 	got.what += " as text/plain"
 	k.refusedCreate(got, itemByID, fault.BadRequest, "Content-Type")
+}
+
+func nulBody(k *kit) {
+	items, ok := k.items()
+	if !ok {
+		return
+	}
+	k.refused(items, itemByID, [][2]string{
+		{`{"title":"x\u0000"}`, "title"}, {`{"title":"x","summary":"\u0000"}`, "summary"}, {`{"title":"x","categoryIds":["a","\u0000"]}`, "categoryIds[1]"},
+	})
+	k.is(k.get(items+"?cursor=%00"), fault.BadRequest, "cursor")
 }
 
 func largeBody(k *kit) {

@@ -279,6 +279,7 @@ func plants(companyID, key string) map[string]planted {
 		"item-life":      on("POST", "/items", `"status":"draft"`, `"status":"published"`),
 		"item-body":      sent(`"status":"live"`, `"status":"draft"`),
 		"strict-body":    sent(`,"nope":1`, ``),
+		"nul":            sent(`x\u0000`, `x`),
 		"item-slug":      sent(`{"slug":"another"}`, `{}`),
 		"empty-update": {response: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPatch {

@@ -200,6 +200,7 @@ func forgedCursor(k *kit) {
 			return
 		}
 		k.is(k.get(p.address("cursor", "bm90aGluZw")), fault.BadRequest, "cursor")
+		k.is(k.get(p.address("cursor", "")), fault.BadRequest, "cursor")
 		if other != "" && from != p.ID {
 			k.is(k.get(p.address("cursor", other)), fault.BadRequest, "cursor")
 		}

@@ -70,6 +70,7 @@ var rules = []Rule{
 	{"item-life", "states#items", spec, "an item is created as a draft, updated and deleted", writes, itemLife},
 	{"item-body", "errors#codes", spec, "an invalid body is 400, and the message names the field", writes, itemBody},
 	{"strict-body", "requests#bodies", ours, "bodies are strict JSON objects", writes, strictBody},
+	{"nul", "requests#bodies", ours, "the character U+0000 in a text is 400", writes, nulBody},
 	{"item-slug", "requests#texts", spec, "a slug never changes and is unique on its board", writes, itemSlug},
 	{"empty-update", "requests#bodies", ours, "an empty update changes nothing", writes, emptyUpdate},
 	{"if-match", "retries#etag-and-preconditions", ours, "If-Match with an old ETag is 412", writes, ifMatch},

@@ -1,0 +1,140 @@
+package functions_test
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
+)
+
+// planted is a request with the character NUL in one place, and the path of that place.
+type planted struct {
+	args map[string]any
+	path string
+}
+
+// withNUL returns the arguments with NUL in each place of the field that may have a text.
+func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
+	add := func(value any, at string) {
+		args := maps.Clone(base)
+		args[f.Name] = value
+		out = append(out, planted{args, path + "." + f.Name + at})
+	}
+	switch {
+	case f.Kind == schema.String:
+		add("a\x00", "")
+	case f.Kind == schema.Map:
+		add(map[string]any{"a": "\x00"}, ".a")
+		add(map[string]any{"\x00": "a"}, `.\u0000`)
+	case f.Fields != nil:
+		element := map[string]any{}
+		if list, ok := base[f.Name].([]any); ok {
+			element = list[0].(map[string]any)
+		}
+		for _, inner := range f.Fields {
+			for _, p := range withNUL(element, "[0]", inner) {
+				add([]any{p.args}, p.path)
+			}
+		}
+	case f.Kind == schema.Array:
+		add([]any{"a", "b\x00"}, "[1]")
+	}
+	return out
+}
+
+// Ensure NUL is refused in every text of every operation, over HTTP and as a tool, with its path, and nothing is stored.
+func TestNULIsRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	tried := 0
+	for _, op := range functions.Operations(nil) {
+		for _, f := range op.Input {
+			if f.In == schema.InHeader { // HTTP has no NUL in a header
+				continue
+			}
+			place := string(f.In)
+			for _, p := range withNUL(arguments[op.ID], "", f) {
+				tried++
+				s.Clock.Advance(time.Second) // below the quota
+				if f.In != schema.InPath {
+					expectNUL(t, op, s.Call(t, key, op.ID, p.args), place+p.path)
+				}
+				if !op.NotTool {
+					expectNUL(t, op, callTool(t, s, key, op.ID, p.args).response(t), strings.TrimPrefix(p.path, "."))
+				}
+			}
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d places", tried)
+	}
+}
+
+func expectNUL(t *testing.T, op api.Operation, r apitest.Response, path string) {
+	t.Helper()
+	code, messages := r.Messages(t)
+	if want := path + ": must not have the character U+0000"; r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(strings.Join(messages, "\n"), want) {
+		t.Errorf("%s: %d %q, want %s", op.ID, r.Status, messages, want)
+	}
+}
+
+// Ensure the profile refuses addresses, time zones and languages that do not exist, over HTTP and as a tool.
+func TestFormsOfTexts(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	before := s.Call(t, key, "get_company", nil).Body
+	for name, values := range map[string][]string{
+		"websiteUrl":      {"javascript:alert(1)", "javascript://example.com/%0aalert(1)", "http://", "https:///a", "ftp://example.com", "example.com", ""},
+		"repositoryUrl":   {"javascript:alert(1)", "git@example.com:a/b", "ssh://example.com/a"},
+		"timezone":        {"Mars/Olympus", "Local", "", "europe/berlin", "CEST", "+02:00"},
+		"primaryLanguage": {"english", "DE", "xx", "", "de-AT", "deu"},
+	} {
+		for _, value := range values {
+			args := map[string]any{name: value}
+			for place, r := range map[string]apitest.Response{"HTTP": s.Call(t, key, "update_company", args), "tool": callTool(t, s, key, "update_company", args).response(t)} {
+				if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.Contains(messages[0], name+": must ") {
+					t.Errorf("%s: %s %q: %d %s", place, name, value, r.Status, r.Body)
+				}
+			}
+		}
+	}
+	if after := s.Call(t, key, "get_company", nil).Body; after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+}
+
+// Ensure a text that the API would refuse today stays readable, and an update of another property keeps it.
+func TestStoredTextsStayReadable(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	old := map[string]string{"websiteUrl": "javascript:alert(1)", "timezone": "Mars/Olympus", "primaryLanguage": "english", "summary": "a\x00b"}
+	_, err := company.NewStore(s.Table).Modify(t.Context(), s.CompanyID, func(c *company.Company) error {
+		c.WebsiteURL, c.Timezone, c.PrimaryLanguage, c.Summary = new(old["websiteUrl"]), new(old["timezone"]), new(old["primaryLanguage"]), new(old["summary"])
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range old {
+		if got := s.Call(t, key, "get_company", nil).JSON(t)[name]; got != value {
+			t.Errorf("%s is %v", name, got)
+		}
+	}
+	if r := s.Call(t, key, "update_company", map[string]any{"industry": "Space"}); r.Status != http.StatusOK || r.JSON(t)["timezone"] != "Mars/Olympus" {
+		t.Error(r.Status, r.Body)
+	}
+	if r := s.Send(t, key, "GET", "/v1/companies/{companyId}/plan/boards?cursor="+url.QueryEscape("\x00"), ""); r.Status != http.StatusBadRequest {
+		t.Error(r.Status, r.Body)
+	}
+}

@@ -1,0 +1,4 @@
+package schema
+
+// Zones is exported for tests.
+const Zones = zones

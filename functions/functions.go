@@ -75,10 +75,10 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 func Greeting(t *table.Client, log *slog.Logger, demo openapi.Demo) http.Handler {
 	byName := map[string]http.Handler{}
 	for _, a := range All() {
-		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log))
+		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log), t.NewID)
 	}
-	description := gateway.Local(openapi.Handler(t.NewID, demo))
-	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)))
+	description := gateway.Local(openapi.Handler(t.NewID, demo), t.NewID)
+	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Service-Version", version.Current) // for requests that gateway.Local rejects itself
 		switch path := r.URL.EscapedPath(); {

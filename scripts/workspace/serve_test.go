@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/fault"
 )
 
 // Ensure a restart keeps the key and the data, and only the owner can read the key's file.
@@ -67,6 +72,29 @@ func TestTwoServers(t *testing.T) {
 	first.stop(t)
 	if got, body := get(t, second.Key, second.BaseURL+"/v1/companies"); got != 200 {
 		t.Error(got, body)
+	}
+}
+
+// Ensure the command serves with the limits of package front, whose responses all have the envelope.
+func TestServeRefusesInTheEnvelope(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, folder(t))
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.BaseURL[len("http://"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /v1/companies/co_1/plan/items/50% HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Body.Close()
+	body, err := io.ReadAll(out.Body)
+	if refusal, bad := fault.Parse(body); err != nil || bad != nil || out.StatusCode != 400 || refusal.Code != fault.BadRequest {
+		t.Errorf("%s %s: %v", out.Status, body, err)
 	}
 }
 

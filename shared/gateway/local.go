@@ -2,13 +2,14 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"log/slog"
 	"net/http"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"growthworkspace/shared/id"
 )
 
 // Bodies of the errors that a deployed gateway sends before any function runs.
@@ -22,11 +23,12 @@ const (
 //
 // A body over 10 MB gets a 413 with the code payload_too_large, and is not read
 // to its end. A query with a malformed escape reaches h unchanged, which
-// responds with 400; a deployed gateway responds with 400 itself.
-func Local(h http.Handler) http.Handler {
+// responds with 400; a deployed gateway responds with 400 itself. newID makes the
+// gateway's ids of the requests.
+func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, requestID := r.Context(), rand.Text()
+		ctx, requestID := r.Context(), newID("req")
 		e, err := Event(r, requestID)
 		if errors.Is(err, errBodyTooLarge) {
 			refuse(w, http.StatusRequestEntityTooLarge, tooLargeBody, requestID)

@@ -18,10 +18,15 @@ import (
 	"growthworkspace/shared/gateway"
 )
 
+// local is gateway.Local with predictable ids.
+func local(h http.Handler) http.Handler {
+	return gateway.Local(h, func(prefix string) string { return prefix + "_1" })
+}
+
 // Ensure the handler gets the request line that the client sent over a real connection.
 func TestLocalRequestLine(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Method+" "+r.URL.EscapedPath()+" "+r.URL.RawQuery+" "+gateway.BaseURL(r))
 	})))
 	t.Cleanup(server.Close)
@@ -77,9 +82,9 @@ func TestLocalResponse(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	plain, local := httptest.NewServer(h), httptest.NewServer(gateway.Local(h))
+	plain, asEvent := httptest.NewServer(h), httptest.NewServer(local(h))
 	t.Cleanup(plain.Close)
-	t.Cleanup(local.Close)
+	t.Cleanup(asEvent.Close)
 	type response struct {
 		Status int
 		Header http.Header
@@ -106,7 +111,7 @@ func TestLocalResponse(t *testing.T) {
 	for _, path := range []string{"/text", "/binary", "/204", "/304", "/404", "/silent"} {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
 			t.Run(method+path, func(t *testing.T) {
-				if diff := cmp.Diff(get(t, method, plain.URL+path), get(t, method, local.URL+path)); diff != "" {
+				if diff := cmp.Diff(get(t, method, plain.URL+path), get(t, method, asEvent.URL+path)); diff != "" {
 					t.Errorf("(-plain +local):\n%s", diff)
 				}
 			})
@@ -133,13 +138,14 @@ func TestLocalRefusals(t *testing.T) {
 			t.Parallel()
 			called := false
 			w := httptest.NewRecorder()
-			gateway.Local(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })).
+			local(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true })).
 				ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/", tt.body))
 			if w.Code != tt.status || w.Body.String() != tt.want || called != (tt.status == 200) {
 				t.Errorf("response = %d %s, handler called: %t; want %d %s", w.Code, w.Body, called, tt.status, tt.want)
 			}
-			if got := w.Header().Get("Content-Type"); tt.status != 200 && got != "application/json" {
-				t.Errorf("Content-Type = %q", got)
+			if got := w.Header(); tt.status != 200 && (got.Get("Content-Type") != "application/json" ||
+				got.Get("Service-Request-Id") != "req_1" || got.Get("Service-Version") == "") {
+				t.Errorf("headers = %v", got)
 			}
 		})
 	}
@@ -148,7 +154,7 @@ func TestLocalRefusals(t *testing.T) {
 // Ensure a client that sends a too large body gets a response, not a connection reset.
 func TestLocalTooLargeOverNetwork(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(gateway.Local(http.NotFoundHandler()))
+	server := httptest.NewServer(local(http.NotFoundHandler()))
 	t.Cleanup(server.Close)
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL, io.LimitReader(endless{}, 10<<20+1))
 	if err != nil {
@@ -168,7 +174,7 @@ func TestLocalTooLargeOverNetwork(t *testing.T) {
 func TestLocalDisconnect(t *testing.T) {
 	t.Parallel()
 	started, ended := make(chan struct{}), make(chan struct{})
-	server := httptest.NewServer(gateway.Local(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(local(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		close(started)
 		<-r.Context().Done()
 		close(ended)

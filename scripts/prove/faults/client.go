@@ -69,6 +69,11 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 			return response{}, fmt.Errorf("encode a request: %w", err)
 		}
 	}
+	return c.send(ctx, method, path, text, header...)
+}
+
+// send is call with the text of a body, which need not be JSON; nil: none.
+func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
 	target := c.base + "/v1/companies/" + c.ID
 	if path != "" {
 		target += "/" + path

@@ -52,6 +52,9 @@ var gates = []gate{
 		}
 		return quotas(ctx, t, demand{quota: 300, flood: 20 * time.Second, under: 0.02, waiters: 60, rounds: 2})
 	}},
+	{"load", func(ctx context.Context, t *trial) error {
+		return load(ctx, t, pressure{nil, time.Duration(t.pick(3, 20)) * time.Second, 3, 10 * time.Millisecond})
+	}},
 	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
 }
 
@@ -141,6 +144,7 @@ type trial struct {
 	transport http.RoundTripper                         // to the engine, without faults
 	plant     func(http.RoundTripper) http.RoundTripper // the fault that a test plants in the service's table client
 	server    plant                                     // the fault that a test plants in server processes
+	front     bool                                      // server processes have the limits of `workspace serve`
 	data      string
 	ends      []func() error
 }

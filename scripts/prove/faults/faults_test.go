@@ -106,6 +106,12 @@ func flooded(d demand) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error { return quotas(ctx, t, d) }
 }
 
+func pressed(trials ...string) func(context.Context, *trial) error {
+	return func(ctx context.Context, t *trial) error {
+		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, 3, 250 * time.Millisecond})
+	}
+}
+
 func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 8) }
 
 // Each gate must hold for the correct service and find each planted fault. The limits for admitted requests and for response
@@ -133,6 +139,9 @@ var tests = []test{
 	{name: "quota of a service without conditions", gate: flooded(demand{60, 3 * time.Second, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
 	{name: "quota of a service that refuses too much", gate: flooded(demand{60, time.Second, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
 	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{60, time.Second, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
+	{name: "load", gate: pressed(), alone: true},
+	{name: "load of a server without limits", gate: pressed("flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
+	{name: "load of a server that reads all headers", gate: pressed("headers"), server: plantUnbounded, want: "no connection had a response", alone: true},
 	{name: "linear", gate: edited},
 	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
 }

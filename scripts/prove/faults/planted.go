@@ -125,8 +125,9 @@ type plant string
 const (
 	plantBehind        plant = "behind"
 	plantUnconditional plant = "unconditional"
-	plantHasty         plant = "hasty"  // every Retry-After is one second
-	plantStingy        plant = "stingy" // three of four admitted requests get a 429
+	plantHasty         plant = "hasty"     // every Retry-After is one second
+	plantUnbounded     plant = "unbounded" // without the limits of `workspace serve`
+	plantStingy        plant = "stingy"    // three of four admitted requests get a 429
 )
 
 func (p plant) transport(next http.RoundTripper) http.RoundTripper {

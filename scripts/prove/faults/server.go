@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/scripts/workspace/serve/front"
 )
 
 // attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine sometimes takes
@@ -45,6 +47,7 @@ const serverVariable = "PROVE_FAULTS_SERVER"
 type order struct {
 	Endpoint, Door string
 	Plant          plant
+	Front          bool // with the limits of `workspace serve`
 }
 
 // BeServer runs a server and never returns if this process was started as one; otherwise it does nothing. A program that
@@ -68,13 +71,25 @@ func beServer(text string) error {
 	}
 	t := testbed.Client(o.Endpoint, o.Plant.transport(testbed.Transport(o.Door)), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	s := httptest.NewServer(o.Plant.handler(functions.Handler(t, log)))
-	defer s.Close()
-	if _, err := fmt.Println(s.URL); err != nil {
+	h := o.Plant.handler(functions.Handler(t, log))
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	serve := (&http.Server{Handler: h}).Serve
+	if o.Front {
+		serve = front.New(h, slog.New(slog.DiscardHandler), t.NewID).Serve
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serve(l) }()
+	if _, err := fmt.Println("http://" + l.Addr().String()); err != nil {
 		return fmt.Errorf("print the address: %w", err)
 	}
-	_, err := io.Copy(io.Discard, os.Stdin) // returns when the parent process ends
-	return err
+	go func() {
+		_, err := io.Copy(io.Discard, os.Stdin) // returns when the parent process ends
+		ended <- err
+	}()
+	return <-ended
 }
 
 // server is a process that serves the whole API over the trial's table.
@@ -110,7 +125,7 @@ func (t *trial) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Door, t.server})
+	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Door, t.server, t.front})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/openapi"
+	"growthworkspace/scripts/workspace/serve/front"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 )
@@ -98,16 +98,10 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	}
 	log := s.logger()
 	slog.SetDefault(log) // package gateway logs to the default logger
-	server := &http.Server{
-		Handler:           functions.Greeting(open.Serving, log, greeting),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	front := front.New(functions.Greeting(open.Serving, log, greeting), log, open.Serving.NewID)
+	server := front.HTTP()
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() { ended <- front.Serve(listener) }()
 	if err := s.announce(open, demo, baseURL(listener.Addr())); err != nil {
 		return errors.Join(err, server.Close())
 	}

@@ -1,0 +1,316 @@
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/fault"
+)
+
+// pressure configures the gate.
+type pressure struct {
+	trials   []string      // by name; empty: all
+	each     time.Duration // how long each trial lasts
+	slower   float64       // how many times its quiet time a polite client's median may take beside the flood
+	residual time.Duration // a median below it is always quick enough
+}
+
+// residentMax is the most memory of the server process in any trial.
+const residentMax = 256 << 20
+
+// load is the gate of a server with too much to do. It runs four trials, each on a new server with the limits of
+// `workspace serve`:
+//
+//   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
+//   - headers: 200 connections without a key send headers of 1 MB
+//   - readers: 200 clients request the largest page and read nothing
+//   - clients: 200 clients with keys read and write on connections that stay open
+//
+// In each trial the server's resident memory stays below residentMax, no response is a 500, and each refusal has the envelope.
+func load(ctx context.Context, t *trial, p pressure) error {
+	company, err := t.companyWithItems(ctx)
+	if err != nil {
+		return err
+	}
+	for _, trial := range []struct {
+		name string
+		run  func(ctx context.Context, l *loaded, p pressure) error
+	}{{"flood", flood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"clients", keepAlive}} {
+		if len(p.trials) > 0 && !slices.Contains(p.trials, trial.name) {
+			continue
+		}
+		l := &loaded{trial: t, name: trial.name, company: company}
+		if err := l.serve(ctx, func() error { return trial.run(ctx, l, p) }); err != nil {
+			return fmt.Errorf("%s: %w", trial.name, err)
+		}
+	}
+	return nil
+}
+
+// loaded is a server under load.
+type loaded struct {
+	*trial
+	*server
+	name    string
+	company testbed.Company
+	shed    atomic.Int64 // responses with 503
+}
+
+const itemsPath = "plan/boards/brd_1/items"
+
+// boardItems is the number of items of the board. A page of 200 has about 450 KB.
+const boardItems = 200
+
+// companyWithItems creates a company with a full board.
+func (t *trial) companyWithItems(ctx context.Context) (testbed.Company, error) {
+	c, err := t.companyWithBoard(ctx, "")
+	if err != nil {
+		return testbed.Company{}, err
+	}
+	var items []any
+	for n := range boardItems {
+		items = append(items, map[string]any{
+			"id": fmt.Sprintf("itm_%d", n), "roadmapId": "brd_1", "slug": fmt.Sprintf("item-%d", n), "title": fmt.Sprintf("Item %d", n),
+			"summary": strings.Repeat("a long summary ", 130), "status": "published", "createdAt": "2026-01-01T00:00:00Z",
+		})
+	}
+	return c.Company, t.Write(ctx, c.ID, "item", items...)
+}
+
+// serve runs a trial with a server of its own, and checks the server's memory.
+func (l *loaded) serve(ctx context.Context, run func() error) (err error) {
+	l.front = l.trial.server != plantUnbounded
+	if l.server, err = l.startServer(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.server.kill()) }()
+	if err := run(); err != nil {
+		return err
+	}
+	if runtime.GOOS != "linux" {
+		l.figure("%s: %d shed, memory is not measured on %s", l.name, l.shed.Load(), runtime.GOOS)
+		return nil
+	}
+	most, err := residentMost(l.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	l.require(most < residentMax, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, residentMax>>20)
+	l.figure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
+	return nil
+}
+
+// residentMost returns the largest resident memory that a process has had.
+func residentMost(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, fmt.Errorf("read a process's memory: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0, errors.New("read a process's memory: no VmHWM")
+	}
+	kilobytes, err := strconv.ParseInt(fields[0], 10, 64)
+	return kilobytes << 10, err
+}
+
+// check counts a shed response, and requires that a refusal has the envelope and that nothing is a 500.
+func (l *loaded) check(out response) {
+	if out.status < http.StatusBadRequest {
+		return
+	}
+	refusal, err := fault.Parse(out.body)
+	l.require(err == nil && out.header.Get("Service-Request-Id") != "", "%s: a response %d without the envelope: %.200q", l.name, out.status, out.body)
+	l.require(out.status != http.StatusInternalServerError, "%s: a response 500", l.name)
+	if out.status == fault.Unavailable.Status() && err == nil {
+		l.shed.Add(1)
+		l.require(refusal.Code == fault.Unavailable && out.retryAfter() > 0, "%s: a 503 %q without Retry-After", l.name, refusal.Code)
+	}
+}
+
+// many runs a function in n goroutines until the time is over.
+func many(ctx context.Context, n int, d time.Duration, do func(ctx context.Context, n int)) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				do(ctx, i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// flood is the trial of malformed bodies beside a polite client. The quiet and the loud time alternate, so that what else the
+// machine does falls on both.
+func flood(ctx context.Context, l *loaded, p pressure) error {
+	const rounds, warm = 3, 5
+	var quiet, loud []time.Duration
+	var all int64
+	for range rounds {
+		quiet = append(quiet, l.polite(ctx, p.each/(2*rounds), true)...)
+		var sent atomic.Int64
+		stop := l.floods(ctx, &sent)
+		for begin := time.Now(); sent.Load() < warm && time.Since(begin) < time.Minute; { // until the flood is in the server
+			<-time.After(5 * time.Millisecond)
+		}
+		loud = append(loud, l.polite(ctx, p.each/(2*rounds), true)...)
+		stop()
+		all += sent.Load()
+	}
+	l.require(all > 0, "flood: no request of the flood had a response")
+	before, beside := median(quiet), median(loud)
+	limit := max(p.residual, time.Duration(p.slower*float64(before)))
+	l.require(beside <= limit, "flood: a polite client's median is %v beside %v in the quiet, more than %.1f times", beside, before, p.slower)
+	l.figure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", ms(before), ms(beside), all)
+	return nil
+}
+
+// floods starts 100 clients that send malformed bodies until stop is called. It counts the responses.
+func (l *loaded) floods(ctx context.Context, responses *atomic.Int64) (stop func()) {
+	const clients = 100
+	malformed := []byte(`{"title": "` + strings.Repeat("x", 125_000) + `", "summary": [` + strings.Repeat(`{"a":1},`, 15_600) + `}`)
+	ctx, cancel := context.WithCancel(ctx)
+	c := newClient(l.base, l.company)
+	var wait sync.WaitGroup
+	for range clients {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				out, err := c.send(ctx, http.MethodPost, itemsPath, malformed)
+				if err != nil {
+					continue // the flood is over
+				}
+				responses.Add(1)
+				l.check(out)
+				l.require(out.status != http.StatusOK, "flood: a malformed body was accepted")
+			}
+		})
+	}
+	return func() { cancel(); wait.Wait() }
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// polite reads one record at a time, with a pause, and returns how long each response took. None is shed if strict.
+func (l *loaded) polite(ctx context.Context, d time.Duration, strict bool) (took []time.Duration) {
+	c := newClient(l.base, l.company)
+	for end := time.Now().Add(d); time.Now().Before(end) || len(took) == 0; {
+		begin := time.Now()
+		out, err := c.call(ctx, http.MethodGet, "plan/items/itm_1", nil)
+		took = append(took, time.Since(begin))
+		l.require(err == nil && (out.status == http.StatusOK || !strict && out.status == fault.Unavailable.Status()),
+			"%s: a polite request: %d %v", l.name, out.status, err)
+		l.check(out)
+		<-time.After(5 * time.Millisecond)
+	}
+	return took
+}
+
+// raw connects to the server, sends a text and calls read, if any, with the connection.
+func (l *loaded) raw(ctx context.Context, send io.WriterTo, read func(c net.Conn)) {
+	u, err := url.Parse(l.base)
+	if err != nil {
+		l.violate("%s: the address %q: %v", l.name, l.base, err)
+		return
+	}
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return // the trial is over, or the server closes what is too much
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+	_, _ = send.WriteTo(c) // the server may end it at any time
+	if read != nil {
+		read(c)
+	}
+}
+
+// largeHeaders is the trial of connections without a key whose headers never end.
+func largeHeaders(ctx context.Context, l *loaded, p pressure) error {
+	const connections = 200
+	header := []byte("GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20))
+	var refused atomic.Int64
+	many(ctx, connections, p.each, func(ctx context.Context, _ int) {
+		l.raw(ctx, bytes.NewBuffer(slices.Clone(header)), func(c net.Conn) {
+			out, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				return
+			}
+			body, err := io.ReadAll(out.Body)
+			if err == nil && out.Body.Close() == nil {
+				l.check(response{out.StatusCode, out.Header, body})
+				refused.Add(1)
+			}
+		})
+	})
+	l.require(refused.Load() > 0, "headers: no connection had a response")
+	l.figure("%d connections with headers of 1 MB refused", refused.Load())
+	return nil
+}
+
+// slowReaders is the trial of clients that request much and read nothing.
+func slowReaders(ctx context.Context, l *loaded, p pressure) error {
+	const clients = 200
+	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+		l.company.ID, l.company.Key)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		many(ctx, clients, p.each, func(ctx context.Context, _ int) {
+			l.raw(ctx, bytes.NewBufferString(strings.Repeat(request, 20)), func(c net.Conn) {
+				if half, ok := c.(*net.TCPConn); ok {
+					_ = half.SetReadBuffer(4 << 10)
+				}
+				<-ctx.Done()
+			})
+		})
+	}()
+	took := l.polite(ctx, p.each, false)
+	<-ended
+	l.figure("a polite client's median %.1f ms beside 200 that read nothing", ms(median(took)))
+	return nil
+}
+
+// keepAlive is the trial of many clients that do nothing wrong.
+func keepAlive(ctx context.Context, l *loaded, p pressure) error {
+	const clients = 200
+	shared := newClient(l.base, l.company)
+	shared.http.Transport.(*http.Transport).MaxIdleConnsPerHost = clients
+	var done atomic.Int64
+	many(ctx, clients, p.each, func(ctx context.Context, n int) {
+		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
+		if err != nil {
+			return // the trial is over
+		}
+		done.Add(1)
+		l.check(out)
+	})
+	served := done.Load() - l.shed.Load()
+	l.require(served > 0, "clients: no request succeeded")
+	l.figure("%d requests of 200 clients", done.Load())
+	return nil
+}

@@ -1,0 +1,224 @@
+package front
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// get and post are requests in the text of HTTP; the server closes the connection after the response.
+func get(path string) string {
+	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+}
+
+func post(path string, size int) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", path, size, strings.Repeat("x", size))
+}
+
+// requireShed requires a 503 with the envelope and Retry-After.
+func requireShed(t *testing.T, out *http.Response, body string) {
+	t.Helper()
+	requireEnvelope(t, out, body, 503, fault.Unavailable)
+	if out.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After %q", out.Header.Get("Retry-After"))
+	}
+}
+
+// stuck is a handler whose requests to /stuck wait. A body is sent back as it is.
+type stuck struct{ entered, leave chan struct{} }
+
+func newStuck(t *testing.T) *stuck {
+	t.Helper()
+	s := &stuck{make(chan struct{}, 8), make(chan struct{})}
+	t.Cleanup(func() { close(s.leave) })
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *stuck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/stuck" {
+		s.entered <- struct{}{}
+		<-s.leave
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body)
+}
+
+// Ensure a request is shed when no place becomes free in time, and that heavy requests take no place of others.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	h := newStuck(t)
+	s, address := newServer(t, h, func(s *Server) { s.queue, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
+	for range cap(s.heavy) {
+		c := dial(t, address)
+		if _, err := io.WriteString(c, post("/stuck", heavyBytes+1)); err != nil {
+			t.Fatal(err)
+		}
+		<-h.entered
+	}
+	out, body := exchange(t, address, post("/", heavyBytes+1))
+	requireShed(t, out, body)
+	if out, body := exchange(t, address, post("/", heavyBytes)); out.StatusCode != 200 || len(body) != heavyBytes {
+		t.Errorf("a light request beside heavy ones: %s", out.Status)
+	}
+	if _, err := io.WriteString(dial(t, address), get("/stuck")); err != nil {
+		t.Fatal(err)
+	}
+	<-h.entered
+	out, body = exchange(t, address, get("/"))
+	requireShed(t, out, body)
+}
+
+// Ensure a request waits for a place that becomes free in time.
+func TestQueueIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	h := newStuck(t)
+	_, address := newServer(t, h, func(s *Server) { s.queue, s.light = time.Minute, make(chan struct{}, 1) })
+	first := dial(t, address)
+	if _, err := io.WriteString(first, get("/stuck")); err != nil {
+		t.Fatal(err)
+	}
+	<-h.entered
+	second := dial(t, address)
+	if _, err := io.WriteString(second, get("/")); err != nil {
+		t.Fatal(err)
+	}
+	h.leave <- struct{}{}
+	for _, c := range []net.Conn{first, second} {
+		if out, _ := receive(t, c); out.StatusCode != 200 {
+			t.Error(out.Status)
+		}
+	}
+}
+
+// Ensure bodies have a budget in common, which counts what arrived and is free again afterwards.
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	s, address := newServer(t, newStuck(t), func(s *Server) { s.bodies.limit = 3 * heavyBytes })
+	for range 3 {
+		out, body := exchange(t, address, post("/", 2*heavyBytes))
+		if out.StatusCode != 200 || len(body) != 2*heavyBytes {
+			t.Errorf("a body within the budget: %s, %d bytes", out.Status, len(body))
+		}
+		out, body = exchange(t, address, post("/", 4*heavyBytes))
+		requireShed(t, out, body)
+	}
+	// A client that promises much and sends nothing takes no more than one piece.
+	if _, err := io.WriteString(dial(t, address), "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 1000, strings.Repeat("x", 1000)), 100) + "0\r\n\r\n"
+	if out, body := exchange(t, address, chunked); out.StatusCode != 200 || len(body) != 100_000 {
+		t.Errorf("a chunked body: %s, %d bytes", out.Status, len(body))
+	}
+	if used := s.bodies.used.Load(); used > heavyBytes {
+		t.Errorf("%d bytes are taken", used)
+	}
+}
+
+// Ensure large responses have a budget in common.
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	s, address := newServer(t, newStuck(t), func(s *Server) { s.responses.limit = 2 * heavyBytes })
+	for range 3 {
+		if out, body := exchange(t, address, post("/", 2*heavyBytes)); out.StatusCode != 200 || len(body) != 2*heavyBytes {
+			t.Errorf("a response within the budget: %s, %d bytes", out.Status, len(body))
+		}
+		out, body := exchange(t, address, post("/", 2*heavyBytes+1))
+		requireShed(t, out, body)
+	}
+	if used := s.responses.used.Load(); used != 0 {
+		t.Errorf("%d bytes are taken", used)
+	}
+}
+
+// Ensure a client that does not read its response keeps no place, and is cut.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	large := []byte(strings.Repeat("x", 16<<20))
+	wrote := make(chan error, 1)
+	s, address := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		if r.URL.Path == "/large" {
+			_, err := w.Write(large)
+			wrote <- err
+		}
+	}), func(s *Server) {
+		s.queue, s.light, s.piece = 10*time.Millisecond, make(chan struct{}, 1), 500*time.Millisecond
+		s.responses.limit = int64(len(large))
+	})
+	slow := dial(t, address)
+	if _, err := io.WriteString(slow, get("/large")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(slow, make([]byte, 1)); err != nil { // the response has begun
+		t.Fatal(err)
+	}
+	if out, _ := exchange(t, address, get("/")); out.StatusCode != 200 {
+		t.Errorf("a request beside a slow reader: %s", out.Status)
+	}
+	if err := <-wrote; err == nil {
+		t.Error("the response was written, though nobody read it")
+	}
+	if out, _ := exchange(t, address, get("/")); out.StatusCode != 200 || s.responses.used.Load() != 0 {
+		t.Errorf("after the slow reader: %s, %d bytes are taken", out.Status, s.responses.used.Load())
+	}
+}
+
+// Ensure a client that sends its headers or its body too slowly is cut.
+func TestSlowWriter(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, newStuck(t), func(s *Server) {
+		s.http.ReadHeaderTimeout, s.http.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
+	})
+	headers := dial(t, address)
+	if _, err := io.WriteString(headers, "GET / HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(headers); err != nil || len(text) > 0 {
+		t.Errorf("headers that do not end: %q %v", text, err)
+	}
+	if out, _ := exchange(t, address, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nfive "); out.StatusCode != 400 {
+		t.Errorf("a body that does not end: %s", out.Status)
+	}
+}
+
+// Ensure one connection more than the limit gets a 503, and that a closed one makes room.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, newStuck(t), func(s *Server) { s.connections = 2 })
+	first, second := dial(t, address), dial(t, address)
+	for _, c := range []net.Conn{first, second} {
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if out, _ := receive(t, c); out.StatusCode != 200 {
+			t.Fatal(out.Status)
+		}
+	}
+	out, body := receive(t, dial(t, address))
+	requireShed(t, out, body)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		if out, _ := exchange(t, address, get("/")); out.StatusCode == 200 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a closed connection still counts")
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package front
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/version"
+)
+
+// response is the response of one request. The handler writes a body in one piece, so its size is known before anything is
+// sent.
+type response struct {
+	http.ResponseWriter
+
+	server *Server
+	until  time.Time // the response must be written by then
+	leave  func()    // frees the request's place; nil: it has none
+
+	status int  // that the handler has set
+	sent   bool // the status is sent
+	shut   bool // what the handler writes is not sent
+	taken  int64
+}
+
+// WriteHeader keeps the status until the body is known.
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+// Write sends the body. The place is free from then on: a slow reader must not keep it.
+func (w *response) Write(body []byte) (n int, err error) {
+	w.free()
+	if len(body) > heavyBytes && !w.shut {
+		if !w.server.responses.take(int64(len(body))) {
+			clear(w.Header())
+			w.shed("responses")
+		} else {
+			w.taken += int64(len(body))
+		}
+	}
+	if w.shut {
+		return len(body), nil
+	}
+	w.send()
+	control := http.NewResponseController(w.ResponseWriter)
+	for n < len(body) && err == nil {
+		if err = control.SetWriteDeadline(w.deadline()); err != nil {
+			break
+		}
+		var wrote int
+		wrote, err = w.ResponseWriter.Write(body[n:min(len(body), n+heavyBytes)])
+		n += wrote
+	}
+	return n, err
+}
+
+// deadline is that of the next piece.
+func (w *response) deadline() time.Time {
+	if soon := time.Now().Add(w.server.piece); soon.Before(w.until) {
+		return soon
+	}
+	return w.until
+}
+
+func (w *response) free() {
+	if w.leave != nil {
+		w.leave()
+	}
+}
+
+func (w *response) send() {
+	if !w.sent && w.status != 0 {
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+	w.sent = true
+}
+
+// end ends the response after the handler.
+func (w *response) end() {
+	w.free()
+	w.send()
+	w.server.responses.give(w.taken)
+}
+
+// shed responds that the server has too much to do. what is the limit that was reached.
+func (w *response) shed(what string) {
+	requestID := w.server.newID("req")
+	body := fault.Envelope(fault.ErrUnavailable)
+	h := w.Header()
+	envelopeHeader(h, requestID, len(body))
+	h.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
+	w.status, w.shut = fault.Unavailable.Status(), true
+	w.send()
+	_, _ = w.ResponseWriter.Write(body) // an error means that the caller has left
+	w.server.log.Warn("too much to do", "limit", what, "requestId", requestID)
+}
+
+// envelopeHeader sets the headers of a response of this package, which are those of every response of the API.
+func envelopeHeader(h http.Header, requestID string, length int) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(length))
+	h.Set("Content-Type", "application/json")
+	h.Set("Service-Request-Id", requestID)
+	h.Set("Service-Version", version.Current)
+}

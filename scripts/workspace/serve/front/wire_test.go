@@ -1,0 +1,169 @@
+package front
+
+import (
+	"bufio"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/id"
+)
+
+// newServer returns a server of h, with other limits, and its address.
+func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Server, address string) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader))
+	for _, c := range change {
+		c(s)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	t.Cleanup(func() {
+		_ = s.HTTP().Close()
+		if err := <-ended; err != http.ErrServerClosed {
+			t.Error(err)
+		}
+	})
+	return s, l.Addr().String()
+}
+
+func dial(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// exchange sends text on a new connection and returns the response and its body.
+func exchange(t *testing.T, address, text string) (*http.Response, string) {
+	t.Helper()
+	c := dial(t, address)
+	defer c.Close()
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	return receive(t, c)
+}
+
+func receive(t *testing.T, c net.Conn) (*http.Response, string) {
+	t.Helper()
+	out, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(out.Body)
+	if err != nil || out.Body.Close() != nil {
+		t.Fatal(err)
+	}
+	return out, string(body)
+}
+
+// requireEnvelope requires the envelope and the headers of every response.
+func requireEnvelope(t *testing.T, out *http.Response, body string, status int, code fault.Code) {
+	t.Helper()
+	refusal, err := fault.Parse([]byte(body))
+	if err != nil || out.StatusCode != status || refusal.Code != code {
+		t.Fatalf("%s %q: %v; want %d %s", out.Status, body, err, status, code)
+	}
+	requestID := out.Header.Get("Service-Request-Id")
+	if !id.Valid("req", requestID) || out.Header.Get("Service-Version") == "" || out.Header.Get("Content-Type") != "application/json" ||
+		out.Header.Get("Cache-Control") != "no-store" || out.Header.Get("Date") == "" {
+		t.Errorf("headers %v", out.Header)
+	}
+}
+
+// api is a handler as the service has it: everything is not_found, in the envelope.
+func api() http.Handler {
+	newID := id.NewGenerator(time.Now, rand.Reader)
+	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := fault.Envelope(fault.ErrNotFound)
+		envelopeHeader(w.Header(), newID("req"), len(body))
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write(body)
+	}), newID)
+}
+
+// Ensure every response to a request that is not valid HTTP has the envelope, and says what is wrong.
+func TestEveryRefusalHasTheEnvelope(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, api())
+	const end = " HTTP/1.1\r\nHost: localhost\r\n"
+	for _, c := range []struct {
+		name, request string
+		status        int
+		code          fault.Code
+		message       string
+	}{
+		{"OK", "GET /v1/companies" + end + "\r\n", 404, fault.NotFound, "no such record"},
+		{"Escape", "GET /v1/companies/co_1/plan/items/50%" + end + "\r\n", 400, fault.BadRequest, "a % in the path"},
+		{"NotHTTP", "\x16\x03\x01\x02\x00\r\n\r\n", 400, fault.BadRequest, "not valid HTTP"},
+		{"Expectation", "POST /v1/companies" + end + "Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}", 417, fault.BadRequest, "header.Expect: must be 100-continue"},
+		{"Header", "GET /v1/companies" + end + "X-Long: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431, fault.BadRequest, "at most 10240 bytes"},
+		{"Encoding", "POST /v1/companies" + end + "Transfer-Encoding: gzip\r\n\r\n", 501, fault.BadRequest, "header.Transfer-Encoding: must be chunked"},
+		{"Version", "GET /v1/companies HTTP/3.0\r\nHost: localhost\r\n\r\n", 505, fault.BadRequest, "must be HTTP/1.1"},
+		{"NoHost", "GET /v1/companies HTTP/1.1\r\n\r\n", 400, fault.BadRequest, "header.Host: is required"},
+		{"TwoHosts", "GET /v1/companies" + end + "Host: other\r\n\r\n", 400, fault.BadRequest, "request: is not valid HTTP"},
+		{"Control", "GET /v1/companies" + end + "X-Control: a\x01b\r\n\r\n", 400, fault.BadRequest, "no control characters"},
+		{"Name", "GET /v1/companies" + end + "X Name: a\r\n\r\n", 400, fault.BadRequest, "request: "},
+		{"Options", "OPTIONS *" + end + "\r\n", 404, fault.NotFound, "no such record"},
+		{"Connect", "CONNECT example.com:443" + end + "\r\n", 404, fault.NotFound, "no such record"},
+		{"Length", "POST /v1/companies" + end + "Content-Length: 9000000000000000000\r\n\r\n{}", 413, fault.PayloadTooLarge, "body: "},
+		{"BadLength", "POST /v1/companies" + end + "Content-Length: many\r\n\r\n{}", 400, fault.BadRequest, "request: "},
+		{"Unreadable", "POST /v1/companies" + end + "Transfer-Encoding: chunked\r\n\r\nnot a length\r\n\r\n", 400, fault.BadRequest, "body: could not be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, body := exchange(t, address, c.request)
+			requireEnvelope(t, out, body, c.status, c.code)
+			if !strings.Contains(body, c.message) {
+				t.Errorf("%s, want %q in it", body, c.message)
+			}
+		})
+	}
+}
+
+// Ensure a client that is still sending when it is refused can read why.
+func TestRefusalIsReadable(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, api())
+	for range 20 {
+		c := dial(t, address)
+		if _, err := io.WriteString(c, "GET /% HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"+strings.Repeat("x", 200_000)); err != nil {
+			t.Fatal(err)
+		}
+		out, body := receive(t, c)
+		requireEnvelope(t, out, body, 400, fault.BadRequest)
+	}
+}
+
+// Ensure a response of a handler that looks like one of net/http's own is sent as it is.
+func TestHandlersResponsesAreKept(t *testing.T) {
+	t.Parallel()
+	text := "HTTP/1.1 400 Bad Request" + plain + strings.Repeat("text of a handler ", 10_000)
+	_, address := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, text)
+	}))
+	if out, body := exchange(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); out.StatusCode != 400 || body != text {
+		t.Errorf("%s: %d bytes, want %d", out.Status, len(body), len(text))
+	}
+}

@@ -2,6 +2,7 @@ package functions_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -78,6 +79,64 @@ func TestAgent(t *testing.T) {
 	}
 	if len(seen) != 3 || !seen[item["id"]] {
 		t.Errorf("the pages contain %v", seen)
+	}
+}
+
+// Ensure an agent whose list of points is empty reads why, and that HTTP says nothing beside the list.
+func TestWhyNoPoints(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	definition := func(id, key, more string) {
+		load(t, s, "metric-definition", json.RawMessage(`{"id":"mdf_`+id+`","key":"`+key+`"`+more+`}`))
+	}
+	point := func(key, grain, day string) {
+		load(t, s, "metric-point", json.RawMessage(`{"metricKey":"`+key+`","grain":"`+grain+`","ts":"`+day+`T00:00:00Z","value":1}`))
+	}
+	definition("a", "custom.leads", `,"aggregation":"none"`)
+	definition("b", "rate", `,"kind":"derived","formula":"a / b"`)
+	definition("c", "fresh", "")
+	definition("d", "visits", "")
+	for _, key := range []string{"custom.leads", "visits"} {
+		point(key, "day", "2026-01-30")
+		point(key, "day", "2026-03-02")
+	}
+	point("custom.leads", "month", "2026-01-01")
+	point("rate", "day", "2026-01-30")
+	definition("e", "share", `,"kind":"derived","formula":"a / b"`)
+	server := httptest.NewServer(s.Handler)
+	defer server.Close()
+	key := s.Key(t)
+	session, err := connect(t.Context(), server.URL, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for _, c := range []struct {
+		arguments map[string]any
+		want      string
+	}{
+		{map[string]any{"metricKey": "growth.signup"}, "There is no metric growth.signup; did you mean growth.signups?"},
+		{map[string]any{"metricKey": "leeds"}, "There is no metric leeds; did you mean leads?"},
+		{map[string]any{"metricKey": "no.such"}, "There is no metric no.such. The metric definitions list the keys."},
+		{map[string]any{"metricKey": "fresh"}, "The metric fresh has no points yet."},
+		{map[string]any{"metricKey": "share"}, "The metric share is derived: it has no points but imported ones, and there are none."},
+		{map[string]any{"metricKey": "leads", "grain": "week"}, "The metric custom.leads has no points of grain week. Stored grains: day, month. Its aggregation is none, so nothing is computed from days."},
+		{map[string]any{"metricKey": "visits", "grain": "month"}, "The metric visits has no points of grain month. Stored grains: day. Its aggregation is not set, so nothing is computed from days."},
+		{map[string]any{"metricKey": "rate", "grain": "week"}, "The metric rate has no points of grain week. Stored grains: day. Nothing is computed for a derived metric."},
+		{map[string]any{"metricKey": "leads", "from": "2026-04-01"}, "The metric custom.leads has points of grain day from 2026-01-30 to 2026-03-02, and none that starts between from and to."},
+		{map[string]any{"metricKey": "growth.signups", "grain": "week", "to": "2026-08-09"}, "The metric growth.signups has points of grain week from 2026-08-10 to 2026-08-10, and none that starts between from and to."},
+	} {
+		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_list_metric_points", Arguments: c.arguments})
+		if err != nil || got.IsError || len(got.Content) != 2 {
+			t.Errorf("%v: %+v, %v", c.arguments, got, err)
+			continue
+		}
+		if text := got.Content[1].(*mcp.TextContent).Text; text != c.want {
+			t.Errorf("%v: %s\nwant %s", c.arguments, text, c.want)
+		}
+		if r := s.Call(t, key, "list_metric_points", c.arguments); r.Body != `{"items":[]}` {
+			t.Errorf("%v: %s", c.arguments, r.Body)
+		}
 	}
 }
 

@@ -24,13 +24,13 @@ func Operations(t *table.Client) []api.Operation {
 				"not change. needsReview false confirms a definition that a push created. With an aggregation, weeks and months are " +
 				"computed from days.",
 		}, s.updateDefinition),
-		api.Define(api.Spec{
+		api.WhyEmpty(api.Define(api.Spec{
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window, oldest first; the next page has the points before them. " +
 				"A week or month that is not stored is computed from the days of its series, as the definition's aggregation says; " +
 				"none or null computes nothing. Either name of a metric works: growth.signups or custom.growth.signups.",
-		}, s.listPoints),
+		}, s.listPoints), s.whyNoPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
 			Effect: api.Write, Class: auth.ClassPush,

@@ -124,6 +124,15 @@ func (s Store) findDefinition(ctx context.Context, companyID, definitionID strin
 	return found.Key, s.table.Transact(ctx, s.writeDefinitionName(*found))
 }
 
+// definedKeys returns the keys of all definitions, in order.
+func (s Store) definedKeys(ctx context.Context, companyID string) (keys []string, err error) {
+	err = table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+		keys = append(keys, d.Key)
+		return nil
+	})
+	return keys, err
+}
+
 // definitionsOf returns all definitions of a company, read with strong consistency.
 func definitionsOf(companyID string) table.Collection {
 	return table.Collection{Partition: partition(companyID), Prefix: definitionPrefix, Consistent: true}

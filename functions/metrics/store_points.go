@@ -84,6 +84,42 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 	}
 }
 
+// Span is the first and the last day on which buckets of a metric start.
+type Span struct{ First, Last string }
+
+// Spans returns the span of each grain in which a metric has stored points. It reads the oldest and the newest record of each
+// grain.
+func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grain]Span, error) {
+	grains := GrainDay.Values()
+	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty: none
+	err := table.Parallel(len(ends), len(ends), func(n int) error {
+		prefix := pointPrefix + table.Join(metricKey, grains[n/2], "")
+		in := pointsRequest(companyID, prefix, prefix+afterAll)
+		in.ScanIndexForward, in.Limit = aws.Bool(n%2 == 0), aws.Int32(1)
+		out, err := s.table.Query(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, item := range out.Items {
+			points, err := appendPoints(nil, item, func(Point) bool { return true })
+			if err != nil {
+				return err
+			}
+			if len(points) > 0 { // newest first
+				ends[n] = dayOf(*points[[]int{len(points) - 1, 0}[n%2]].TS)
+			}
+		}
+		return nil
+	})
+	spans := map[Grain]Span{}
+	for i, grain := range grains {
+		if ends[2*i] != "" {
+			spans[Grain(grain)] = Span{ends[2*i], ends[2*i+1]}
+		}
+	}
+	return spans, err
+}
+
 func pointsRequest(companyID, lowest, highest string) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		KeyConditionExpression: aws.String("pk = :pk AND sk BETWEEN :low AND :high"),

@@ -153,6 +153,25 @@ func TestStatusMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, expired := issue(keys.Grant{ExpiresAt: s.Clock.Now()})
+	// The matrix takes hours of the clock: a used-up bucket has to be used up again before each request.
+	useUp := func(secret string, class auth.Class) {
+		token, err := auth.Parse(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err = s.Keys.Admit(t.Context(), token, "", class); err != nil {
+				return
+			}
+		}
+		t.Fatal("a quota of 1 admits twice")
+	}
+	limitedID, limited := issue(keys.Grant{})
+	for _, class := range auth.Classes() {
+		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, limitedID, class, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
 	frozenID, frozen := issue(keys.Grant{})
 	for _, class := range auth.Classes() {
 		if _, err := s.Keys.SetQuota(t.Context(), s.CompanyID, frozenID, class, 0); err != nil {
@@ -196,7 +215,20 @@ func TestStatusMatrix(t *testing.T) {
 		{"revoked key", 401, "unauthorised", "", false, withKey(revoked)},
 		{"expired key", 401, "unauthorised", "", false, withKey(expired)},
 		{"lacking scope", 401, "unauthorised", "scope", false, func(r *request, op api.Operation) bool { r.key = lacking[op.Scope]; return op.Scope != "" }},
-		{"used-up quota", 429, "rate_limited", "", false, withKey(frozen)},
+		{"used-up quota", 429, "rate_limited", "", false, func(r *request, op api.Operation) bool {
+			useUp(limited, op.Class)
+			r.key = limited
+			return true
+		}},
+		{"frozen class", 403, "forbidden", "frozen", false, withKey(frozen)},
+		{"frozen class, broken JSON", 403, "forbidden", "frozen", false, func(r *request, op api.Operation) bool {
+			r.key = frozen
+			return body("{")(r, op)
+		}},
+		{"frozen class, other company", 404, "not_found", "", false, func(r *request, op api.Operation) bool {
+			r.path, r.key = strings.ReplaceAll(r.path, s.CompanyID, otherCompany), frozen
+			return op.Company()
+		}},
 		{"other company", 404, "not_found", "", false, func(r *request, op api.Operation) bool {
 			r.path = strings.ReplaceAll(r.path, s.CompanyID, otherCompany)
 			return op.Company()

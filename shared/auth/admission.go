@@ -8,8 +8,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key lacks the scope or has used up
-// its quota, only Quota is set.
+// Admission is the result of checking a key. It is zero when the key is rejected. When a valid key lacks the scope, is frozen or
+// has used up its quota, only Quota is set.
 type Admission struct {
 	Quota      QuotaState // of the request's class
 	Scopes     []Scope    // of the key
@@ -29,6 +29,11 @@ var ErrSuspended = fault.New(fault.Forbidden, "the company or the key is suspend
 // MissingScope returns the error for a valid key that lacks the scope of the operation.
 func MissingScope(s Scope) *fault.Error {
 	return fault.New(fault.Unauthorised, "the key lacks the scope %s", s)
+}
+
+// Frozen returns the error for a request of a class whose quota is zero.
+func Frozen(c Class) *fault.Error {
+	return fault.New(fault.Forbidden, "the operator has frozen the %s requests of this key; requests of other classes go on", c)
 }
 
 // QuotaExceeded returns the error for a request whose bucket is empty. Admission.Quota has the time to wait.

@@ -1,12 +1,14 @@
 package auth
 
 import (
+	"math"
 	"strconv"
 	"time"
 )
 
 // A quota is a token bucket for each key and class, stored as one number: the theoretical arrival time (TAT) of the generic cell
-// rate algorithm. This file has the arithmetic. Package keys applies it in one conditional write.
+// rate algorithm, in nanoseconds since 1970. This file has the arithmetic. Package keys applies it in one conditional write.
+// scripts/docs/explanation/one-round-trip.md has the reasons.
 
 // Class names a bucket. Every operation counts in exactly one bucket.
 type Class string
@@ -22,10 +24,17 @@ const (
 // QuotaWindow is the time in which an empty bucket becomes full.
 const QuotaWindow = 60 * time.Second
 
-// frozenRetry is the Retry-After of a frozen class (quota 0).
-const frozenRetry = QuotaWindow
+// trust is how far in the future a TAT may lie. A bucket never sets one further than QuotaWindow ahead of its function's clock,
+// and no function's clock is off by a minute. A TAT beyond it is corrupt, and a key must not wait for it.
+const trust = 2 * QuotaWindow
 
-// Quota is the size of a bucket, which is also how many requests it admits per QuotaWindow. Zero admits none.
+// A bucket with more than swift requests a minute has a lag: it counts as full only when its TAT is that long ago.
+const (
+	swift    = 600
+	swiftLag = 250 * time.Millisecond
+)
+
+// Quota is the size of a bucket, which is also how many requests it admits per QuotaWindow. Zero freezes the class.
 type Quota int64
 
 // DefaultQuota returns the quota of a class for keys without a quota of their own.
@@ -52,39 +61,74 @@ func (q Quota) Interval() time.Duration {
 	return (QuotaWindow + time.Duration(q) - 1) / time.Duration(q)
 }
 
-// Latest returns the greatest TAT, in nanoseconds since 1970, at which a bucket still admits a request at the time now.
-// ok is false for a quota of zero, which admits none.
-func (q Quota) Latest(now time.Time) (tat int64, ok bool) {
-	if q <= 0 {
-		return 0, false
+// lag is how long before now the TAT of a full bucket is. Without it, the TAT of a bucket that is used about as fast as it
+// refills passes now again and again while the calls of others are on their way, and each call would guess wrong whether the
+// bucket is full. It costs a burst up to lag/Interval requests: 0.4 % of the quota.
+func (q Quota) lag() time.Duration {
+	if q > swift {
+		return swiftLag
 	}
-	return now.UnixNano() + int64(q-1)*int64(q.Interval()), true
+	return 0
 }
+
+// Charge is an attempt to take one request from a bucket: a write of its TAT under the condition that Above < TAT <= UpTo. It
+// sets the TAT to Start, or adds Step to it if Start is zero. The TAT of an unused bucket counts as zero.
+//
+// However many charges of a bucket succeed, those begun within a time t are at most the quota and t/Interval: the first finds
+// a TAT above now - lag, each moves it by at least an interval, and the last leaves it at most quota * Interval - lag ahead.
+type Charge struct {
+	Above, UpTo int64
+	Start, Step int64
+
+	latest, corrupt int64 // the bucket is empty while latest < TAT <= corrupt
+}
+
+// Charge returns the charge for a bucket whose TAT was tat when it was last seen. If it has been changed since, the charge fails
+// without an effect. ok is false if the bucket is empty.
+func (q Quota) Charge(tat int64, now time.Time) (c Charge, ok bool) {
+	if q <= 0 {
+		return Charge{}, false
+	}
+	interval, full := int64(q.Interval()), now.UnixNano()-int64(q.lag())
+	c.latest, c.corrupt = full+int64(q-1)*interval, now.UnixNano()+int64(trust)
+	switch {
+	case tat <= full:
+		c.Above, c.UpTo, c.Start = math.MinInt64, full, now.UnixNano()+interval
+	case tat > c.corrupt:
+		c.Above, c.UpTo, c.Start = c.corrupt, math.MaxInt64, c.latest+interval // the last request of an empty bucket
+	default:
+		c.Above, c.UpTo, c.Step = full, c.latest, interval
+	}
+	return c, !c.Empty(tat)
+}
+
+// Empty reports whether a bucket with the TAT tat has no request left for this charge. A charge that fails and finds such a TAT
+// is refused: the bucket was empty at the moment of the write.
+func (c Charge) Empty(tat int64) bool { return c.latest < tat && tat <= c.corrupt }
 
 // QuotaState is the state of a bucket, as the RateLimit headers report it. Its zero value means that it is unknown.
 type QuotaState struct {
 	Quota      Quota
+	Frozen     bool  // the quota is zero
 	Remaining  int64 // requests that would be admitted now
 	Reset      int64 // seconds until the bucket is full
-	RetryAfter int64 // seconds until a request is admitted; 0 when one is admitted now
+	RetryAfter int64 // seconds until a request is admitted; 0 when one is admitted now, or the class is frozen
 }
 
 // At returns the state of a bucket whose TAT is tat.
 func (q Quota) At(tat int64, now time.Time) QuotaState {
-	s := QuotaState{Quota: q}
-	latest, ok := q.Latest(now)
-	if !ok {
-		s.Reset = int64(frozenRetry / time.Second)
-		s.RetryAfter = s.Reset
-		return s
+	c, room := q.Charge(tat, now)
+	switch full := now.UnixNano() - int64(q.lag()); {
+	case q <= 0:
+		return QuotaState{Frozen: true}
+	case !room:
+		return QuotaState{Quota: q, Reset: ceilSeconds(tat - full), RetryAfter: ceilSeconds(tat - c.latest)}
+	case tat <= full:
+		return QuotaState{Quota: q, Remaining: (c.latest-now.UnixNano())/int64(q.Interval()) + 1}
+	default:
+		tat = min(tat, c.latest) // a corrupt one counts as that of the last request
+		return QuotaState{Quota: q, Remaining: min(int64(q), (c.latest-tat)/int64(q.Interval())+1), Reset: ceilSeconds(tat - full)}
 	}
-	s.Reset = ceilSeconds(tat - now.UnixNano())
-	if tat > latest {
-		s.RetryAfter = max(1, ceilSeconds(tat-latest))
-		return s
-	}
-	s.Remaining = min(int64(q), (latest-max(tat, now.UnixNano()))/int64(q.Interval())+1)
-	return s
 }
 
 // Policy returns the quota in the form of the RateLimit-Policy header: `600;w=60`.

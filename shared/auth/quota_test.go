@@ -9,13 +9,22 @@ import (
 
 var start = time.Unix(1_786_440_600, 0)
 
-// admit applies the algorithm as package keys does, and reports whether the request is admitted.
+// admit charges a bucket as the conditional write does, with what it knows of it, and reports whether the request is admitted.
 func admit(q auth.Quota, tat *int64, now time.Time) bool {
-	latest, ok := q.Latest(now)
-	if !ok || *tat > latest {
+	c, ok := q.Charge(*tat, now)
+	return ok && apply(c, tat)
+}
+
+// apply is the conditional write of a charge.
+func apply(c auth.Charge, tat *int64) bool {
+	switch {
+	case *tat <= c.Above || *tat > c.UpTo:
 		return false
+	case c.Start != 0:
+		*tat = c.Start
+	default:
+		*tat += c.Step
 	}
-	*tat = max(*tat, now.UnixNano()) + int64(q.Interval())
 	return true
 }
 
@@ -42,11 +51,15 @@ func TestAdmitsExactlyBucketAndRefill(t *testing.T) {
 	}
 }
 
-// Ensure a request is admitted after RetryAfter, and Remaining is the number of requests that are admitted now.
+// Ensure a request is admitted after RetryAfter and not a second earlier, and Remaining is the number of requests that are admitted now.
 func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
-	for _, q := range []auth.Quota{1, 7, 600} {
+	for _, q := range []auth.Quota{1, 7, 600, 601, 6000} {
 		var tat int64
-		for range q {
+		size := q.At(0, start).Remaining
+		if size > int64(q) || float64(size) < 0.99*float64(q) {
+			t.Errorf("quota %d: a full bucket has %d", q, size)
+		}
+		for range size {
 			state := q.At(tat, start)
 			if state.RetryAfter != 0 || !admit(q, &tat, start) {
 				t.Fatalf("quota %d: rejected early: %+v", q, state)
@@ -59,23 +72,28 @@ func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 		if state.Remaining != 0 || state.RetryAfter < 1 {
 			t.Errorf("quota %d: %+v", q, state)
 		}
+		early := tat
+		if admit(q, &early, start.Add(time.Duration(state.RetryAfter-1)*time.Second)) {
+			t.Errorf("quota %d: a second less than %d s would do", q, state.RetryAfter)
+		}
 		if !admit(q, &tat, start.Add(time.Duration(state.RetryAfter)*time.Second)) {
 			t.Errorf("quota %d: rejected after waiting %d s", q, state.RetryAfter)
 		}
-		if full := q.At(tat, start.Add(time.Duration(q.At(tat, start).Reset)*time.Second)); full.Remaining != int64(q) {
+		if full := q.At(tat, start.Add(time.Duration(q.At(tat, start).Reset)*time.Second)); full.Remaining != size {
 			t.Errorf("quota %d: not full after Reset: %+v", q, full)
 		}
 	}
 }
 
-// Ensure a quota of 0 admits nothing and has a RetryAfter.
+// Ensure a quota of 0 admits nothing, and its headers are 0 without a Retry-After.
 func TestFrozen(t *testing.T) {
-	var tat int64
-	if admit(0, &tat, start) {
-		t.Error("admitted")
-	}
-	if s := auth.Quota(0).At(0, start); s.RetryAfter < 1 || s.Remaining != 0 {
-		t.Errorf("%+v", s)
+	for _, tat := range []int64{0, start.UnixNano(), start.Add(time.Hour).UnixNano()} {
+		if admit(0, &tat, start) {
+			t.Error("admitted")
+		}
+		if s := auth.Quota(0).At(tat, start); s != (auth.QuotaState{Frozen: true}) {
+			t.Errorf("%+v", s)
+		}
 	}
 }
 

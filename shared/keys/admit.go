@@ -5,54 +5,44 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
 
 // Store verifies and stores keys. Safe for concurrent use.
 type Store struct {
-	table  *table.Client
-	now    func() time.Time
-	mu     sync.Mutex
-	memory map[remembered]bucket
+	table   *table.Client
+	records records
+	now     func() time.Time
+	memory  memory
+	reads   reads
 }
 
-// remembered identifies a bucket by the hash of the whole key, so that a caller with a wrong secret gets nothing that
-// was remembered for the right one.
-type remembered struct {
-	hash  [32]byte
-	class auth.Class
+// records are the records of keys, as Admit and Verify use them: the table, or a model of it in a test that chooses the order
+// of calls.
+type records interface {
+	NewID(prefix string) string
+	GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error)
+	UpdateKey(context.Context, *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error)
 }
-
-// bucket is the last known state of a bucket. The theoretical arrival time (TAT) in the table never decreases, so a
-// remembered refusal stays correct, and a flood of requests to one function costs no calls to the table.
-type bucket struct {
-	quota auth.Quota
-	tat   int64
-}
-
-// memoryMax bounds how many buckets one process remembers.
-const memoryMax = 10_000
 
 // NewStore returns a store.
 func NewStore(t *table.Client, now func() time.Time) *Store {
-	return &Store{table: t, now: now, memory: map[remembered]bucket{}}
+	return &Store{table: t, records: t, now: now, memory: memory{buckets: map[slot]bucket{}}, reads: reads{turns: map[[32]byte]*turns{}}}
 }
 
-// leap is the least that a TAT starts in the future after several wrong guesses: about the time of a call to the table.
-const leap = 5 * time.Millisecond
-
-// attemptsMax bounds the wrong guesses about a bucket. One is usual after a pause, and a second one if another caller
-// was faster.
-const attemptsMax = 16
+// attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess is usual after a pause or
+// a new quota, and a second one if another caller was faster.
+const attemptsMax = 8
 
 // admissionID is the prefix of the write tokens of admissions.
 const admissionID = "a"
@@ -60,44 +50,81 @@ const admissionID = "a"
 // Admit verifies a key, requires a scope (none if empty) and takes one request from the bucket of the class. It is
 // exact for any number of concurrent callers, because the arithmetic is part of the write and its condition.
 //
-// Returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope or auth.QuotaExceeded, or a failure of the table.
-// With MissingScope and QuotaExceeded the admission has the state of the bucket.
+// If the bucket was empty when it was last seen, Admit reads the key first: it may be revoked or have another quota by now.
+//
+// Returns auth.ErrUnauthorised, auth.ErrSuspended, auth.MissingScope, auth.Frozen or auth.QuotaExceeded, or a failure of the
+// table. With the last three of these the admission has the state of the bucket. Returns fault.ErrUnavailable if other
+// callers changed the bucket during every attempt.
 func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error) {
-	slot := remembered{token.Hash, class}
-	known := s.recall(slot)
-	for attempt := range attemptsMax {
+	at := slot{token.Hash, class}
+	known := s.memory.recall(at)
+	for range attemptsMax {
 		now := s.now()
-		latest, admits := known.quota.Latest(now)
-		if !admits || known.tat > latest {
-			return auth.Admission{Quota: known.quota.At(known.tat, now)}, auth.QuotaExceeded(class)
+		charge, room := known.quota.Charge(known.tat, now)
+		if !room {
+			key, err := s.read(ctx, token)
+			if err != nil {
+				return auth.Admission{}, err
+			}
+			now = s.now()
+			known = s.memory.learn(at, key)
+			if err := key.refusal(scope, class, now); err != nil {
+				return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
+			}
+			charge, _ = known.quota.Charge(known.tat, now)
 		}
-		writeToken := s.table.NewID(admissionID)
-		out, err := s.table.UpdateKey(ctx, admission(token, scope, class, known, now, attempt, writeToken))
+		writeToken := s.records.NewID(admissionID)
+		out, err := s.records.UpdateKey(ctx, admission(token, scope, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException
-		if err != nil && !errors.As(err, &failed) {
+		switch {
+		case err == nil:
+			return s.admitted(at, known, out.Attributes, now)
+		case !errors.As(err, &failed):
 			return auth.Admission{}, fmt.Errorf("admit: %w", err)
 		}
-		attributes := table.Item(nil)
-		if failed != nil {
-			attributes = failed.Item
-		} else {
-			attributes = out.Attributes
-		}
-		key, err := verified(token, attributes, now)
+		key, err := verified(token, failed.Item, now)
 		if err != nil {
 			return auth.Admission{}, err
 		}
-		known.quota, known.tat = key.bucket(class)
-		admitted := auth.Admission{Quota: known.quota.At(known.tat, now), Scopes: key.scopes(), APIVersion: value(key.APIVersion)}
-		if scope != "" && !slices.Contains(admitted.Scopes, scope) {
-			return auth.Admission{Quota: admitted.Quota}, auth.MissingScope(scope)
+		known = s.memory.learn(at, key)
+		if key.Admission == writeToken { // the SDK retried after a lost response
+			return known.admission(now), nil
 		}
-		s.remember(slot, known)
-		if failed == nil || key.Admission == writeToken { // the latter if the SDK retried after a lost response
-			return admitted, nil
+		if err := key.refusal(scope, class, now); err != nil {
+			return auth.Admission{Quota: known.quota.At(known.tat, now)}, err
 		}
 	}
-	return auth.Admission{}, errors.New("admit: other callers changed the bucket during every attempt")
+	return auth.Admission{}, fmt.Errorf("admit: other callers changed the bucket during each of %d attempts: %w", attemptsMax, fault.ErrUnavailable)
+}
+
+// admitted returns the admission of a successful write from what it returned. Its condition has verified the key.
+func (s *Store) admitted(at slot, known bucket, attributes table.Item, now time.Time) (auth.Admission, error) {
+	var key storedKey
+	if err := table.Decode(attributes, &key); err != nil {
+		return auth.Admission{}, fmt.Errorf("admit: %w", err)
+	}
+	_, known.tat = key.bucket(at.class)
+	if known.owner == nil {
+		known.owner = ownerOf(key)
+	}
+	s.memory.advance(at, known)
+	return known.admission(now), nil
+}
+
+// refusal returns why a valid key does not admit a request at the time now: auth.MissingScope, auth.Frozen or
+// auth.QuotaExceeded. It is nil if the key admits the request.
+func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) error {
+	quota, tat := k.bucket(class)
+	_, room := quota.Charge(tat, now)
+	switch {
+	case scope != "" && !slices.Contains(k.Scopes, string(scope)):
+		return auth.MissingScope(scope)
+	case quota <= 0:
+		return auth.Frozen(class)
+	case !room:
+		return auth.QuotaExceeded(class)
+	}
+	return nil
 }
 
 func (k storedKey) scopes() []auth.Scope {
@@ -108,59 +135,66 @@ func (k storedKey) scopes() []auth.Scope {
 	return out
 }
 
-// admission returns the conditional write. The TAT of a full bucket starts at now. The TAT of a bucket in use increases
-// by one interval, which concurrent callers can do without conflict.
-//
-// A bucket that refills about as fast as it is used switches between the two while calls are on their way. After four
-// wrong guesses the TAT therefore starts a little in the future, which is correct in both cases and costs the caller a
-// part of its quota: more with each guess, but never more than the bucket has.
+// admission returns the conditional write of a charge.
 //
 // The write token makes a retry after a lost response fail, so a request takes one token from the bucket even if it is
 // sent twice. Admit recognises its own token.
-func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, now time.Time, attempt int, writeToken string) *dynamodb.UpdateItemInput {
-	interval := int64(known.quota.Interval())
-	latest, _ := known.quota.Latest(now)
-	begin := now.UnixNano()
-	if attempt >= 4 {
-		begin = min(latest, max(begin, known.tat)+max(interval, int64(leap))<<(attempt-4))
+//
+// It runs for every request, so it uses placeholders only for reserved words and values, and returns the whole record only
+// to a process that has not seen it.
+func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucket, charge auth.Charge, now time.Time, writeToken string) *dynamodb.UpdateItemInput {
+	tat, quota := attributesOf[class].tat, attributesOf[class].quota
+	values := table.Item{
+		":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":mark": table.String(writeToken),
+		":quota": table.Number(int64(known.quota)),
 	}
-	names := map[string]string{"#hash": "hash", "#revoked": "revokedAt", "#expires": "expiresAt", "#suspended": "suspendedAt", "#tat": tatAttribute(class), "#quota": quotaAttribute(class), "#used": "lastUsedAt", "#mark": "admission"}
-	values := table.Item{":mark": table.String(writeToken), ":hash": table.String(hex.EncodeToString(token.Hash[:])), ":at": table.String(timestamp.Format(now)), ":now": table.Number(begin)}
-
-	set, condition := "", "#hash = :hash AND attribute_not_exists(#revoked) AND (attribute_not_exists(#expires) OR #expires > :at) AND attribute_not_exists(#suspended) AND (attribute_not_exists(#mark) OR #mark <> :mark)"
+	condition := "#hash = :hash AND attribute_not_exists(revokedAt) AND attribute_not_exists(suspendedAt)" +
+		" AND (attribute_not_exists(expiresAt) OR expiresAt > :at) AND (attribute_not_exists(admission) OR admission <> :mark)"
 	if scope != "" {
-		names["#scopes"], values[":scope"] = "scopes", table.String(string(scope))
-		condition += " AND contains(#scopes, :scope)"
+		values[":scope"] = table.String(string(scope))
+		condition += " AND contains(scopes, :scope)"
 	}
 	if known.quota == auth.DefaultQuota(class) {
-		values[":default"] = table.Number(int64(known.quota))
-		condition += " AND (attribute_not_exists(#quota) OR #quota = :default)"
+		condition += " AND (attribute_not_exists(" + quota + ") OR " + quota + " = :quota)"
 	} else {
-		values[":quota"] = table.Number(int64(known.quota))
-		condition += " AND #quota = :quota"
+		condition += " AND " + quota + " = :quota"
 	}
-	if known.tat <= begin {
-		values[":next"] = table.Number(begin + interval)
-		set = "SET #tat = :next, #used = :at, #mark = :mark"
-		condition += " AND (attribute_not_exists(#tat) OR #tat <= :now)"
+	set := "SET lastUsedAt = :at, admission = :mark, " + tat + " = "
+	if charge.Start != 0 {
+		values[":tat"] = table.Number(charge.Start)
+		set += ":tat"
 	} else {
-		values[":interval"], values[":latest"] = table.Number(interval), table.Number(latest)
-		set = "SET #tat = #tat + :interval, #used = :at, #mark = :mark"
-		condition += " AND #tat > :now AND #tat <= :latest"
+		values[":step"] = table.Number(charge.Step)
+		set += tat + " + :step"
+	}
+	switch {
+	case charge.Above == math.MinInt64:
+		values[":upTo"] = table.Number(charge.UpTo)
+		condition += " AND (attribute_not_exists(" + tat + ") OR " + tat + " <= :upTo)"
+	default:
+		values[":above"], values[":upTo"] = table.Number(charge.Above), table.Number(charge.UpTo)
+		condition += " AND " + tat + " > :above AND " + tat + " <= :upTo"
+	}
+	returned := types.ReturnValueUpdatedNew
+	if known.owner == nil {
+		returned = types.ReturnValueAllNew
 	}
 	return &dynamodb.UpdateItemInput{
 		Key:              keyItem(token.CompanyID, token.KeyID),
 		UpdateExpression: &set, ConditionExpression: &condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		ReturnValues:                        types.ReturnValueAllNew,
+		ExpressionAttributeNames: hashName, ExpressionAttributeValues: values,
+		ReturnValues:                        returned,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 }
 
+// hashName has the placeholder of the one attribute whose name is a reserved word.
+var hashName = map[string]string{"#hash": "hash"}
+
 // Verify is Admit without a scope and without taking a request from the bucket.
 func (s *Store) Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error) {
 	now := s.now()
-	out, err := s.table.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})
+	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})
 	if err != nil {
 		return auth.QuotaState{}, fmt.Errorf("verify: %w", err)
 	}
@@ -190,30 +224,6 @@ func verified(token auth.Token, item table.Item, now time.Time) (storedKey, erro
 		return key, auth.ErrSuspended
 	}
 	return key, nil
-}
-
-func (s *Store) recall(slot remembered) bucket {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b, ok := s.memory[slot]; ok {
-		return b
-	}
-	return bucket{quota: auth.DefaultQuota(slot.class)}
-}
-
-func (s *Store) remember(slot remembered, b bucket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.memory[slot]; !ok && len(s.memory) >= memoryMax {
-		clear(s.memory) // a forgotten bucket costs one call
-	}
-	if b.quota <= 0 {
-		delete(s.memory, slot) // a frozen key is read each time, so that it is admitted again as soon as the quota is raised
-		return
-	}
-	if b.tat >= s.memory[slot].tat || b.quota != s.memory[slot].quota {
-		s.memory[slot] = b
-	}
 }
 
 func keyItem(companyID, keyID string) table.Item {

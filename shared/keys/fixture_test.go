@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,10 +20,16 @@ import (
 )
 
 // counter counts the calls to the table.
-type counter struct{ calls atomic.Int64 }
+type counter struct {
+	calls atomic.Int64
+	names sync.Map // number of calls by name
+}
 
 func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.calls.Add(1)
+	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	n, _ := c.names.LoadOrStore(name, new(atomic.Int64))
+	n.(*atomic.Int64).Add(1)
 	return apitest.Transport.RoundTrip(r)
 }
 
@@ -30,6 +38,15 @@ func (c *counter) during(f func()) int {
 	before := c.calls.Load()
 	f()
 	return int(c.calls.Load() - before)
+}
+
+// of returns how many calls of a name, such as GetItem, were made so far.
+func (c *counter) of(name string) int64 {
+	n, ok := c.names.Load(name)
+	if !ok {
+		return 0
+	}
+	return n.(*atomic.Int64).Load()
 }
 
 type fixture struct {

@@ -70,17 +70,22 @@ type quotas struct {
 	PushQuota  *float64 `store:"quotaPush"`
 }
 
-func tatAttribute(c auth.Class) string {
-	return map[auth.Class]string{auth.ClassRead: "tatRead", auth.ClassWrite: "tatWrite", auth.ClassPublish: "tatPublish", auth.ClassPush: "tatPush"}[c]
-}
-
-func quotaAttribute(c auth.Class) string {
-	return map[auth.Class]string{auth.ClassRead: "quotaRead", auth.ClassWrite: "quotaWrite", auth.ClassPublish: "quotaPublish", auth.ClassPush: "quotaPush"}[c]
+// attributesOf has the attributes of a class's bucket in a storedKey.
+var attributesOf = map[auth.Class]struct{ tat, quota string }{
+	auth.ClassRead: {"tatRead", "quotaRead"}, auth.ClassWrite: {"tatWrite", "quotaWrite"},
+	auth.ClassPublish: {"tatPublish", "quotaPublish"}, auth.ClassPush: {"tatPush", "quotaPush"},
 }
 
 func (k storedKey) bucket(c auth.Class) (quota auth.Quota, tat int64) {
-	custom := map[auth.Class]*float64{auth.ClassRead: k.ReadQuota, auth.ClassWrite: k.WriteQuota, auth.ClassPublish: k.PubQuota, auth.ClassPush: k.PushQuota}[c]
-	tat = map[auth.Class]int64{auth.ClassRead: k.ReadTat, auth.ClassWrite: k.WriteTat, auth.ClassPublish: k.PublishTat, auth.ClassPush: k.PushTat}[c]
+	custom := k.ReadQuota
+	switch tat = k.ReadTat; c {
+	case auth.ClassWrite:
+		tat, custom = k.WriteTat, k.WriteQuota
+	case auth.ClassPublish:
+		tat, custom = k.PublishTat, k.PubQuota
+	case auth.ClassPush:
+		tat, custom = k.PushTat, k.PushQuota
+	}
 	if custom != nil {
 		return auth.Quota(*custom), tat
 	}

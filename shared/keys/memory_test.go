@@ -8,36 +8,41 @@ import (
 	"growthworkspace/shared/auth"
 )
 
-// Ensure a process remembers a bounded number of buckets, including the last one, and never replaces a state by an
-// older one.
+// Ensure a process remembers a bounded number of buckets, including the last one. An admission never replaces the state of a
+// later one, and a stored record replaces any state, so that a wrong one does not stay.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	s := NewStore(nil, nil)
-	slot := func(n int) (r remembered) {
-		binary.BigEndian.PutUint64(r.hash[:], uint64(n))
-		r.class = auth.ClassRead
-		return r
+	m := &NewStore(nil, nil).memory
+	at := func(n int) (s slot) {
+		binary.BigEndian.PutUint64(s.hash[:], uint64(n))
+		s.class = auth.ClassRead
+		return s
 	}
 	var wait sync.WaitGroup
 	for part := range 4 {
 		wait.Go(func() {
 			for n := range memoryMax {
-				s.remember(slot(part*memoryMax+n), bucket{600, int64(n + 1)})
+				m.advance(at(part*memoryMax+n), bucket{quota: 600, tat: int64(n + 1)})
 			}
 		})
 	}
 	wait.Wait()
-	last := slot(-1)
-	s.remember(last, bucket{600, 5})
-	if n := len(s.memory); n > memoryMax || s.recall(last).tat != 5 {
-		t.Errorf("%d buckets, the last at %d", n, s.recall(last).tat)
+	last := at(-1)
+	m.advance(last, bucket{quota: 600, tat: 5})
+	if n := len(m.buckets); n > memoryMax || m.recall(last).tat != 5 {
+		t.Errorf("%d buckets, the last at %d", n, m.recall(last).tat)
 	}
-	s.remember(last, bucket{600, 4})
-	if got := s.recall(last).tat; got != 5 {
+	m.advance(last, bucket{quota: 600, tat: 4})
+	if got := m.recall(last).tat; got != 5 {
 		t.Errorf("went back to %d", got)
 	}
-	s.remember(last, bucket{0, 9})
-	if got := s.recall(last); got != (bucket{quota: 600}) {
-		t.Errorf("remembers a frozen key: %+v", got)
+	m.advance(last, bucket{quota: 7, tat: 4})
+	if got := m.recall(last); got.quota != 7 || got.tat != 4 {
+		t.Errorf("kept the old quota: %+v", got)
+	}
+	seven := 7.0
+	m.learn(last, storedKey{ReadTat: 3, quotas: quotas{ReadQuota: &seven}})
+	if got := m.recall(last); got.tat != 3 || got.quota != 7 {
+		t.Errorf("did not learn the stored state: %+v", got)
 	}
 }

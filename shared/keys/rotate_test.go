@@ -124,8 +124,8 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = f.admitAs(t, secret, auth.PlanRead); !isExceeded(err) {
-		t.Errorf("got %v, want a used-up quota", err)
+	if _, err = f.admitAs(t, secret, auth.PlanRead); err == nil || fault.Public(err).Code != fault.Forbidden {
+		t.Errorf("got %v, want a frozen class", err)
 	}
 
 	key, _ := f.issue(t, keys.Grant{})

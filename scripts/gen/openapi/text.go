@@ -113,7 +113,7 @@ months after its successor.
 var refusalTexts = map[fault.Code]struct{ meaning, message string }{
 	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must have at least 1 characters"},
 	fault.Unauthorised:       {"the key is missing, unknown, revoked or expired, or it lacks the scope", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},
-	fault.Forbidden:          {"the operator has suspended the company or the key", "the company or the key is suspended by the operator"},
+	fault.Forbidden:          {"the operator has suspended the company or the key, or frozen the operation's quota for the key", "the company or the key is suspended by the operator"},
 	fault.NotFound:           {"no such path, no such record, or a record that the key cannot reach", "no such record"},
 	fault.MethodNotAllowed:   {"the path exists; the response header Allow lists its methods", "this path accepts GET, HEAD"},
 	fault.Conflict:           {"the record's state does not allow the change; the message says why", "the post is published; only unsent posts can be edited or deleted"},

@@ -1,0 +1,470 @@
+package keys
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// model is a table with the record of one key. A call waits twice: before it takes effect, and before its response arrives.
+// So a test chooses the order in which the calls of many callers begin, take effect and return. The other tests of this
+// package show that an engine treats the condition of an admission as apply does.
+type model struct {
+	wait func()
+	now  func() time.Time
+
+	mu       sync.Mutex
+	ids      int
+	item     table.Item
+	writes   int
+	admitted []time.Time // when the writes that were applied began
+}
+
+const modelTat = "tatRead"
+
+func newModel(t *testing.T, quota auth.Quota, tat int64) (*model, auth.Token) {
+	t.Helper()
+	ids := id.NewGenerator(time.Now, rand.Reader)
+	secret, err := auth.Mint(ids(id.Company), ids(id.Key), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := auth.Parse(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &model{item: table.Item{"hash": table.String(hex.EncodeToString(token.Hash[:])), "quotaRead": table.Number(int64(quota))}}
+	if tat != 0 {
+		m.item[modelTat] = table.Number(tat)
+	}
+	return m, token
+}
+
+func (m *model) NewID(prefix string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ids++
+	return prefix + "_" + strconv.Itoa(m.ids)
+}
+
+func (m *model) GetItem(context.Context, *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
+	m.wait()
+	m.mu.Lock()
+	item := maps.Clone(m.item)
+	m.mu.Unlock()
+	m.wait()
+	return &dynamodb.GetItemOutput{Item: item}, nil
+}
+
+func (m *model) UpdateKey(_ context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+	begun := m.now()
+	m.wait()
+	item, applied := m.apply(in.ExpressionAttributeValues, begun)
+	m.wait()
+	if !applied {
+		return nil, &types.ConditionalCheckFailedException{Item: item}
+	}
+	return &dynamodb.UpdateItemOutput{Attributes: item}, nil
+}
+
+// apply makes the write of a charge if its condition holds, and returns the record after it.
+func (m *model) apply(v table.Item, begun time.Time) (item table.Item, applied bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writes++
+	tat, above := number(m.item[modelTat]), int64(-1)
+	if v[":above"] != nil {
+		above = number(v[":above"])
+	}
+	if m.item["quotaRead"].(*types.AttributeValueMemberN).Value != v[":quota"].(*types.AttributeValueMemberN).Value || tat <= above || tat > number(v[":upTo"]) {
+		return maps.Clone(m.item), false
+	}
+	if v[":tat"] != nil {
+		m.item[modelTat] = v[":tat"]
+	} else {
+		m.item[modelTat] = table.Number(tat + number(v[":step"]))
+	}
+	m.item["admission"] = v[":mark"]
+	m.admitted = append(m.admitted, begun)
+	return maps.Clone(m.item), true
+}
+
+// number returns the value of a number attribute, 0 if it is absent.
+func number(a types.AttributeValue) int64 {
+	n, ok := a.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	i, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return i
+}
+
+// over returns by how many requests the busiest window of time exceeds what the quota allows in it: its size, and one request
+// per interval. It is zero or less for a correct bucket.
+func (m *model) over(quota auth.Quota) int64 {
+	slices.SortFunc(m.admitted, time.Time.Compare)
+	if len(m.admitted) == 0 {
+		return 0
+	}
+	interval, least, most := int64(quota.Interval()), int64(0), int64(-1<<62)
+	for n, at := range m.admitted {
+		slack := int64(n)*interval - at.Sub(m.admitted[0]).Nanoseconds() // a window from the k-th: slack(n) - slack(k)
+		if n == 0 || slack < least {
+			least = slack
+		}
+		most = max(most, slack-least)
+	}
+	return most/interval + 1 - int64(quota)
+}
+
+// admitter is Store.Admit, or a wrong one that a test plants.
+type admitter func(s *Store, token auth.Token) error
+
+func admitRead(s *Store, token auth.Token) error {
+	_, err := s.Admit(context.Background(), token, "", auth.ClassRead)
+	return err
+}
+
+func (m *model) process() *Store {
+	s := NewStore(nil, m.now)
+	s.records = m
+	return s
+}
+
+// crowd are callers in several processes that call without a pause for a while.
+type crowd struct {
+	quota   auth.Quota
+	callers int
+	latency time.Duration // of a call to the table, on average
+	full    bool          // the bucket is full at the start; else empty
+	pause   time.Duration // of a caller after each request, on average
+	lasts   time.Duration
+	seed    uint64
+}
+
+func (c crowd) String() string {
+	return fmt.Sprintf("%d a minute, %d callers, calls of %s, pauses of %s, full %v, seed %d", c.quota, c.callers, c.latency, c.pause, c.full, c.seed)
+}
+
+// result is what a crowd saw.
+type result struct {
+	allowed, admitted, over int64
+	writes                  int
+	errs                    []error // other than a refusal
+}
+
+// share returns the share of what the quota allows that was admitted.
+func (r result) share() float64 { return float64(r.admitted) / float64(r.allowed) }
+
+// run lets the crowd call, in virtual time: the calls of three processes take random times.
+func (c crowd) run(t *testing.T, admit admitter) (r result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		tat := int64(0)
+		if !c.full {
+			charge, _ := c.quota.Charge(begin.UnixNano()+1, begin) // of a bucket in use
+			tat = charge.UpTo + charge.Step
+		}
+		m, token := newModel(t, c.quota, tat)
+		random, mu := mathrand.New(mathrand.NewPCG(c.seed, 1)), sync.Mutex{}
+		m.now = time.Now
+		m.wait = func() {
+			mu.Lock()
+			d := time.Duration(random.Int64N(int64(c.latency))) // on average half, and twice for each call
+			mu.Unlock()
+			time.Sleep(d)
+		}
+		rest := func() {
+			mu.Lock()
+			d := time.Duration(random.Int64N(2*int64(c.pause) + 1))
+			mu.Unlock()
+			time.Sleep(d)
+		}
+		processes := []*Store{m.process(), m.process(), m.process()}
+		var wait sync.WaitGroup
+		for n := range c.callers {
+			wait.Go(func() {
+				for time.Since(begin) < c.lasts {
+					err := admit(processes[n%len(processes)], token)
+					if err != nil && fault.Public(err).Code != fault.RateLimited {
+						mu.Lock()
+						r.errs = append(r.errs, err)
+						mu.Unlock()
+						return
+					}
+					rest()
+				}
+			})
+		}
+		wait.Wait()
+		r.allowed = int64(c.lasts / c.quota.Interval())
+		if c.full {
+			r.allowed += int64(c.quota)
+		}
+		r.admitted, r.over, r.writes = int64(len(m.admitted)), m.over(c.quota), m.writes
+	})
+	return r
+}
+
+// Ensure callers that never pause get at least 98 % of what the quota allows, never more, and no error but a refusal, at any
+// quota and latency.
+func TestEveryQuotaIsLive(t *testing.T) {
+	t.Parallel()
+	requests := 4000
+	if testing.Short() {
+		requests = 400
+	}
+	for _, quota := range []auth.Quota{60, 600, 601, 1200, 6000, 20_000, 60_000} {
+		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+			for _, callers := range []int{64, 192} {
+				lasts := time.Duration(requests) * latency / time.Duration(callers)
+				c := crowd{quota, callers, latency, int64(lasts/quota.Interval()) < 100, 0, lasts, 1}
+				r := c.run(t, admitRead)
+				possible := min(r.allowed, int64(callers)*int64(c.lasts/(2*latency)))
+				t.Logf("%s: %d of %d admitted, %d writes", c, r.admitted, possible, r.writes)
+				if float64(r.admitted+1) < 0.98*float64(possible) || len(r.errs) > 0 || r.over > 0 {
+					t.Errorf("%s: %d of %d admitted, %d over, %d errors such as %v", c, r.admitted, possible, r.over, len(r.errs), errors.Join(r.errs...))
+				}
+			}
+		}
+	}
+}
+
+// Ensure callers who together are about as fast as the refill are refused only for an empty bucket. Its TAT passes now again and
+// again while their calls are on their way.
+func TestCallersAtThePaceOfTheRefill(t *testing.T) {
+	t.Parallel()
+	requests := 5000
+	if testing.Short() {
+		requests = 1000
+	}
+	for _, quota := range []auth.Quota{60, 600, 601, 6000, 60_000} {
+		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+			c := atPace(quota, latency, requests)
+			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || r.writes > 2*int(r.admitted) {
+				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
+			}
+		}
+	}
+}
+
+// atPace returns a crowd that is as fast as the refill, starting with a full bucket.
+func atPace(quota auth.Quota, latency time.Duration, requests int) crowd {
+	callers := 64
+	pause := time.Duration(callers)*quota.Interval() - latency
+	return crowd{quota, callers, latency, true, max(0, pause), time.Duration(requests) * quota.Interval(), 1}
+}
+
+// Ensure the simulation finds the errors that it is for: without a lag, callers at the pace of the refill guess wrong until they
+// give up; callers that repeat a charge of an empty bucket race for each token; and a write without its limit admits too much.
+func TestCrowdFindsPlantedFaults(t *testing.T) {
+	t.Parallel()
+	failed := func(r result) bool { return len(r.errs) > 0 }
+	for name, test := range map[string]struct {
+		crowd
+		admit admitter
+		found func(r result) bool
+	}{
+		"no lag":      {atPace(60_000, 10*time.Millisecond, 1000), func(s *Store, token auth.Token) error { return naive(s, token, true) }, failed},
+		"no refusals": {crowd{6000, 64, 5 * time.Millisecond, false, 0, 500 * time.Millisecond, 1}, func(s *Store, token auth.Token) error { return naive(s, token, false) }, failed},
+		"no limit": {crowd{600, 64, 5 * time.Millisecond, false, 0, 100 * time.Millisecond, 1}, func(s *Store, token auth.Token) error {
+			return naive(&Store{records: unbounded{s.records.(*model)}, now: s.now, memory: memory{buckets: map[slot]bucket{}}}, token, false)
+		}, func(r result) bool { return r.over > 0 }},
+	} {
+		if r := test.run(t, test.admit); !test.found(r) {
+			t.Errorf("%s: not found: %d of %d admitted, %d over, %d errors", name, r.admitted, r.allowed, r.over, len(r.errs))
+		}
+	}
+}
+
+// unbounded is a table that ignores the upper limit of a TAT.
+type unbounded struct{ *model }
+
+func (u unbounded) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
+	if in.ExpressionAttributeValues[":above"] != nil {
+		in.ExpressionAttributeValues[":upTo"] = table.Number(1 << 62)
+	}
+	return u.model.UpdateKey(ctx, in)
+}
+
+// naive admits as Store.Admit did without a lag: a bucket is full when its TAT has passed, and a wrong guess is repeated. If
+// refuse is false, it also repeats a charge that found an empty bucket.
+func naive(s *Store, token auth.Token, refuse bool) error {
+	at := slot{token.Hash, auth.ClassRead}
+	known := s.memory.recall(at)
+	for range attemptsMax {
+		now := s.now().UnixNano()
+		interval := int64(known.quota.Interval())
+		latest := now + int64(known.quota-1)*interval
+		if refuse && known.tat > latest {
+			if _, err := s.read(context.Background(), token); err != nil {
+				return err
+			}
+		}
+		values := table.Item{":quota": table.Number(int64(known.quota)), ":mark": table.String("a")}
+		if known.tat <= now {
+			values[":upTo"], values[":tat"] = table.Number(now), table.Number(now+interval)
+		} else {
+			values[":above"], values[":upTo"], values[":step"] = table.Number(now), table.Number(latest), table.Number(interval)
+		}
+		out, err := s.records.UpdateKey(context.Background(), &dynamodb.UpdateItemInput{ExpressionAttributeValues: values})
+		var failed *types.ConditionalCheckFailedException
+		if err == nil {
+			known.tat = number(out.Attributes[modelTat])
+			s.memory.advance(at, known)
+			return nil
+		}
+		if !errors.As(err, &failed) {
+			return err
+		}
+		known.quota, known.tat = auth.Quota(number(failed.Item["quotaRead"])), number(failed.Item[modelTat])
+		s.memory.advance(at, known)
+		if refuse && known.tat > latest {
+			return auth.QuotaExceeded(auth.ClassRead)
+		}
+	}
+	return errors.New("the bucket moved at every attempt")
+}
+
+// explorer runs callers one step at a time: in each step it lets one waiting call go on, or moves the clock.
+type explorer struct {
+	mu      sync.Mutex
+	waiting []chan struct{} // in the order in which they began to wait
+	now     time.Time
+}
+
+func (e *explorer) wait() {
+	c := make(chan struct{})
+	e.mu.Lock()
+	e.waiting = append(e.waiting, c)
+	e.mu.Unlock()
+	<-c
+}
+
+func (e *explorer) clock() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.now
+}
+
+// bucketCase is a bucket that a few callers of two processes use at once. The clock moves once, by step, at any moment.
+type bucketCase struct {
+	name  string
+	quota auth.Quota
+	used  time.Duration // how far its TAT is ahead of the clock; an hour before is full
+	step  time.Duration // zero: the clock does not move
+	room  func(callers int) (least, most int)
+}
+
+func exactly(n int) func(int) (int, int) { return func(int) (int, int) { return n, n } }
+
+func all(callers int) (int, int) { return callers, callers }
+
+var bucketCases = []bucketCase{
+	{"full", 600, -time.Hour, 0, all},
+	{"full of two", 2, -time.Hour, 0, exactly(2)},
+	{"full of one", 1, -time.Hour, 0, exactly(1)},
+	{"becomes full", 600, 1, time.Second, all},
+	{"one left, then two", 2, 30 * time.Second, 30 * time.Second, func(int) (int, int) { return 1, 2 }},
+	{"empty, then one", 2, 60 * time.Second, 30 * time.Second, func(int) (int, int) { return 0, 1 }},
+	{"full, with a lag", 1200, -time.Hour, 0, all},
+	{"becomes full, with a lag", 1200, 0, time.Second, all},
+	{"one left, with a lag", 1200, 60*time.Second - 300*time.Millisecond, 0, exactly(1)},
+	{"corrupt", 600, 24 * time.Hour, 0, exactly(1)},
+	{"another quota", 120, -time.Hour, 0, all},
+}
+
+// run lets each caller call once, in the order that choose decides: it returns a number below n.
+func (b bucketCase) run(t *testing.T, callers int, choose func(n int) int) {
+	t.Helper()
+	e := &explorer{now: time.Unix(1_786_440_600, 0)}
+	m, token := newModel(t, b.quota, e.now.Add(b.used).UnixNano())
+	m.now, m.wait = e.clock, e.wait
+	processes, done := []*Store{m.process(), m.process()}, make(chan error, callers)
+	for n := range callers {
+		go func() { done <- admitRead(processes[n%2], token) }()
+		synctest.Wait()
+	}
+	for step := b.step; len(e.waiting) > 0; synctest.Wait() {
+		options := len(e.waiting)
+		if step > 0 {
+			options++
+		}
+		if n := choose(options); n < len(e.waiting) {
+			next := e.waiting[n]
+			e.waiting = slices.Delete(e.waiting, n, n+1)
+			close(next)
+		} else {
+			e.now, step = e.now.Add(step), 0
+		}
+	}
+	for range callers {
+		if err := <-done; err != nil && fault.Public(err).Code != fault.RateLimited {
+			t.Error(err)
+		}
+	}
+	least, most := b.room(callers)
+	if n := len(m.admitted); n < min(least, callers) || n > most || m.over(b.quota) > 0 {
+		t.Errorf("%d of %d admitted, want %d to %d; %d over", n, callers, least, most, m.over(b.quota))
+	}
+}
+
+// Ensure that in every order in which the calls of two callers begin, take effect and return, and in many orders of six, callers
+// are admitted while the bucket has room, and none beyond it.
+func TestEveryOrder(t *testing.T) {
+	t.Parallel()
+	for _, b := range bucketCases {
+		synctest.Test(t, func(t *testing.T) {
+			var path, options []int
+			for orders := 1; !t.Failed(); orders++ {
+				depth := 0
+				b.run(t, 2, func(n int) int {
+					if depth == len(path) {
+						path, options = append(path, 0), append(options, n)
+					}
+					depth++
+					return path[depth-1]
+				})
+				if t.Failed() {
+					t.Fatalf("%s: in the order %v", b.name, path)
+				}
+				for len(path) > 0 && path[len(path)-1] == options[len(path)-1]-1 { // the next order
+					path, options = path[:len(path)-1], options[:len(path)-1]
+				}
+				if len(path) == 0 {
+					t.Logf("%s: %d orders", b.name, orders)
+					break
+				}
+				path[len(path)-1]++
+			}
+			for seed := range uint64(200) {
+				random := mathrand.New(mathrand.NewPCG(seed, 2))
+				if b.run(t, 6, random.IntN); t.Failed() {
+					t.Fatalf("%s: with the seed %d", b.name, seed)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,425 @@
+package keys_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/table"
+)
+
+func (f *fixture) recordKey(keyID string) table.Key {
+	return table.Key{PK: table.Partition(f.CompanyID, table.KeysArea), SK: table.Join("key", keyID)}
+}
+
+// record returns the stored attributes of a key.
+func (f *fixture) record(t *testing.T, keyID string) table.Item {
+	t.Helper()
+	item, err := table.GetItem(t.Context(), f.Table, f.recordKey(keyID))
+	if err != nil || len(item) == 0 {
+		t.Fatal(item, err)
+	}
+	return item
+}
+
+// set changes an attribute of a key's record.
+func (f *fixture) set(t *testing.T, keyID, attribute string, value table.Item) {
+	t.Helper()
+	key := f.recordKey(keyID)
+	_, err := f.Table.Operator().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		Key:              table.Item{"pk": table.String(key.PK), "sk": table.String(key.SK)},
+		UpdateExpression: new("SET #a = :value"), ExpressionAttributeNames: map[string]string{"#a": attribute}, ExpressionAttributeValues: value,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// useUp takes every request of a class from a key's bucket, which has a quota of one.
+func (f *fixture) useUp(t *testing.T, s *keys.Store, keyID string, token auth.Token, class auth.Class) {
+	t.Helper()
+	if _, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, class, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Admit(t.Context(), token, "", class); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Admit(t.Context(), token, "", class); err == nil || fault.Public(err).Code != fault.RateLimited {
+		t.Fatalf("got %v, want a used-up quota", err)
+	}
+}
+
+// Ensure every refusal has its error, in a process that has admitted the key before and in one that has not, whether or not the
+// quota is used up, and that a refused request changes nothing: neither the quota of any class nor the time of the last use.
+func TestRefusalsSpendNothing(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	forged := func(t *testing.T, keyID string) auth.Token {
+		secret, err := auth.Mint(f.CompanyID, keyID, rand.Reader) // correct ids, wrong secret
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parse(t, secret)
+	}
+	must := func(t *testing.T, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	type refusal struct {
+		spoil func(t *testing.T, keyID string)
+		token func(t *testing.T, keyID string) auth.Token // nil: the key's own
+		scope auth.Scope
+		want  error
+	}
+	refusals := map[string]refusal{
+		"wrong secret": {token: forged, want: auth.ErrUnauthorised},
+		"revoked": {spoil: func(t *testing.T, keyID string) {
+			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
+			must(t, err)
+		}, want: auth.ErrUnauthorised},
+		"expired": {spoil: func(t *testing.T, keyID string) {
+			f.set(t, keyID, "expiresAt", table.Item{":value": table.String(at(f.Clock.Now().Add(-time.Second)))})
+		}, want: auth.ErrUnauthorised},
+		"suspended": {spoil: func(t *testing.T, keyID string) {
+			f.set(t, keyID, "suspendedAt", table.Item{":value": table.String(at(f.Clock.Now()))})
+		}, want: auth.ErrSuspended},
+		"revoked and suspended": {spoil: func(t *testing.T, keyID string) {
+			f.set(t, keyID, "suspendedAt", table.Item{":value": table.String(at(f.Clock.Now()))})
+			_, err := f.Keys.Revoke(t.Context(), f.CompanyID, keyID)
+			must(t, err)
+		}, want: auth.ErrUnauthorised},
+		"no scope": {scope: auth.KeysWrite, want: auth.MissingScope(auth.KeysWrite)},
+		"frozen, no scope": {spoil: func(t *testing.T, keyID string) {
+			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
+			must(t, err)
+		}, scope: auth.KeysWrite, want: auth.MissingScope(auth.KeysWrite)},
+		"frozen": {spoil: func(t *testing.T, keyID string) {
+			_, err := f.Keys.SetQuota(t.Context(), f.CompanyID, keyID, auth.ClassRead, 0)
+			must(t, err)
+		}, want: auth.Frozen(auth.ClassRead)},
+		"undecodable": {spoil: func(t *testing.T, keyID string) {
+			f.set(t, keyID, "quotaPush", table.Item{":value": table.String("many")})
+			f.set(t, keyID, "suspendedAt", table.Item{":value": table.String(at(f.Clock.Now()))}) // so that the write fails
+		}, want: fault.ErrInternal},
+	}
+	for name, r := range refusals {
+		for _, usedUp := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, used up %v", name, usedUp), func(t *testing.T) {
+				warm, cold := f.another(), f.another()
+				key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead, auth.PlanWrite}})
+				token := parse(t, secret)
+				if _, err := warm.Admit(t.Context(), token, "", auth.ClassRead); err != nil {
+					t.Fatal(err)
+				}
+				if usedUp {
+					f.Clock.Advance(time.Minute)
+					f.useUp(t, warm, key.ID, token, auth.ClassRead)
+				}
+				if r.spoil != nil {
+					r.spoil(t, key.ID)
+				}
+				if r.token != nil {
+					token = r.token(t, key.ID)
+				}
+				before := f.record(t, key.ID)
+				for n, s := range []*keys.Store{warm, cold, warm} {
+					_, err := s.Admit(t.Context(), token, r.scope, auth.ClassRead)
+					if err == nil || fault.Public(err).Error() != fault.Public(r.want).Error() {
+						t.Errorf("call %d: %v, want %v", n, err, r.want)
+					}
+				}
+				if after := f.record(t, key.ID); !reflect.DeepEqual(before, after) {
+					t.Errorf("before %v, after %v", before, after)
+				}
+			})
+		}
+	}
+}
+
+// Ensure an undecodable record is a fault of the service wherever it is read, and never an admission.
+func TestUndecodableKey(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.set(t, f.key.ID, "quotaPush", table.Item{":value": table.String("many")})
+	for range 2 {
+		if _, err := f.admit(f.another(), auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
+			t.Errorf("Admit: %v", err)
+		}
+		if _, err := f.Keys.Verify(t.Context(), f.token, auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
+			t.Errorf("Verify: %v", err)
+		}
+	}
+}
+
+// Ensure an arrival time that no clock explains, stored or received, locks no key out: one request is admitted, and the bucket
+// refills from there.
+func TestCorruptArrivalTime(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for _, ahead := range []time.Duration{3 * time.Minute, 24 * 365 * time.Hour} {
+		f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(ahead).UnixNano())})
+		for n, s := range []*keys.Store{f.Keys, f.another(), f.Keys} {
+			state, err := f.admit(s, auth.ClassRead)
+			if (err == nil) != (n == 0) || state.Remaining != 0 || state.RetryAfter > 1 || state.Reset > 61 {
+				t.Errorf("%s ahead, request %d: %+v, %v", ahead, n, state, err)
+			}
+		}
+		f.Clock.Advance(time.Minute)
+		if state, err := f.admit(f.Keys, auth.ClassRead); err != nil || state.Remaining != 599 {
+			t.Errorf("%s ahead, a minute later: %+v, %v", ahead, state, err)
+		}
+	}
+	// The longest wait for a time that a clock may explain is a window more.
+	f.Clock.Advance(time.Hour)
+	f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
+	_, err := f.admit(f.Keys, auth.ClassRead)
+	if state := refused(t, err); state.RetryAfter > 61 {
+		t.Errorf("%+v", state)
+	}
+}
+
+// lying replaces a text in the responses to the next updates.
+type lying struct {
+	old, new string
+	left     atomic.Int64
+}
+
+func (l *lying) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := apitest.Transport.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || l.left.Add(-1) < 0 {
+		return out, err
+	}
+	body, err := io.ReadAll(out.Body)
+	text := strings.Replace(string(body), l.old, l.new, 1)
+	out.Header.Del("X-Amz-Crc32") // as from an engine that sends none
+	out.Header.Del("Content-Length")
+	closing := out.Body.Close()
+	out.Body, out.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	return out, errors.Join(err, closing)
+}
+
+// Ensure a process that received a wrong arrival time admits the next request.
+func TestCorruptResponse(t *testing.T) {
+	t.Parallel()
+	l := &lying{old: `"tatRead":{"N":"1`}
+	f := startOver(t, l)
+	for _, wrong := range []string{`"tatRead":{"N":"5`, `"tatRead":{"N":"2`, `"tatRead":{"N":"`} {
+		l.new = wrong
+		l.left.Store(1)
+		if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
+			t.Fatal(err)
+		}
+		if l.left.Load() != 0 {
+			t.Fatal("no response was changed")
+		}
+		for range 2 {
+			if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
+				t.Errorf("after %s: %v", wrong, err)
+			}
+		}
+	}
+}
+
+// gated holds back the next read of a record, once armed, until release is closed.
+type gated struct {
+	counter
+
+	armed   atomic.Bool
+	held    chan struct{}
+	release chan struct{}
+}
+
+func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") && g.armed.CompareAndSwap(true, false) {
+		close(g.held)
+		<-g.release
+	}
+	return g.counter.RoundTrip(r)
+}
+
+// Ensure concurrent requests over a quota share a read that begins after them, also if the first of them has gone: so a flood
+// makes one call at a time, and a revocation is seen by every later request.
+func TestRefusalsShareReads(t *testing.T) {
+	t.Parallel()
+	g := &gated{held: make(chan struct{}), release: make(chan struct{})}
+	f := startOver(t, g)
+	s := f.another()
+	f.setQuota(t, auth.ClassRead, 1)
+	if _, err := f.admit(s, auth.ClassRead); err != nil {
+		t.Fatal(err)
+	}
+	g.armed.Store(true)
+	gone, leave := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := s.Admit(gone, f.token, auth.PlanRead, auth.ClassRead)
+		first <- err
+	}()
+	<-g.held
+	leave()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); err != nil {
+		t.Fatal(err)
+	}
+	before := g.of("GetItem")
+	var wait sync.WaitGroup
+	var begun sync.WaitGroup
+	begun.Add(50)
+	for range 50 {
+		wait.Go(func() {
+			begun.Done()
+			if _, err := s.Admit(t.Context(), f.token, auth.PlanRead, auth.ClassRead); !errors.Is(err, auth.ErrUnauthorised) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	begun.Wait()
+	close(g.release)
+	wait.Wait()
+	if got := g.of("GetItem") - before; got > 10 {
+		t.Errorf("%d reads for 50 requests", got)
+	}
+}
+
+// failing fails the n-th call from now with an error that is not retried.
+type failing struct{ left atomic.Int64 }
+
+func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.left.Add(-1) != 0 {
+		return apitest.Transport.RoundTrip(r)
+	}
+	_, err := io.Copy(io.Discard, r.Body)
+	body := `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"planted"}`
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}, errors.Join(err, r.Body.Close())
+}
+
+// Ensure no method swallows the failure of any of its calls to the table.
+func TestFailuresAreReported(t *testing.T) {
+	t.Parallel()
+	l := &failing{}
+	f := startOver(t, l)
+	ctx := t.Context()
+	once := map[string]bool{"Rotate": true, "RotateBy": true, "Revoke": true} // each key only once
+	grant := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
+	for name, call := range map[string]func(keyID string, token auth.Token) error{
+		"Admit": func(_ string, token auth.Token) error {
+			_, err := f.another().Admit(ctx, token, "", auth.ClassRead)
+			return err
+		},
+		"Verify": func(_ string, token auth.Token) error {
+			_, err := f.Keys.Verify(ctx, token, auth.ClassRead)
+			return err
+		},
+		"Issue": func(string, auth.Token) error {
+			_, _, err := f.Keys.Issue(ctx, f.CompanyID, grant, rand.Reader)
+			return err
+		},
+		"Issue by": func(by string, _ auth.Token) error {
+			_, _, err := f.Keys.Issue(ctx, f.CompanyID, keys.Grant{Scopes: grant.Scopes, By: by}, rand.Reader)
+			return err
+		},
+		"Rotate": func(keyID string, _ auth.Token) error {
+			_, _, err := f.Keys.Rotate(ctx, f.CompanyID, keyID, time.Hour, rand.Reader)
+			return err
+		},
+		"RotateBy": func(keyID string, _ auth.Token) error {
+			_, _, err := f.Keys.RotateBy(ctx, f.CompanyID, f.key.ID, keyID, time.Hour, rand.Reader)
+			return err
+		},
+		"Revoke": func(keyID string, _ auth.Token) error { _, err := f.Keys.Revoke(ctx, f.CompanyID, keyID); return err },
+		"Get":    func(keyID string, _ auth.Token) error { _, err := f.Keys.Get(ctx, f.CompanyID, keyID); return err },
+		"Holder": func(_ string, token auth.Token) error { _, err := f.Keys.Holder(ctx, token); return err },
+		"List":   func(string, auth.Token) error { _, err := f.Keys.List(ctx, f.CompanyID); return err },
+		"SetQuota": func(keyID string, _ auth.Token) error {
+			_, err := f.Keys.SetQuota(ctx, f.CompanyID, keyID, auth.ClassRead, 7)
+			return err
+		},
+		"Suspend":     func(string, auth.Token) error { _, err := f.Keys.Suspend(ctx, f.CompanyID); return err },
+		"SuspendedAt": func(string, auth.Token) error { _, err := f.Keys.SuspendedAt(ctx, f.CompanyID); return err },
+		"Resume":      func(string, auth.Token) error { _, err := f.Keys.Resume(ctx, f.CompanyID); return err },
+	} {
+		f.Service.CompanyID = f.Table.NewID("co")
+		f.key, f.secret = f.issue(t, grant)
+		key, secret, calls := f.key, f.secret, 0
+		for failed := true; failed; calls++ {
+			l.left.Store(0)
+			if once[name] {
+				key, secret = f.issue(t, grant)
+			}
+			l.left.Store(int64(calls) + 1)
+			err := call(key.ID, parse(t, secret))
+			if failed = l.left.Load() <= 0; failed && (err == nil || fault.Public(err) != fault.ErrInternal) {
+				t.Errorf("%s: call %d failed, and it returns %v", name, calls+1, err)
+			} else if !failed && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if calls > 20 {
+				t.Fatalf("%s: no end", name)
+			}
+		}
+		if calls < 2 {
+			t.Errorf("%s: made no call", name)
+		}
+		l.left.Store(0)
+	}
+}
+
+// Ensure an admission that every attempt loses to others is unavailable, with few writes.
+func TestAdmitGivesUp(t *testing.T) {
+	t.Parallel()
+	m := &moving{}
+	f := startOver(t, m)
+	f.Keys = f.another()
+	m.on.Store(true)
+	_, err := f.admit(f.Keys, auth.ClassRead)
+	if !errors.Is(err, fault.ErrUnavailable) || m.writes.Load() > 10 {
+		t.Errorf("%v after %d writes", err, m.writes.Load())
+	}
+	m.on.Store(false)
+	if _, err := f.admit(f.Keys, auth.ClassRead); err != nil {
+		t.Error(err)
+	}
+}
+
+// moving adds a condition that never holds to the writes of admissions, as if others were always faster.
+type moving struct {
+	on     atomic.Bool
+	writes atomic.Int64
+}
+
+func (m *moving) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !m.on.Load() || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		return apitest.Transport.RoundTrip(r)
+	}
+	m.writes.Add(1)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	text := strings.Replace(string(body), `"ConditionExpression":"`, `"ConditionExpression":"attribute_not_exists(pk) AND `, 1)
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	r.Header.Del("Content-Length")
+	return apitest.Transport.RoundTrip(r)
+}

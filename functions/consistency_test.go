@@ -85,6 +85,7 @@ var consistentReads = map[string][]string{
 	"publish_plan_board":      {"Query item"},   // the content must be that of one moment
 	"create_plan_item":        {"Query slug"},   // finds a free slug
 	"push_metric_points":      {"BatchGetItem"}, // the definitions: a point goes to the series of the stored key
+	"push_feedback":           {"BatchGetItem"}, // the records: a stored one must not be created again
 	"list_metric_points":      {"BatchGetItem"}, // the same for a read
 	"list_keys":               {"Query key"},    // a key that leaked must not be missed
 	"list_broadcast_plans":    {"Query plan"},

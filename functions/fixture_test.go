@@ -81,6 +81,9 @@ var arguments = map[string]map[string]any{
 		map[string]any{"metricKey": "growth.signups", "ts": "2026-08-11", "value": 14, "dims": map[string]any{"country": "de"}},
 		map[string]any{"metricKey": "trips", "ts": "2026-08-11", "value": 1.5, "grain": "week"},
 	}},
+	"push_feedback": {"records": []any{
+		map[string]any{"source": "app_store", "externalId": "as-90071", "rating": 2, "title": "Sync", "body": "Loses my notes."},
+	}},
 	"create_key": {"name": "CI", "scopes": []any{"plan:read"}},
 	"rotate_key": {"keyId": rotatedKey, "overlapSeconds": 60}, "revoke_key": {"keyId": revokedKey},
 }

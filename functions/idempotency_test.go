@@ -94,11 +94,12 @@ func TestReplay(t *testing.T) {
 var (
 	changeable = map[string]string{
 		"create_plan_item": "title", "publish_plan_board": "If-Match", "create_broadcast_post": "body", "create_context_content_type": "name",
-		"push_metric_points": "points", "create_key": "name", "rotate_key": "overlapSeconds",
+		"push_metric_points": "points", "push_feedback": "records", "create_key": "name", "rotate_key": "overlapSeconds",
 	}
 	changed = map[string]any{
 		"create_plan_item": "Yet another", "publish_plan_board": "*", "create_broadcast_post": "Hi there", "create_context_content_type": "Saga",
-		"push_metric_points": []any{map[string]any{"metricKey": "growth.signups", "ts": "2026-08-02", "value": 7}}, "create_key": "Other", "rotate_key": 7,
+		"push_metric_points": []any{map[string]any{"metricKey": "growth.signups", "ts": "2026-08-02", "value": 7}},
+		"push_feedback":      []any{map[string]any{"source": "reddit", "externalId": "t3_90071"}}, "create_key": "Other", "rotate_key": 7,
 	}
 )
 

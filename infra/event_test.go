@@ -244,6 +244,11 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 			out = append(out, variant{"with an Idempotency-Key", e})
 		}
 	}
+	if op.ID == "push_feedback" { // of a record that is stored by now
+		e := s.event(t, op.ID)
+		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
+		out = append(out, variant{"a change", e})
+	}
 	return append(out, variant{"repeated", s.event(t, op.ID)})
 }
 

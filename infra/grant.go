@@ -51,6 +51,7 @@ var needs = map[string][]string{
 	"list_plan_items":          {getItem, queryIndexes},
 	"create_plan_item":         {conditionCheck, putItem},
 	"list_feedback":            {queryIndexes},
+	"push_feedback":            {getItems, putItem, updateItem},
 	"list_metric_definitions":  {query, queryIndexes},
 	"list_metric_points":       {getItems, query},
 	"update_metric_definition": {getItem, putItem, query, updateItem},

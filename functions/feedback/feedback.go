@@ -27,6 +27,14 @@ func Operations(t *table.Client) []api.Operation {
 			Summary: "Get a review or mention", Description: thirdParty,
 		}, s.getFeedback),
 		api.Define(api.Spec{
+			ID: "push_feedback", Method: "POST", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackWrite,
+			Effect: api.Write, Class: auth.ClassPush, Errors: []fault.Code{fault.Conflict},
+			Summary: "Push reviews and mentions",
+			Description: "source and externalId identify a record: a new one is created, a stored one changes, so a push can be " +
+				"repeated. A property that is left out keeps its stored value. The reply and its status are never touched. Nothing " +
+				"is stored unless every record is valid. " + thirdParty,
+		}, s.pushFeedback),
+		api.Define(api.Spec{
 			ID: "update_feedback_reply", Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
 			Scope: auth.FeedbackWrite, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
 			Summary: "Update the text or the status of a reply",

@@ -41,8 +41,14 @@ func (Source) Values() []string { return []string{"app_store", "google_play", "r
 // Kind is review or mention. Only reviews have a rating.
 type Kind string
 
+// The kinds.
+const (
+	KindReview  Kind = "review"
+	KindMention Kind = "mention"
+)
+
 // Values implements schema.Enum.
-func (Kind) Values() []string { return []string{"review", "mention"} }
+func (Kind) Values() []string { return []string{string(KindReview), string(KindMention)} }
 
 // Flag is a risk label.
 type Flag string

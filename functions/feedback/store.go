@@ -8,7 +8,8 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. The index partitions have
+// Store stores feedback in the partition <company>#feedback, under the sort key feedback#<id>. A reference from source and
+// externalId to a record is under ext#<digest> (store_push.go); whatever deletes a record deletes its reference. The index partitions have
 // the same prefix. The sort key of every index is priority#postedAt#id: lower priorities first, newer times first, null
 // last.
 //
@@ -34,9 +35,10 @@ type Filter struct {
 }
 
 const (
-	area     = "feedback"
-	kind     = "feedback" // the first part of the sort key in the base partition
-	nullPart = "-"        // stands for null; no closed list has this value
+	area          = "feedback"
+	kind          = "feedback" // the first part of the sort key in the base partition
+	referenceKind = "ext"      // the same of references
+	nullPart      = "-"        // stands for null; no closed list has this value
 )
 
 func feedbackKey(companyID, feedbackID string) table.Key {

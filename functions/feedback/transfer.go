@@ -1,6 +1,9 @@
 package feedback
 
 import (
+	"context"
+	"slices"
+
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -8,14 +11,83 @@ import (
 // feedbackIDs is the prefix of ids.
 const feedbackIDs = "fbk"
 
-// Transfers returns the record types that can be imported and exported. Only the size of a record needs a check here: all
-// parts of its keys are values of closed lists, numbers, timestamps and the id, which are already valid.
+// Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{
-		transfer.Define("feedback", feedbackIDs, transfer.CheckSize,
-			transfer.Put(t, keysOf, func(f *Feedback) *string { return &f.CompanyID }),
+		transfer.Define("feedback", feedbackIDs, transfer.CheckSize, NewStore(t).Import,
 			transfer.Each[Feedback](t, func(companyID string) table.Collection {
 				return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
 			})),
 	}
+}
+
+// DeriveID implements transfer.Derived: a line without an id is the record that a push of its source and externalId means.
+func (f *Feedback) DeriveID() (problem string) {
+	who, ok := identityOf(*f)
+	if !ok {
+		return "record.source: is required in a record without id"
+	}
+	f.ID = who.feedbackID()
+	return ""
+}
+
+// Import replaces records, whatever is stored, and writes the references by which pushes find records with ids of their
+// own. A record with the derived id replaces the one that is stored for its source and externalId, under that one's id.
+func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
+	owned := slices.Clone(records)
+	for n := range owned {
+		owned[n].CompanyID = companyID
+	}
+	if err := s.redirect(ctx, companyID, owned); err != nil {
+		return err
+	}
+	owned = transfer.LastWins(owned, func(f Feedback) string { return f.ID })
+	var references []reference
+	for _, f := range owned {
+		if who, ok := identityOf(f); ok && f.ID != who.feedbackID() {
+			references = append(references, reference{SK: referenceKey(companyID, who).SK, FeedbackID: f.ID})
+		}
+	}
+	// References first: one that leads nowhere does no harm, and a record without one would be pushed a second time.
+	var items []table.Item
+	for _, r := range transfer.LastWins(references, func(r reference) string { return r.SK }) {
+		items = append(items, s.table.NewItem(table.Keys{Key: table.Key{PK: table.Partition(companyID, area), SK: r.SK}}, r))
+	}
+	for _, f := range owned {
+		items = append(items, s.table.NewItem(keysOf(f), f))
+	}
+	return s.table.Put(ctx, items)
+}
+
+// redirect gives records with the derived id the id under which a record of their identity is stored, if it is another one.
+func (s Store) redirect(ctx context.Context, companyID string, records []Feedback) error {
+	at := map[identity][]int{}
+	var references []table.Key
+	for n, f := range records {
+		if who, ok := identityOf(f); ok && f.ID == who.feedbackID() {
+			if at[who] == nil {
+				references = append(references, referenceKey(companyID, who))
+			}
+			at[who] = append(at[who], n)
+		}
+	}
+	known, err := s.itemsByKey(ctx, references)
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	var referred []identity
+	for who := range at {
+		if known[referenceKey(companyID, who)] != nil {
+			referred = append(referred, who)
+		}
+	}
+	stored, err := s.FindAll(ctx, companyID, referred)
+	for i, found := range stored {
+		for _, n := range at[referred[i]] {
+			if found.item != nil {
+				records[n].ID = found.feedbackID
+			}
+		}
+	}
+	return err
 }

@@ -28,6 +28,13 @@ type Feedback struct {
 	UpdatedAt   *string              `json:"updatedAt"`
 }
 
+// PushFeedbackResult is a record in a response. A field that may be null is a pointer or a slice.
+type PushFeedbackResult struct {
+	Accepted float64 `json:"accepted"` // the number of different reviews and mentions in the request; all of them are stored
+	Created  float64 `json:"created"`  // how many of them are new
+	Updated  float64 `json:"updated"`  // how many stored ones changed; the others were stored already as sent
+}
+
 // FeedbackSource is one of the values below. A later version of the service may add values.
 type FeedbackSource string
 

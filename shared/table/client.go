@@ -173,8 +173,8 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput) (
 // UpdateKey is UpdateItem for the write that verifies a key. It needs no permit, because the permit depends on it. It
 // returns an error for a record outside of KeysArea.
 func (c *Client) UpdateKey(ctx context.Context, in *dynamodb.UpdateItemInput) (*dynamodb.UpdateItemOutput, error) {
-	if !strings.HasSuffix(keyOf(in.Key).PK, Join("", KeysArea)) {
-		return nil, fmt.Errorf("update a key: the partition %q has no keys", keyOf(in.Key).PK)
+	if !strings.HasSuffix(KeyOf(in.Key).PK, Join("", KeysArea)) {
+		return nil, fmt.Errorf("update a key: the partition %q has no keys", KeyOf(in.Key).PK)
 	}
 	return c.updateItem(ctx, in)
 }

@@ -17,6 +17,15 @@ const manyWidth = 16
 // Many reads records by their keys, which must be distinct, with strong consistency. It makes one call for each ManyMax
 // keys, all in parallel, so it takes one round trip. It leaves out keys without a record. The order is undefined.
 func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
+	items, err := ManyItems(ctx, c, keys)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll[T](items)
+}
+
+// ManyItems is Many for the attributes of records of several types, or of records that are changed next (ModifyRead).
+func ManyItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, ManyMax))
 	found := make([][]Item, len(parts))
 	err := Parallel(len(parts), manyWidth, func(n int) (err error) {
@@ -26,7 +35,7 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeAll[T](slices.Concat(found...))
+	return slices.Concat(found...), nil
 }
 
 // many makes one call, and further ones for the keys that DynamoDB leaves unprocessed.

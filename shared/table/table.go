@@ -73,8 +73,8 @@ type Key struct{ PK, SK string }
 
 func (k Key) item() Item { return Item{Base.PK(): String(k.PK), Base.SK(): String(k.SK)} }
 
-// keyOf returns the key of an item, zero if it has none.
-func keyOf(item Item) Key {
+// KeyOf returns the key of an item, zero if it has none.
+func KeyOf(item Item) Key {
 	pk, _ := item[Base.PK()].(*types.AttributeValueMemberS)
 	sk, _ := item[Base.SK()].(*types.AttributeValueMemberS)
 	if pk == nil || sk == nil {

@@ -26,8 +26,15 @@ type Type struct {
 	export func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
-// noCompany is ignored: an import goes to the company that the operator names, whatever the file contains.
-const noCompany = "record.companyId: is required"
+// noCompany is ignored: an import goes to the company that the operator names, whatever the file contains. noID is ignored for
+// a Derived record.
+const (
+	noCompany = "record.companyId: is required"
+	noID      = "record.id: is required"
+)
+
+// Derived is a record whose line may leave out the id. DeriveID then sets it from other fields, or returns the problem.
+type Derived interface{ DeriveID() (problem string) }
 
 // Define declares a type of record.
 //
@@ -47,6 +54,13 @@ func Define[T any](name, prefix string, check func(*T) []string,
 		check: func(text json.RawMessage) (any, []string) {
 			var record T
 			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record), func(p string) bool { return p == noCompany })
+			derived, derives := any(&record).(Derived)
+			if derives && slices.Equal(problems, []string{noID}) {
+				problems = nil
+				if problem := derived.DeriveID(); problem != "" {
+					problems = []string{problem}
+				}
+			}
 			if prefix != "" && len(problems) == 0 {
 				problems = CheckID("id", prefix, new(reflect.ValueOf(record).FieldByName("ID").String()))
 			}

@@ -1,0 +1,412 @@
+package feedback_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/id"
+)
+
+const pushPath = "/v1/companies/{companyId}/feedback"
+
+// push sends a push of records, each given as JSON.
+func push(t *testing.T, s *apitest.Service, key string, records ...string) apitest.Response {
+	t.Helper()
+	return s.Send(t, key, "POST", pushPath, `{"records":[`+strings.Join(records, ",")+`]}`)
+}
+
+// counts are the numbers of a response.
+type counts struct{ Accepted, Created, Updated int }
+
+// pushed pushes records that must be accepted.
+func pushed(t *testing.T, s *apitest.Service, key string, records ...string) (got counts) {
+	t.Helper()
+	r := push(t, s, key, records...)
+	if r.Decode(t, &got); r.Status != http.StatusOK {
+		t.Fatalf("%d %.500s", r.Status, r.Body)
+	}
+	return got
+}
+
+// all lists all records of the company.
+func all(t *testing.T, s *apitest.Service) []map[string]any {
+	t.Helper()
+	return s.Send(t, s.Key(t), "GET", pushPath+"?limit=200", "").Items(t)
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", what, diff)
+	}
+}
+
+const (
+	createdAt = "2026-08-11T09:30:00.000Z"
+	minute    = time.Minute
+	later     = "2026-08-11T09:31:00.000Z"
+)
+
+// Ensure a pushed record is created with the defaults and a derived id, that a later push changes what it sends and keeps
+// the rest, that null clears, and that what changes nothing is not written.
+func TestPush(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t, auth.FeedbackWrite, auth.FeedbackRead)
+	const whole = `{"source":"app_store","externalId":"1","externalUrl":"https://example.com/1","authorName":"a","title":"t","body":"b","rating":4,` +
+		`"appVersion":"1.2","territory":"de","locale":"de-DE","postedAt":"2026-08-10T12:00:00+02:00","flags":["money"],"priority":3,"sentiment":"negative"}`
+	same(t, "the first push", pushed(t, s, key, whole, `{"source":"reddit","externalId":"1"}`), counts{2, 2, 0})
+	records := all(t, s)
+	first := records[0]["id"].(string)
+	if _, ok := id.Bytes("fbk", first); !ok || first == records[1]["id"] {
+		t.Errorf("the ids are %s and %v", first, records[1]["id"])
+	}
+	want := map[string]any{
+		"id": first, "companyId": s.CompanyID, "source": "app_store", "kind": "review", "externalId": "1", "externalUrl": "https://example.com/1",
+		"authorName": "a", "title": "t", "body": "b", "rating": 4.0, "appVersion": "1.2", "territory": "de", "locale": "de-DE",
+		"postedAt": "2026-08-10T10:00:00.000Z", "fetchedAt": createdAt, "flags": []any{"money"}, "priority": 3.0, "sentiment": "negative",
+		"replyBody": nil, "replyStatus": "none", "createdAt": createdAt, "updatedAt": createdAt,
+	}
+	same(t, "the record", records[0], want)
+	for _, field := range []string{"rating", "priority", "flags", "title", "postedAt"} {
+		if records[1][field] != nil {
+			t.Errorf("%s of the other record is %v", field, records[1][field])
+		}
+	}
+	s.Clock.Advance(minute)
+	same(t, "the same again", pushed(t, s, key, whole, whole, `{"externalId":"1","source":"app_store"}`), counts{1, 0, 0})
+	same(t, "the record after the same again", all(t, s)[0], want)
+
+	same(t, "a change", pushed(t, s, key, `{"source":"app_store","externalId":"1","title":null,"flags":[],"rating":5,"priority":null,"sentiment":"positive"}`), counts{1, 0, 1})
+	want["title"], want["flags"], want["rating"], want["priority"], want["sentiment"] = nil, []any{}, 5.0, nil, "positive"
+	want["updatedAt"], want["fetchedAt"] = later, later
+	changed := s.Send(t, key, "GET", pushPath+"/"+first, "").JSON(t)
+	same(t, "the record after a change", changed, want)
+	if items := s.Send(t, key, "GET", pushPath+"?source=app_store&sentiment=positive", "").Items(t); len(items) != 1 {
+		t.Errorf("the index has %v", items)
+	}
+
+	s.Clock.Advance(minute)
+	same(t, "several of one record", pushed(t, s, key, `{"source":"reddit","externalId":"2","title":"a","body":"b"}`,
+		`{"source":"app_store","externalId":"1","title":"x"}`, `{"source":"reddit","externalId":"2","title":"c"}`,
+		`{"source":"app_store","externalId":"1","title":null}`), counts{2, 1, 0})
+	for _, r := range all(t, s) {
+		if r["externalId"] == "2" && (r["title"] != "c" || r["body"] != "b") {
+			t.Errorf("the parts were not applied in order: %v", r)
+		}
+	}
+	if got := s.Send(t, key, "GET", pushPath+"/"+first, "").JSON(t); got["updatedAt"] != later {
+		t.Errorf("a change that was taken back moved updatedAt to %v", got["updatedAt"])
+	}
+	if r := push(t, s, s.Key(t, auth.FeedbackRead), whole); r.Status != http.StatusUnauthorized || !strings.Contains(r.Body, "feedback:write") {
+		t.Errorf("with feedback:read alone: %d %s", r.Status, r.Body)
+	}
+	if limit := push(t, s, key, whole).Header.Get("RateLimit-Policy"); limit != "60;w=60" {
+		t.Errorf("the rate limit is %s", limit)
+	}
+}
+
+// Ensure a push never touches the reply, whatever its state.
+func TestPushKeepsTheReply(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	for _, status := range feedback.ReplyStatus("").Values() {
+		record := review(1)
+		record.ID, record.ExternalID = "fbk_"+strings.ReplaceAll(status, "_", ""), status
+		record.Source, record.ReplyStatus, record.ReplyBody = new(feedback.Source("reddit")), new(feedback.ReplyStatus(status)), new("Thanks")
+		put(t, s, record)
+		same(t, status, pushed(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":%q,"title":"new"}`, status)), counts{1, 0, 1})
+		got := s.Send(t, key, "GET", pushPath+"/"+record.ID, "").JSON(t)
+		if got["replyStatus"] != status || got["replyBody"] != "Thanks" || got["title"] != "new" {
+			t.Errorf("%s: %v", status, got)
+		}
+	}
+}
+
+// Ensure an invalid record, alone or with what is stored, refuses the whole push, with every problem, and stores nothing.
+func TestPushRejectsAll(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	pushed(t, s, key, `{"source":"reddit","externalId":"m","kind":"mention"}`, `{"source":"reddit","externalId":"r"}`)
+	before := all(t, s)
+	const good = `{"source":"app_store","externalId":"good","title":"t"}`
+	for _, c := range []struct {
+		name    string
+		records []string
+		want    []string
+	}{
+		{"fields", []string{
+			good, `{"source":"blog","externalId":"","kind":null,"externalUrl":"javascript:alert(1)","rating":6,"flags":["odd"],"priority":1.5}`, `5`,
+			`{"title":"` + strings.Repeat("é", 301) + `","body":"` + strings.Repeat("b", 40_001) + `","rating":0,"postedAt":"yesterday","replyBody":"x"}`,
+			`{"source":null,"externalId":null,"rating":4.5,"flags":"money"}`,
+		}, []string{
+			"body.records[1].source: must be one of app_store, google_play, reddit", "body.records[1].externalId: must have at least 1 characters, has 0",
+			"body.records[1].kind: must not be null; leave it out", "body.records[1].externalUrl: must be an http or https address with a host, for example https://example.com",
+			"body.records[1].rating: must be between 1 and 5", "body.records[1].flags[0]: must be one of money, defect, legal, safety, churn",
+			"body.records[1].priority: must be a whole number, between -9007199254740991 and 9007199254740991",
+			"body.records[2]: must be an object", "body.records[3].replyBody: unknown property", "body.records[3].source: is required",
+			"body.records[3].externalId: is required", "body.records[3].title: must have at most 300 characters, has 301",
+			"body.records[3].body: must have at most 40000 characters, has 40001", "body.records[3].rating: must be between 1 and 5",
+			"body.records[3].postedAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z",
+			"body.records[4].source: must not be null", "body.records[4].externalId: must not be null",
+			"body.records[4].rating: must be a whole number, between 1 and 5", "body.records[4].flags: must be an array",
+		}},
+		{"a mention with a rating", []string{good, `{"source":"reddit","externalId":"new","kind":"mention","rating":1}`},
+			[]string{"body.records[1].rating: must be left out, because a mention has no rating"}},
+		{"with the stored record", []string{
+			good, `{"source":"reddit","externalId":"m","rating":1}`, `{"source":"reddit","externalId":"m","kind":"review"}`, `{"source":"reddit","externalId":"r","kind":"mention"}`,
+		}, []string{
+			"body.records[1].rating: must be left out, because a mention has no rating",
+			"body.records[2].kind: must be mention or left out: the kind of a stored record does not change",
+			"body.records[3].kind: must be review or left out: the kind of a stored record does not change",
+		}},
+		{"within the push", []string{
+			good, `{"source":"reddit","externalId":"n","kind":"mention"}`, `{"source":"reddit","externalId":"n","rating":3}`,
+			`{"source":"reddit","externalId":"o"}`, `{"source":"reddit","externalId":"o","kind":"mention"}`,
+		}, []string{
+			"body.records[2].rating: must be left out, because a mention has no rating",
+			"body.records[4].kind: must be review or left out: the kind of a stored record does not change",
+		}},
+		{"none", nil, []string{"body.records: must have 1 to 100 elements, has 0"}},
+		{"too many", slices.Repeat([]string{good}, 101), []string{"body.records: must have 1 to 100 elements, has 101"}},
+	} {
+		r := push(t, s, key, c.records...)
+		if code, messages := r.Messages(t); r.Status != http.StatusBadRequest || code != "bad_request" {
+			t.Errorf("%s: %d %.300s", c.name, r.Status, r.Body)
+		} else {
+			same(t, c.name, messages, c.want)
+		}
+	}
+	same(t, "the records", all(t, s), before)
+	same(t, "as many as there may be", pushed(t, s, key, slices.Repeat([]string{good}, 100)...), counts{1, 1, 0})
+}
+
+// Ensure a push finds a record that was imported under an id of its own, also after the import gave ids other identities,
+// and that an import without an id means the record that a push means.
+func TestPushFindsImportedRecords(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	titles := func() map[string]string { // by id and externalId
+		out := map[string]string{}
+		for _, r := range all(t, s) {
+			out[fmt.Sprint(r["id"], " ", r["externalId"])], _ = r["title"].(string)
+		}
+		return out
+	}
+	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"A"}`, `{"id":"fbk_none","externalId":"A"}`, `{"source":"reddit","externalId":"D"}`)
+	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"1"}`, `{"source":"reddit","externalId":"D","title":"1"}`), counts{2, 0, 2})
+	derived := derivedID(t, s, key, "D")
+	same(t, "titles", titles(), map[string]string{"fbk_a A": "1", "fbk_none A": "", derived + " D": "1"})
+
+	// fbk_a becomes B: A is free again, and B leads to fbk_a.
+	importLines(t, s, s.CompanyID, `{"id":"fbk_a","source":"reddit","externalId":"B"}`)
+	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"2"}`, `{"source":"reddit","externalId":"B","title":"2"}`), counts{2, 1, 1})
+	same(t, "titles", titles(), map[string]string{"fbk_a B": "2", "fbk_none A": "", derivedID(t, s, key, "A") + " A": "2", derived + " D": "1"})
+
+	// The id derived from D becomes E: a push of D creates another record, and the next one finds it.
+	importLines(t, s, s.CompanyID, `{"id":"`+derived+`","source":"reddit","externalId":"E"}`)
+	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"3"}`, `{"source":"reddit","externalId":"E","title":"3"}`), counts{2, 1, 1})
+	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"4"}`, `{"source":"reddit","externalId":"E","title":"4"}`), counts{2, 0, 2})
+	if got := titles(); len(got) != 5 || got[derived+" E"] != "4" {
+		t.Error(got)
+	}
+
+	// An import without an id replaces the stored record, whatever its id.
+	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"B","title":"5"}`, `{"source":"reddit","externalId":"B","title":"6"}`, `{"source":"app_store","externalId":"B"}`)
+	if got := titles(); len(got) != 6 || got["fbk_a B"] != "6" {
+		t.Error(got)
+	}
+	if _, problems := transferType(s).Check(json.RawMessage(`{"externalId":"B"}`)); !slices.Equal(problems, []string{"record.source: is required in a record without id"}) {
+		t.Error(problems)
+	}
+	if _, problems := transferType(s).Check(json.RawMessage(`{"id":"","source":"reddit","externalId":"B"}`)); len(problems) != 1 || !strings.HasPrefix(problems[0], "record.id: must be fbk_") {
+		t.Error(problems)
+	}
+}
+
+// derivedID returns the id that a push gives a record of reddit.
+func derivedID(t *testing.T, s *apitest.Service, key, externalID string) string {
+	t.Helper()
+	other := apitest.New(t, feedback.Operations)
+	pushed(t, other, other.Key(t), fmt.Sprintf(`{"source":"reddit","externalId":%q}`, externalID))
+	return all(t, other)[0]["id"].(string)
+}
+
+// Ensure concurrent pushes of one review, some of which are new to all, create one record, lose no property, and count one
+// creation.
+func TestPushConcurrently(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_known","source":"reddit","externalId":"known"}`)
+	fields := []string{`"title":"t"`, `"body":"b"`, `"rating":4`, `"locale":"de"`, `"territory":"de"`, `"appVersion":"1"`, `"authorName":"a"`, `"sentiment":"neutral"`}
+	got := make([]counts, len(fields))
+	var wait sync.WaitGroup
+	for n, field := range fields {
+		wait.Go(func() {
+			got[n] = pushed(t, s, key, `{"source":"reddit","externalId":"new",`+field+`}`, `{"source":"reddit","externalId":"known",`+field+`}`)
+		})
+	}
+	wait.Wait()
+	var sum counts
+	for _, c := range got {
+		sum = counts{sum.Accepted + c.Accepted, sum.Created + c.Created, sum.Updated + c.Updated}
+	}
+	same(t, "the sum of the counts", sum, counts{2 * len(fields), 1, 2*len(fields) - 1})
+	records := all(t, s)
+	if len(records) != 2 {
+		t.Fatalf("%d records", len(records))
+	}
+	for _, r := range records {
+		for _, name := range []string{"title", "body", "rating", "locale", "territory", "appVersion", "authorName", "sentiment"} {
+			if r[name] == nil {
+				t.Errorf("%s of %v was lost", name, r["externalId"])
+			}
+		}
+	}
+}
+
+// mortal is a transport whose process dies after a number of calls: all later ones fail. With during, the last call is done,
+// and its response is lost.
+type mortal struct {
+	mu     sync.Mutex
+	calls  int // left
+	during bool
+	dead   bool
+}
+
+func (m *mortal) set(calls int, during bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls, m.during, m.dead = calls, during, false
+}
+
+// died reports whether a call has failed.
+func (m *mortal) died() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
+// RoundTrip implements http.RoundTripper.
+func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	m.calls--
+	fails := m.calls < 0
+	sent := !fails || m.calls == -1 && m.during
+	m.dead = m.dead || fails
+	m.mu.Unlock()
+	if sent {
+		out, err := apitest.Transport.RoundTrip(r)
+		if err != nil || !fails {
+			return out, err
+		}
+		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
+		_ = out.Body.Close()                 // the response is lost anyway
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"the process has died"}`)),
+	}, nil
+}
+
+// Ensure a push whose process dies at any call to the table is completed by sending it again, with its Idempotency-Key or
+// without, that another push with that key is 400 and stores nothing, and that no review ever has two records.
+func TestPushThroughDeaths(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	faults := &mortal{}
+	faults.set(1<<30, false)
+	s := apitest.NewOver(t, feedback.Operations, faults)
+	key := s.Key(t)
+	once := func(name string, records ...string) apitest.Response {
+		return s.Send(t, key, "POST", pushPath, `{"records":[`+strings.Join(records, ",")+`]}`, "Idempotency-Key", name)
+	}
+	importLines(t, s, s.CompanyID, `{"id":"fbk_known","source":"reddit","externalId":"known"}`)
+	total := 1
+	for calls, died := 0, true; died; calls++ {
+		died = false
+		for _, during := range []bool{false, true} {
+			name := fmt.Sprint(calls, during)
+			var body []string
+			for n := range 4 {
+				body = append(body, fmt.Sprintf(`{"source":"app_store","externalId":"%s %d","title":%q}`, name, n, name))
+			}
+			body = append(body, fmt.Sprintf(`{"source":"reddit","externalId":"known","title":%q}`, name))
+			faults.set(calls, during)
+			first := once(name, body...)
+			died = died || faults.died()
+			if first.Status == http.StatusOK && faults.died() {
+				t.Errorf("%s: 200 from a process that died", name)
+			}
+			faults.set(1<<30, false)
+			before := len(all(t, s))
+			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
+			if other.Status == http.StatusOK { // nothing of the first push had begun, so the key was free for this one
+				if total++; before != total-1 {
+					t.Errorf("%s: another push was accepted beside %d new records", name, before-total+1)
+				}
+				continue
+			}
+			if other.Status != http.StatusBadRequest || len(all(t, s)) != before {
+				t.Errorf("%s: another push: %d %s", name, other.Status, other.Body)
+			}
+			s.Clock.Advance(15 * time.Second)
+			retry, again := once(name, body...), once(name, body...)
+			if retry.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
+				t.Errorf("%s: the retry: %d %s\nand again: %d %s", name, retry.Status, retry.Body, again.Status, again.Body)
+			}
+			same(t, "pushed without the key", pushed(t, s, key, body...), counts{5, 0, 0})
+			if total += 4; len(all(t, s)) != total {
+				t.Errorf("%s: %d records, want %d", name, len(all(t, s)), total)
+			}
+		}
+	}
+}
+
+// Ensure that of twelve different pushes with one Idempotency-Key at the same moment one is accepted, and that the others
+// store nothing.
+func TestRefusedPushStoresNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	const pushes = 12
+	var responses [pushes]apitest.Response
+	var wait sync.WaitGroup
+	for n := range pushes {
+		wait.Go(func() {
+			responses[n] = s.Send(t, key, "POST", pushPath, fmt.Sprintf(`{"records":[{"source":"reddit","externalId":"%d"},{"source":"reddit","externalId":"all","title":"%d"}]}`, n, n), "Idempotency-Key", "k")
+		})
+	}
+	wait.Wait()
+	records := all(t, s)
+	accepted := slices.IndexFunc(responses[:], func(r apitest.Response) bool { return r.Status == http.StatusOK })
+	if accepted < 0 || len(records) != 2 {
+		t.Fatalf("push %d was accepted; %v", accepted, records)
+	}
+	for n, r := range responses {
+		if n != accepted && r.Status != http.StatusBadRequest {
+			t.Errorf("push %d: %d %s", n, r.Status, r.Body)
+		}
+	}
+	for _, r := range records {
+		if r["externalId"] == "all" && r["title"] != fmt.Sprint(accepted) || r["externalId"] != "all" && r["externalId"] != fmt.Sprint(accepted) {
+			t.Errorf("push %d was accepted, and this is stored: %v", accepted, r)
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package feedback
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"reflect"
+	"slices"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/table"
+)
+
+// A push identifies a record by its source and externalId. The id of a pushed record is derived from both, so two pushes
+// can never create two records of one review. An import keeps the ids of its file. For a record with another id than the
+// derived one it also writes a reference, under a key that is derived in the same way. So a push finds that record, too.
+
+// identity identifies a review or mention for a push.
+type identity struct {
+	source     Source
+	externalID string
+}
+
+// identityOf returns the identity of a record. ok is false for a record without a source, which no push can mean.
+func identityOf(f Feedback) (i identity, ok bool) {
+	if f.Source == nil {
+		return identity{}, false
+	}
+	return identity{*f.Source, f.ExternalID}, true
+}
+
+// feedbackID returns the id of a record that a push creates. It is a digest, so it says nothing about the time.
+func (i identity) feedbackID() string {
+	sum := sha256.Sum256([]byte(string(i.source) + "\n" + i.externalID))
+	return id.FromBytes(feedbackIDs, [16]byte(sum[:16]))
+}
+
+// reference is the record that leads from an identity to a record with another id than the derived one.
+type reference struct {
+	SK         string `store:"sk"`
+	FeedbackID string `store:"feedbackId"`
+}
+
+// referenceKey returns the key of the reference of an identity.
+func referenceKey(companyID string, i identity) table.Key {
+	digest := i.feedbackID()[len(feedbackIDs)+1:]
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(referenceKind, digest)}
+}
+
+// found is what the table has for an identity.
+type found struct {
+	feedbackID string
+	item       table.Item // of the record; nil: there is none
+	taken      bool       // there is none, and the derived id belongs to a record that an import gave another identity
+	astray     string     // there is none where the reference leads: the id in it
+}
+
+// record returns the stored record, or the one that a change begins with when there is none.
+func (r found) record(companyID string, c change) (f Feedback, err error) {
+	if r.item != nil {
+		err = table.Decode(r.item, &f)
+		return f, err
+	}
+	kind := c.parts[0].Kind
+	if kind == nil {
+		kind = new(KindReview)
+	}
+	return Feedback{
+		ID: c.identity.feedbackID(), CompanyID: companyID, Source: &c.identity.source, ExternalID: c.identity.externalID,
+		Kind: kind, ReplyStatus: new(ReplyStatusNone),
+	}, nil
+}
+
+// FindAll returns the stored records of distinct identities, in their order. It takes one round trip, and another one when
+// a record was imported under an id of its own.
+func (s Store) FindAll(ctx context.Context, companyID string, identities []identity) ([]found, error) {
+	var keys []table.Key
+	for _, i := range identities {
+		keys = append(keys, feedbackKey(companyID, i.feedbackID()), referenceKey(companyID, i))
+	}
+	items, err := s.itemsByKey(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]found, len(identities))
+	var elsewhere []table.Key
+	referred := map[int]string{}
+	for n, i := range identities {
+		if out[n], err = matching(items[feedbackKey(companyID, i.feedbackID())], i); err != nil {
+			return nil, err
+		}
+		var to reference
+		if item := items[referenceKey(companyID, i)]; item != nil && out[n].item == nil {
+			if err := table.Decode(item, &to); err != nil {
+				return nil, err
+			}
+			referred[n] = to.FeedbackID
+			if at := feedbackKey(companyID, to.FeedbackID); !slices.Contains(elsewhere, at) { // at most 100
+				elsewhere = append(elsewhere, at)
+			}
+		}
+	}
+	if len(elsewhere) == 0 {
+		return out, nil
+	}
+	if items, err = s.itemsByKey(ctx, elsewhere); err != nil {
+		return nil, err
+	}
+	for n, feedbackID := range referred {
+		other, err := matching(items[feedbackKey(companyID, feedbackID)], identities[n])
+		if err != nil {
+			return nil, err
+		}
+		if other.item != nil {
+			out[n] = other
+		} else {
+			out[n].astray = feedbackID
+		}
+	}
+	return out, nil
+}
+
+// matching returns a stored record if it has the identity. An import can give an id another identity, so the derived id
+// and a reference may lead to a record that is something else by now.
+func matching(item table.Item, i identity) (found, error) {
+	if item == nil {
+		return found{}, nil
+	}
+	var f Feedback
+	if err := table.Decode(item, &f); err != nil {
+		return found{}, err
+	}
+	if who, ok := identityOf(f); !ok || who != i {
+		return found{taken: f.ID == i.feedbackID()}, nil
+	}
+	return found{feedbackID: f.ID, item: item}, nil
+}
+
+func (s Store) itemsByKey(ctx context.Context, keys []table.Key) (map[table.Key]table.Item, error) {
+	items, err := table.ManyItems(ctx, s.table, keys)
+	out := make(map[table.Key]table.Item, len(items))
+	for _, item := range items {
+		out[table.KeyOf(item)] = item
+	}
+	return out, err
+}
+
+// pushWidth bounds the concurrent writes of a push.
+const pushWidth = 16
+
+// pushTriesMax bounds how often the write of one record starts again because the record was created or deleted meanwhile.
+const pushTriesMax = 16
+
+// Push makes changes, each with the stored record that FindAll returned for it. Each is one compare-and-set, so a push that
+// fails half-way is completed by pushing the same again. A change that alters nothing is not written. It claims the
+// Idempotency-Key first. created and updated count records. Returns a conflict that a retry resolves when a record became
+// another kind since.
+func (s Store) Push(ctx context.Context, companyID string, changes []change, stored []found) (created, updated int, err error) {
+	if err := idempotency.Claim(ctx, s.table); err != nil {
+		return 0, 0, err
+	}
+	outcomes := make([]outcome, len(changes))
+	err = table.Parallel(len(changes), pushWidth, func(n int) (err error) {
+		outcomes[n], err = s.pushOne(ctx, companyID, changes[n], stored[n])
+		return err
+	})
+	for _, o := range outcomes {
+		switch o {
+		case wasCreated:
+			created++
+		case wasUpdated:
+			updated++
+		case asBefore:
+		}
+	}
+	return created, updated, err
+}
+
+// outcome is what the change of a record did.
+type outcome int
+
+const (
+	asBefore outcome = iota
+	wasCreated
+	wasUpdated
+)
+
+func (s Store) pushOne(ctx context.Context, companyID string, c change, stored found) (outcome, error) {
+	for range pushTriesMax {
+		out, err := s.tryPush(ctx, companyID, c, stored)
+		if !errors.Is(err, table.ErrExists) && !errors.Is(err, fault.ErrNotFound) {
+			return out, err
+		}
+		again, err := s.FindAll(ctx, companyID, []identity{c.identity})
+		if err != nil {
+			return asBefore, err
+		}
+		stored = again[0]
+	}
+	return asBefore, table.ErrContended
+}
+
+// tryPush returns table.ErrExists when the record was created meanwhile, and fault.ErrNotFound when it was deleted.
+func (s Store) tryPush(ctx context.Context, companyID string, c change, stored found) (outcome, error) {
+	now := s.table.Now()
+	if stored.item == nil {
+		f, err := stored.record(companyID, c)
+		if err != nil {
+			return asBefore, err
+		}
+		c.apply(&f) // has no problems: they were reported before
+		f.FetchedAt, f.CreatedAt, f.UpdatedAt = &now, &now, &now
+		if stored.taken {
+			return wasCreated, s.createElsewhere(ctx, c.identity, f, stored.astray)
+		}
+		return wasCreated, s.table.Insert(ctx, keysOf(f), f)
+	}
+	out := asBefore
+	_, err := table.ModifyRead(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
+		before := *f
+		if len(c.apply(f)) > 0 { // not when the push was validated
+			return fault.Busy("a record of this push was changed at the same moment; nothing more of the push is stored, try again")
+		}
+		out = asBefore
+		if !reflect.DeepEqual(before, *f) {
+			out, f.FetchedAt = wasUpdated, &now
+		}
+		return nil
+	})
+	return out, err
+}
+
+// createElsewhere creates a record under a new id, with the reference that leads to it. Only one of several pushes can
+// write the reference, or replace the one that leads astray. Returns table.ErrExists to the others.
+func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astray string) error {
+	f.ID = s.table.NewID(feedbackIDs)
+	keys := table.Keys{Key: referenceKey(f.CompanyID, i)}
+	to := reference{SK: keys.SK, FeedbackID: f.ID}
+	write := s.table.WriteNew(keys, to)
+	if astray != "" {
+		write = s.table.WriteOver(keys, to, "feedbackId", table.String(astray))
+	}
+	err := s.table.Transact(ctx, s.table.WriteNew(keysOf(f), f), write)
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		return table.ErrExists
+	}
+	return err
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -263,6 +264,10 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		if len(lines) == 0 {
 			t.Errorf("the company has no %s", kind.Name)
 		}
+		full := errors.New("the disk is full")
+		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return full }); !errors.Is(err, full) {
+			t.Errorf("export of %s to a full disk: %v", kind.Name, err)
+		}
 		var records []any
 		for _, text := range lines {
 			record, problems := kind.Check(text)
@@ -284,6 +289,13 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	}{
 		{"companies", func(ctx context.Context) error { _, err := company.NewStore(s.Table).All(ctx); return err }},
 		{"keys", func(ctx context.Context) error { _, err := s.Keys.List(ctx, s.CompanyID); return err }},
+		{"holder of a key", func(ctx context.Context) error {
+			token, err := auth.ParseHeader([]string{"Bearer " + key})
+			if err == nil {
+				_, err = s.Keys.Holder(ctx, token)
+			}
+			return err
+		}},
 		{"quota", func(ctx context.Context) error {
 			_, err := s.Keys.SetQuota(ctx, s.CompanyID, rotatedKey, auth.ClassRead, 7)
 			return err

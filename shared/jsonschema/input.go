@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	google "github.com/google/jsonschema-go/jsonschema"
 
@@ -47,11 +48,16 @@ func Body(fields []schema.Field) *Schema {
 	return object(properties(body))
 }
 
-// Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null.
+// Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null. The description of a closed
+// list that can be null says its default: the Go client that OpenAPI Generator makes of the keyword does not compile.
 func Parameter(f schema.Field) *Schema {
 	s := described(f)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
 		nullable(s)
+		if s.Enum != nil && s.Default != nil {
+			s.Description += "; default " + strings.Trim(string(s.Default), `"`)
+			s.Default = nil
+		}
 	}
 	return s
 }

@@ -17,7 +17,8 @@ import (
 
 func send(t *testing.T, method, target string, header ...string) *http.Response {
 	t.Helper()
-	h := gateway.Local(openapi.Handler(func(prefix string) string { return prefix + "_1" }, openapi.Demo{}))
+	newID := func(prefix string) string { return prefix + "_1" }
+	h := gateway.Local(openapi.Handler(newID, openapi.Demo{}), newID)
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])

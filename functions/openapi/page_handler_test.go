@@ -57,7 +57,8 @@ func greet(t *testing.T, demo openapi.Demo, host string) *http.Response {
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
 	r.Host = host
 	w := httptest.NewRecorder()
-	gateway.Local(openapi.Handler(func(string) string { return "req_1" }, demo)).ServeHTTP(w, r)
+	newID := func(string) string { return "req_1" }
+	gateway.Local(openapi.Handler(newID, demo), newID).ServeHTTP(w, r)
 	return w.Result()
 }
 

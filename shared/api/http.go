@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
@@ -98,8 +99,12 @@ func (h httpArguments) bind(op *Operation) input {
 	return bound(op, b)
 }
 
-// body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why.
+// body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why. The body of a
+// GET has no meaning (RFC 9110, 9.3.1), so it is not read.
 func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, tooLarge bool) {
+	if op.Method == http.MethodGet {
+		return schema.Object{}, nil, false
+	}
 	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
 	if err != nil {
 		return nil, []string{"body: could not be read completely"}, false
@@ -116,6 +121,9 @@ func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, 
 	contentType, _, _ := strings.Cut(h.request.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
 		return nil, []string{"header.Content-Type: must be application/json"}, false
+	}
+	if coding := h.request.Header.Get("Content-Encoding"); coding != "" && !utf8.Valid(text) { // a gateway may have decoded it
+		return nil, []string{"header.Content-Encoding: must be left out, send the body as plain JSON"}, false
 	}
 	o, problems = schema.ParseObject(text, "body")
 	return o, problems, false

@@ -154,10 +154,11 @@ func unescapeQuery(s string) string {
 	return validText(s)
 }
 
-// malformedQuery reports whether raw has an escape that can't be decoded.
+// malformedQuery reports whether raw has an escape that can't be decoded, or a ";",
+// which the HTML standard and net/url no longer take for a separator.
 func malformedQuery(raw string) bool {
 	_, err := url.QueryUnescape(raw)
-	return err != nil
+	return err != nil || strings.Contains(raw, ";")
 }
 
 // lastValues returns the last value of each name. Events have this map besides

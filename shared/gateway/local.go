@@ -22,8 +22,9 @@ const (
 // event, passes through Proxy, and the response event is written.
 //
 // A body over 10 MB gets a 413 with the code payload_too_large, and is not read
-// to its end. A query with a malformed escape reaches h unchanged, which
-// responds with 400; a deployed gateway responds with 400 itself. newID makes the
+// to its end. A query with a malformed escape or a ";" reaches h unchanged, which
+// responds with 400; a deployed gateway responds with 400 to the first itself, and
+// takes the second for "&". newID makes the
 // gateway's ids of the requests.
 func Local(h http.Handler, newID id.Generator) http.Handler {
 	proxy := Proxy(h)

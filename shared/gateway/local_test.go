@@ -34,7 +34,9 @@ func TestLocalRequestLine(t *testing.T) {
 		{"Encoded", "/v1/a%2Fb%23%25%00%3F%20%C3%A9?b=1&a=%20", "/v1/a%2Fb%23%25%00%3F%20%C3%A9 a=+&b=1"},
 		{"Unclean", "//v1/..//x/?a&a=", "//v1/..//x/ a=&a="},
 		// A strict parser must get what url.URL.Query drops.
-		{"MalformedQuery", "/v1?b=%zz&a=1;c", "/v1 b=%zz&a=1;c"},
+		{"MalformedQuery", "/v1?b=%zz&a=1", "/v1 b=%zz&a=1"},
+		{"Semicolon", "/v1?limit=5;", "/v1 limit=5;"},
+		{"EncodedSemicolon", "/v1?b=1&a=%3B", "/v1 a=%3B&b=1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -292,6 +292,21 @@ func plants(companyID, key string) map[string]planted {
 		"post-body":    sent(`,"status":"published"`, ``),
 		"company-body": sent(`{"stage":"unicorn"}`, `{}`),
 		"large-body":   sent(strings.Repeat("x", 1000), ``),
+		"roll-up": {response: func(r *http.Response, body string) string {
+			if query := r.Request.URL.Query(); strings.HasSuffix(r.Request.URL.Path, "/metrics/points") && query.Get("grain") == "week" {
+				return strings.Replace(body, `"value":`, `"value":1`, 1)
+			}
+			return body
+		}},
+		"roll-up/a computed bucket that the aggregation none does not stop": sent(`{"aggregation":"none"}`, `{}`),
+		"metric-names": {request: func(r *http.Request) {
+			if query := r.URL.Query(); strings.HasPrefix(query.Get("metricKey"), "custom.") {
+				query.Set("metricKey", "another")
+				r.URL.RawQuery = query.Encode()
+			}
+		}},
+		"metric-definition":                     sent(`{"needsReview":true}`, `{}`),
+		"metric-definition/a unit that is lost": on("PATCH", "", `"unit":"count"`, `"unit":null`),
 		ruleEnvelope: {response: func(r *http.Response, body string) string {
 			if r.StatusCode >= 400 {
 				return strings.Replace(body, `"code"`, `"hint":"","code"`, 1)

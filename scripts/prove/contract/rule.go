@@ -78,6 +78,9 @@ var rules = []Rule{
 	{"post-life", "states#posts", spec, "a post is created as a draft, scheduled and deleted", writes, postLife},
 	{"post-body", "states#posts", ours, "a post needs a time to be scheduled, and the API cannot mark it as sent", writes, postBody},
 	{"company-body", "errors#codes", spec, "an invalid update of the company is 400", writes, companyBody},
+	{"roll-up", "metrics#roll-up", ours, "a week or month of a metric is what its days say", writes, rollUp},
+	{"metric-names", "metrics#two-names-of-a-metric", ours, "a metric has two names, and either can be sent", writes, metricNames},
+	{"metric-definition", "metrics#definitions", ours, "a definition is updated and confirmed, and keeps its key", writes, metricDefinition},
 	{"large-body", "limits#sizes", ours, "a body above 256 KB is 413", writes, largeBody},
 	{"write-access", "requests#paths", spec, "writes need a key of the company", writes, writeAccess},
 

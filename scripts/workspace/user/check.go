@@ -23,8 +23,9 @@ scopes and more records, more rules can be checked. The others are skipped, with
 reason.
 
 Without --write nothing is changed. With --write, items and posts are created, changed and
-deleted, and invalid updates of the company are sent, which the service must reject. Use a
-separate company for this. Nothing is ever published.
+deleted, the points of a metric conformance_check.days are pushed, which remain, and invalid
+updates of the company are sent, which the service must reject. Use a separate company for
+this. Nothing is ever published.
 
 Each rule names the section of scripts/docs/reference that states it, such as errors#codes.
 --spec runs only the rules that the specification itself states and leaves out those that

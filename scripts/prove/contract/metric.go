@@ -1,0 +1,200 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/fault"
+)
+
+// checkMetric is the name of the metric that these rules push. The service stores it with the prefix custom. The metric and
+// its points remain: every run pushes the same points.
+const checkMetric = "conformance_check.days"
+
+// checkDays are its values from checkFrom on: over a leap day, the end of a month, and parts of three weeks.
+var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
+
+var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
+
+// metric pushes the points of checkMetric and returns the path of its definition. It skips the rule when the key may not, or
+// the service cannot.
+func (k *kit) metric() (path string, ok bool) {
+	var points []map[string]any
+	for i, value := range checkDays {
+		points = append(points, map[string]any{
+			"metricKey": checkMetric, "ts": checkFrom.AddDate(0, 0, i).Format(time.DateOnly), "value": value,
+			"dims": map[string]string{"half": []string{"a", "b"}[i%2]}, "source": "workspace check",
+		})
+	}
+	body, err := json.Marshal(map[string]any{"points": points})
+	if err != nil {
+		k.fail("%v", err)
+		return "", false
+	}
+	got := k.do(http.MethodPost, k.companyPath("/metrics/points"), string(body))
+	if got.status == http.StatusUnauthorized || got.status == http.StatusNotFound {
+		k.optional = got.status == http.StatusNotFound
+		k.skip("the key may not push points, or the service does not support it")
+		return "", false
+	}
+	if k.valid("push_metric_points", got); got.status != http.StatusOK {
+		return "", false
+	}
+	for next := k.companyPath("/metrics/definitions?limit=200"); next != ""; {
+		page := k.get(next)
+		if page.status == http.StatusUnauthorized {
+			k.skip("the key may not read metrics")
+			return "", false
+		}
+		for _, d := range page.records() {
+			if name, _ := d["key"].(string); strings.TrimPrefix(name, "custom.") == checkMetric {
+				return k.companyPath("/metrics/definitions/" + url.PathEscape(fmt.Sprint(d["id"]))), true
+			}
+		}
+		if next, err = k.next(page); err != nil {
+			k.fail("%s: %v", page.what, err)
+			return "", false
+		}
+	}
+	k.fail("%s: the metric has no definition", got.what)
+	return "", false
+}
+
+// checkPoints lists all points of checkMetric with a grain, by one of its names.
+func (k *kit) checkPoints(name, grain string) []map[string]any {
+	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
+	var list listOf[map[string]any]
+	if !k.ok(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {
+		return nil
+	}
+	return list.Items
+}
+
+// rollUp compares weeks and months with the days that the service returns, for every aggregation.
+func rollUp(k *kit) {
+	path, ok := k.metric()
+	if !ok {
+		return
+	}
+	days := k.checkPoints(checkMetric, "day")
+	if len(days) < len(checkDays) {
+		k.fail("%d days were pushed, and a read returns %d", len(checkDays), len(days))
+		return
+	}
+	for _, aggregation := range []any{"sum", "avg", "min", "max", "last", "none", nil} {
+		body, err := json.Marshal(map[string]any{"aggregation": aggregation})
+		if err != nil {
+			k.fail("%v", err)
+			return
+		}
+		if _, ok := k.record(k.do(http.MethodPatch, path, string(body))); !ok {
+			return
+		}
+		for _, grain := range []string{"week", "month"} {
+			want, got := bucketsOf(days, grain, aggregation), map[string]float64{}
+			for _, p := range k.checkPoints(checkMetric, grain) {
+				if value, ok := p["value"].(float64); ok {
+					got[bucketName(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
+				}
+			}
+			if !reflect.DeepEqual(got, want) {
+				k.fail("the %ss with the aggregation %v are %v; by their days they are %v", grain, aggregation, got, want)
+			}
+		}
+	}
+}
+
+// bucketName returns the identity of a point's bucket: its first day and the dimensions.
+func bucketName(p map[string]any, day string) string { return fmt.Sprint(day, " ", p["dims"]) }
+
+// bucketsOf returns the values of the weeks or months that days combine to.
+func bucketsOf(days []map[string]any, grain string, aggregation any) map[string]float64 {
+	values := map[string][]float64{} // of the days of each bucket, in order
+	for _, p := range days {
+		at, err := time.Parse(time.RFC3339, fmt.Sprint(p["ts"]))
+		value, ok := p["value"].(float64)
+		if err != nil || !ok {
+			continue
+		}
+		start := at.AddDate(0, 0, 1-at.Day())
+		if grain == "week" {
+			start = at.AddDate(0, 0, -(int(at.Weekday()+6) % 7))
+		}
+		name := bucketName(p, start.Format(time.DateOnly))
+		values[name] = append(values[name], value)
+	}
+	out := map[string]float64{}
+	for name, all := range values {
+		if value := combined(all, aggregation); !math.IsNaN(value) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// combined returns what days combine to; not a number when nothing is computed. Sums and means are exact and rounded once.
+func combined(days []float64, aggregation any) float64 {
+	total := new(big.Rat)
+	for _, day := range days {
+		total.Add(total, new(big.Rat).SetFloat64(day))
+	}
+	switch aggregation {
+	case "min":
+		return slices.Min(days)
+	case "max":
+		return slices.Max(days)
+	case "last":
+		return days[len(days)-1]
+	case "avg":
+		total.Quo(total, big.NewRat(int64(len(days)), 1))
+	case "sum":
+	default:
+		return math.NaN()
+	}
+	rounded, _ := total.Float64()
+	return rounded
+}
+
+// metricNames reads a metric by both of its names, and pushes it by the other one.
+func metricNames(k *kit) {
+	if _, ok := k.metric(); !ok {
+		return
+	}
+	push := k.do(http.MethodPost, k.companyPath("/metrics/points"),
+		fmt.Sprintf(`{"points":[{"metricKey":"custom.%s","ts":%q,"value":%v,"dims":{"half":"a"},"source":"workspace check"}]}`, checkMetric, checkFrom.Format(time.DateOnly), checkDays[0]))
+	var result struct{ CreatedKeys []string }
+	if k.ok(push, &result) && len(result.CreatedKeys) > 0 {
+		k.fail("%s: a push under the other name of a metric created %v", push.what, result.CreatedKeys)
+	}
+	plain, custom := k.checkPoints(checkMetric, "day"), k.checkPoints("custom."+checkMetric, "day")
+	if len(plain) == 0 || !reflect.DeepEqual(plain, custom) {
+		k.fail("%s has %d points and custom.%s has %d: they are names of one metric", checkMetric, len(plain), checkMetric, len(custom))
+	}
+}
+
+// metricDefinition updates and confirms a definition.
+func metricDefinition(k *kit) {
+	path, ok := k.metric()
+	if !ok {
+		return
+	}
+	changed := k.do(http.MethodPatch, path, `{"name":"Conformance check","unit":"count","description":null,"needsReview":false}`)
+	k.valid("update_metric_definition", changed)
+	if d, ok := k.record(changed); ok {
+		k.has(changed.what, d, map[string]any{"name": "Conformance check", "unit": "count", "description": nil, "needsReview": false, "kind": "measured"})
+	}
+	for _, refused := range [][2]string{
+		{`{"needsReview":true}`, "needsReview"}, {`{"needsReview":null}`, "needsReview"}, {`{"key":"a"}`, "key"}, {`{"kind":"split"}`, "kind"},
+		{`{"formula":"a / b"}`, "formula"}, {`{"aggregation":"total"}`, "aggregation"},
+	} {
+		k.is(k.do(http.MethodPatch, path, refused[0]), fault.BadRequest, refused[1])
+	}
+}

@@ -71,6 +71,7 @@ type storedBoard struct {
 	SnapshotChunks  *float64 `store:"snapshotChunks"`
 	SnapshotDigest  *string  `store:"snapshotDigest"`
 	Claim           *string  `store:"claim"` // the snapshot that a publish is about to commit
+	ClaimAt         *string  `store:"claimAt"`
 }
 
 func keysOfBoard(b storedBoard) table.Keys { return table.Keys{Key: boardKey(b.CompanyID, b.ID)} }

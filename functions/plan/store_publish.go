@@ -70,7 +70,14 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 }
 
 // publishAttemptsMax is how often a publish is tried while others edit or publish the board.
-const publishAttemptsMax = 8
+const publishAttemptsMax = 40
+
+// A publish waits while another one has claimed the board, so that of many at once each finishes: the others then find their content
+// live, or claim the board in turn. A claim that is as old as claimLease is of a process that died or hangs, and is replaced.
+const (
+	claimLease = 2 * time.Second
+	claimPause = 25 * time.Millisecond // between two looks at the claim
+)
 
 // errOvertaken means that others edited or published the board meanwhile.
 var errOvertaken = errors.New("overtaken")
@@ -79,7 +86,7 @@ var errOvertaken = errors.New("overtaken")
 // (scripts/docs/explanation/publish.md):
 //
 //  1. Collect the items; check may reject their digest.
-//  2. Claim the board, which invalidates earlier claims. Write the snapshot under the next version, where nobody reads it yet.
+//  2. Claim the board, or wait while another publish has claimed it. Write the snapshot under the next version, where nobody reads it yet.
 //  3. Collect again. If nothing changed, both collections are the state of one moment between them.
 //  4. Prepare the marks of the items that appear or disappear, which readers still ignore (see marks).
 //  5. Move the board's pointer and version in one transaction. From here on everyone sees all of it.
@@ -97,23 +104,72 @@ func (s Store) Publish(ctx context.Context, companyID, boardID string, check fun
 
 // settle publishes the result of plan. When others edited or published the board meanwhile, it calls plan again.
 func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
-	for attempt := range publishAttemptsMax {
+	mine, dead := "", "" // claims that may be replaced: of the last attempt, and of a publish that did not finish in time
+	for range publishAttemptsMax {
 		p, err := plan()
-		if err != nil {
-			return Publication{}, err
-		}
-		if !p.changes() {
+		if err != nil || !p.changes() {
+			table.RequestOf(ctx).Note(s.release(ctx, p.board, mine))
+			if err != nil {
+				return Publication{}, err
+			}
 			return p.result(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
 		}
-		done, err := s.publish(ctx, p)
+		if c := p.board.Claim; c != nil && *c != mine && *c != dead && s.fresh(p.board) {
+			ended, err := s.await(ctx, p.board)
+			if err != nil {
+				return Publication{}, err
+			}
+			if !ended {
+				dead = *c
+			}
+			continue
+		}
+		mine = s.table.NewID("snp")
+		done, err := s.publish(ctx, p, mine)
 		if !errors.Is(err, errOvertaken) {
 			return done, err
 		}
-		if err := table.Pause(ctx, 20*time.Millisecond<<min(attempt, 4)); err != nil {
-			return Publication{}, err
+	}
+	return Publication{}, errBusy
+}
+
+var errBusy = fault.Busy("the board is being edited or published by others; try again")
+
+// fresh reports whether the claim of a board is younger than claimLease, by this process's clock.
+func (s Store) fresh(b storedBoard) bool {
+	if b.ClaimAt == nil {
+		return false
+	}
+	at, err := time.Parse(time.RFC3339, *b.ClaimAt)
+	return err == nil && s.table.Clock()().Sub(at) < claimLease
+}
+
+// await waits until a board no longer has the claim that was read. ended is false when it still has after claimLease: clocks may
+// differ, so fresh alone would wait for ever. Returns errBusy when the request's time is over.
+func (s Store) await(ctx context.Context, b storedBoard) (ended bool, err error) {
+	for range int(claimLease / claimPause) {
+		if table.Pause(ctx, claimPause) != nil {
+			return false, errBusy
+		}
+		now, err := s.board(ctx, b.CompanyID, b.ID)
+		if err != nil || now.Claim == nil || *now.Claim != *b.Claim {
+			return true, err
 		}
 	}
-	return Publication{}, fault.Busy("the board is being edited or published by others; try again")
+	return false, nil
+}
+
+// release removes a claim that will not be committed, so that nobody waits for it. A claim that others have replaced stays.
+func (s Store) release(ctx context.Context, b storedBoard, claim string) error {
+	if claim == "" || b.Claim == nil || *b.Claim != claim {
+		return nil
+	}
+	err := overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", "claim = :claim", nil,
+		table.Item{":claim": table.String(claim)})))
+	if err != nil && !errors.Is(err, errOvertaken) {
+		return fmt.Errorf("release the board: %w", err)
+	}
+	return nil
 }
 
 func (p Planned) result(version float64, at string, changed bool) Publication {
@@ -123,8 +179,9 @@ func (p Planned) result(version float64, at string, changed bool) Publication {
 	}
 }
 
-func (s Store) publish(ctx context.Context, p Planned) (Publication, error) {
-	version, snapshotID := p.next(), s.table.NewID("snp")
+// publish does steps 2 to 5 of Publish, with snapshotID as the claim. If it returns errOvertaken, nothing was published.
+func (s Store) publish(ctx context.Context, p Planned, snapshotID string) (Publication, error) {
+	version := p.next()
 	chunks, err := s.chunks(p.board.CompanyID, p.board.ID, version, snapshotID, p.content)
 	if err != nil {
 		return Publication{}, err
@@ -217,7 +274,7 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 // claim makes this snapshot the only one that can be committed next. It replaces the claim that was read, whose publish then
 // fails. Returns errOvertaken when others claimed or published the board meanwhile.
 func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) error {
-	values := table.Item{":claim": table.String(snapshotID)}
+	values := table.Item{":claim": table.String(snapshotID), ":at": table.String(s.table.Now())}
 	version, claim := "attribute_not_exists(publishedVersion)", "attribute_not_exists(claim)"
 	if b.PublishedVersion != nil {
 		version, values[":version"] = "publishedVersion = :version", table.Float(*b.PublishedVersion)
@@ -227,7 +284,7 @@ func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) erro
 	}
 	claim = "(claim = :claim OR " + claim + ")" // or this very claim, in a retry after a lost response
 	return overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
-		"SET claim = :claim", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)))
+		"SET claim = :claim, claimAt = :at", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)))
 }
 
 // prepareMarks writes the marks that this version changes, in transactions that check the claim. It skips items that were
@@ -288,7 +345,7 @@ func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID 
 	p.difference = p.difference.committed(version)
 	err := overtaken(idempotency.Transact(ctx, s.table, p.result(version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
-			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim ADD rev :one",
+			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim, claimAt ADD rev :one",
 			"claim = :claim AND (attribute_not_exists(updatedAt) OR updatedAt < :at)", nil, table.Item{
 				":version": table.Float(version), ":at": table.String(at), ":claim": table.String(snapshotID),
 				":chunks": table.Number(int64(chunks)), ":digest": table.String(p.digest), ":one": table.Number(1),

@@ -1,0 +1,96 @@
+package plan_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+)
+
+// claimOf returns the claim of the board, nil when it has none.
+func claimOf(t *testing.T, s *apitest.Service) any {
+	t.Helper()
+	board, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if board["claim"] == nil && board["claimAt"] == nil {
+		return nil
+	}
+	return []any{board["claim"], board["claimAt"]}
+}
+
+// Ensure a publish that gives up after its claim, because the content is no longer the reviewed one, releases the board, and so does
+// one that finds its content live.
+func TestClaimIsReleased(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("changed since the review")
+	for name, intrude := range map[string]string{"edited": "Other", "edited back": "Live"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at, reached := int64(1), true; reached; at++ {
+				s, key := start(t)
+				item := create(t, s, key, map[string]any{"title": "Live", "status": "published"})["id"]
+				call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+				call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "New"})
+				edits := &intruder{intrude: func() {
+					call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": intrude})
+				}}
+				edits.at.Store(at)
+				reviewed := ""
+				_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, edits).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(digest string) error {
+					if reviewed == "" {
+						reviewed = digest
+					}
+					if reviewed != digest && intrude != "Live" {
+						return refused
+					}
+					return nil
+				})
+				if err != nil && !errors.Is(err, refused) {
+					t.Errorf("before call %d: %v", at, err)
+				}
+				if c := claimOf(t, s); c != nil {
+					t.Errorf("before call %d: the board still has the claim %v", at, c)
+				}
+				reached = edits.calls.Load() >= at
+			}
+		})
+	}
+}
+
+// Ensure a publish waits for another one and then succeeds, and that it replaces the claim of one that has died: at once when the
+// claim is old by the clock, else after it has seen it for as long as a claim lasts.
+func TestClaimOfADeadPublish(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	for name, c := range map[string]struct {
+		ago   time.Duration
+		least time.Duration
+	}{"old": {time.Hour, 0}, "of a clock that is ahead": {-time.Hour, time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, key := start(t)
+			create(t, s, key, map[string]any{"title": "A", "status": "published"})
+			breaking := &crash{next: http.DefaultTransport}
+			breaking.left.Store(4) // dies after its claim
+			dying := apitest.NewOver(t, plan.Operations, breaking)
+			dying.Clock.Advance(-c.ago)
+			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err == nil || claimOf(t, s) == nil {
+				t.Fatalf("the publish did not die after its claim: %v", err)
+			}
+			began := time.Now()
+			done, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+			if took := time.Since(began); err != nil || done.PublishedVersion != 1 || took < c.least {
+				t.Errorf("after %v: %+v %v", took, done, err)
+			}
+			if c := claimOf(t, s); c != nil {
+				t.Errorf("the board still has the claim %v", c)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package functions_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,6 +22,16 @@ var clearable = map[string]map[string]any{
 		"summary": "A", "websiteUrl": "https://example.com", "repositoryUrl": "https://example.com/code", "industry": "Software", "stage": "mvp",
 		"targetMarket": "b2b", "primaryLanguage": "de", "timezone": "Europe/Berlin",
 	},
+	"update_plan_item": {"summary": "A", "columnId": "now", "categoryIds": []any{"a", "b"}, "sortOrder": float64(3), "targetLabel": "Q3"},
+	"update_broadcast_post": {
+		"title": "A", "hashtags": []any{"a"}, "destination": "beta", "deepLink": "app://a", "scheduledFor": "2099-01-01T00:00:00.000Z",
+	},
+	"update_feedback_reply": {"replyBody": "Thank you."},
+	"update_context_brand_kit": {
+		"voiceTone": []any{"warm"}, "voiceGuidelines": "A", "voiceExamples": []any{"A"}, "avoidWords": []any{"synergy"}, "artStyle": "A",
+		"artDirection": "A", "imageryNotes": "A", "context": "A",
+	},
+	"update_context_content_type": {"description": "A", "guidance": "A", "defaultPlatforms": []any{"x"}, "cadence": "weekly"},
 	"update_metric_definition": {
 		"name": "Leads", "description": "A", "unit": "count", "aggregation": "sum", "polarity": "neutral", "dimensions": []any{"a"}, "source": "crm",
 	},
@@ -69,6 +80,7 @@ func TestNullClears(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
+			load(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only push has a destination
 			key := s.Key(t)
 			update := func(name string, value any) apitest.Response {
 				args := map[string]any{name: value}

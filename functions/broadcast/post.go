@@ -173,20 +173,20 @@ func (s service) getPost(ctx context.Context, caller api.Caller, in getPostInput
 type updatePostInput struct {
 	api.Condition
 
-	PostID       string          `path:"postId"`
-	Title        *string         `json:"title" max:"200"`
-	Body         *string         `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23"`
-	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"replaces the whole list"`
-	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
-	DeepLink     *string         `json:"deepLink" max:"2000"`
-	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"a time in the past is due at once"`
-	Status       *SettableStatus `json:"status" doc:"scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is"`
+	PostID       string                  `path:"postId"`
+	Title        api.Clearable[*string]  `json:"title" max:"200" doc:"the title"`
+	Body         *string                 `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23"`
+	Hashtags     api.Clearable[[]string] `json:"hashtags" items:"50" each:"200" doc:"replaces the whole list"`
+	Destination  api.Clearable[*string]  `json:"destination" max:"200" doc:"push only: the segment to send to"`
+	DeepLink     api.Clearable[*string]  `json:"deepLink" max:"2000" doc:"the link that the post opens"`
+	ScheduledFor api.Clearable[*string]  `json:"scheduledFor" format:"date-time" doc:"a time in the past is due at once; a scheduled post needs one"`
+	Status       *SettableStatus         `json:"status" doc:"scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is"`
 }
 
 // empty reports whether the request changes nothing.
 func (in updatePostInput) empty() bool {
-	return in.Title == nil && in.Body == nil && in.Hashtags == nil && in.Destination == nil && in.DeepLink == nil &&
-		in.ScheduledFor == nil && in.Status == nil
+	return !in.Title.Sent && in.Body == nil && !in.Hashtags.Sent && !in.Destination.Sent && !in.DeepLink.Sent &&
+		!in.ScheduledFor.Sent && in.Status == nil
 }
 
 // updatePost changes an unsent post. table.Modify writes only if the post is unchanged since apply checked it, so an edit and a
@@ -208,26 +208,26 @@ func (in updatePostInput) apply(p *Post) error {
 		return err
 	}
 	changed := in.Body != nil && (p.Body == nil || *p.Body != *in.Body)
-	api.Set(&p.Title, in.Title)
+	in.Title.Apply(&p.Title)
 	api.Set(&p.Body, in.Body)
-	api.SetList(&p.Hashtags, in.Hashtags)
-	api.Set(&p.DeepLink, in.DeepLink)
-	api.Set(&p.ScheduledFor, normalised(in.ScheduledFor))
+	in.Hashtags.Apply(&p.Hashtags)
+	in.DeepLink.Apply(&p.DeepLink)
+	in.Destination.Apply(&p.Destination)
+	if in.ScheduledFor.Sent {
+		p.ScheduledFor = normalised(in.ScheduledFor.Value)
+	}
+	if in.Status != nil {
+		p.setStatus(PostStatus(*in.Status))
+	}
 	if changed { // imported parts are kept while the body stays the same
 		p.ThreadParts = threadParts(p.Platform, p.Body)
 	}
 	var problems []string
-	if in.Destination != nil {
-		if p.Platform == nil || *p.Platform != PlatformPush {
-			problems = append(problems, needsPush)
-		}
-		p.Destination = in.Destination
+	if in.Destination.Value != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
+		problems = append(problems, needsPush)
 	}
-	if in.Status != nil {
-		if *in.Status == SettableStatus(PostStatusScheduled) && p.ScheduledFor == nil {
-			problems = append(problems, needsTime)
-		}
-		p.setStatus(PostStatus(*in.Status))
+	if p.status() == string(PostStatusScheduled) && p.ScheduledFor == nil {
+		problems = append(problems, needsTime)
 	}
 	if len(problems) > 0 {
 		return &fault.Error{Code: fault.BadRequest, Messages: problems}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/apitest"
 )
 
@@ -155,6 +156,8 @@ func TestUpdateThread(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "another field", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "title": "T"}, WantFields: record{"threadParts": []string{"by", "hand"}}},
 		{Name: "the same body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": long}, WantFields: record{"threadParts": []string{"by", "hand"}}},
+		{Name: "nulls", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "title": nil, "hashtags": nil, "deepLink": nil, "destination": nil},
+			WantFields: record{"title": nil, "threadParts": []string{"by", "hand"}}},
 		{Name: "a longer body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": long + "end"}, Check: func(t *testing.T, r apitest.Response) {
 			if parts, _ := r.JSON(t)["threadParts"].([]any); len(parts) != 2 || !strings.HasSuffix(parts[1].(string), "word end") {
 				t.Error(parts)
@@ -162,6 +165,53 @@ func TestUpdateThread(t *testing.T) {
 		}},
 		{Name: "a short body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": "short"}, WantFields: record{"threadParts": nil}},
 	})
+}
+
+// Ensure an imported destination of another platform can be cleared, and not replaced.
+func TestClearDestination(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": "B", "destination": "beta"}, record{"id": "pst_2", "status": "draft", "destination": "beta"})
+	for _, id := range []string{"pst_1", "pst_2"} {
+		s.Run(t, []apitest.Scenario{
+			{Name: "replaced", Op: "update_broadcast_post", Args: record{"postId": id, "destination": "alpha"}, Want: 400, WantMessage: "body.destination: is allowed only when platform is push"},
+			{Name: "cleared", Op: "update_broadcast_post", Args: record{"postId": id, "destination": nil}, WantFields: record{"destination": nil}},
+		})
+	}
+}
+
+// Ensure a post whose time is cleared is due no longer, and is listed where posts without a time are: by createdAt.
+func TestClearScheduledFor(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key, store := s.Key(t), broadcast.NewStore(s.Table)
+	load(t, s, "post",
+		record{"id": "pst_1", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-03T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"},
+		record{"id": "pst_2", "platform": "x", "ideaId": "ida_1", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z", "createdAt": "2026-08-01T00:00:00Z"})
+	due := func(want ...string) {
+		t.Helper()
+		posts, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+		got := []string{}
+		for _, p := range posts {
+			got = append(got, p.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("due: %v %v, want %v", got, err, want)
+		}
+	}
+	due("pst_2", "pst_1")
+	if r := s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "scheduledFor": nil, "status": "draft"}); r.Status != 200 {
+		t.Fatal(r.Body)
+	}
+	due("pst_2")
+	for _, args := range []record{{}, {"platform": "x"}, {"ideaId": "ida_1"}} {
+		if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
+			t.Errorf("%v: %v", args, got)
+		}
+	}
+	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil {
+		t.Error("a draft was claimed")
+	}
 }
 
 // Ensure an update of status or scheduledFor moves the post in every index.

@@ -36,14 +36,14 @@ func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBra
 type updateBrandKitInput struct {
 	api.Condition
 
-	VoiceTone       []string `json:"voiceTone" items:"50" each:"200" doc:"words that describe the tone; replaces the list"`
-	VoiceGuidelines *string  `json:"voiceGuidelines" max:"10000" doc:"what writers and text generators should and should not do, as prose"`
-	VoiceExamples   []string `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
-	AvoidWords      []string `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
-	ArtStyle        *string  `json:"artStyle" max:"2000" doc:"how images look"`
-	ArtDirection    *string  `json:"artDirection" max:"2000" doc:"what images show"`
-	ImageryNotes    *string  `json:"imageryNotes" max:"2000" doc:"other notes about images"`
-	Context         *string  `json:"context" max:"10000" doc:"anything else a writer should know"`
+	VoiceTone       api.Clearable[[]string] `json:"voiceTone" items:"50" each:"200" doc:"words that describe the tone; replaces the list"`
+	VoiceGuidelines api.Clearable[*string]  `json:"voiceGuidelines" max:"10000" doc:"what writers and text generators should and should not do, as prose"`
+	VoiceExamples   api.Clearable[[]string] `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
+	AvoidWords      api.Clearable[[]string] `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
+	ArtStyle        api.Clearable[*string]  `json:"artStyle" max:"2000" doc:"how images look"`
+	ArtDirection    api.Clearable[*string]  `json:"artDirection" max:"2000" doc:"what images show"`
+	ImageryNotes    api.Clearable[*string]  `json:"imageryNotes" max:"2000" doc:"other notes about images"`
+	Context         api.Clearable[*string]  `json:"context" max:"10000" doc:"anything else a writer should know"`
 }
 
 func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
@@ -51,14 +51,14 @@ func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in up
 		if err := in.Condition.Check(*k); err != nil {
 			return err
 		}
-		api.SetList(&k.VoiceTone, in.VoiceTone)
-		api.Set(&k.VoiceGuidelines, in.VoiceGuidelines)
-		api.SetList(&k.VoiceExamples, in.VoiceExamples)
-		api.SetList(&k.AvoidWords, in.AvoidWords)
-		api.Set(&k.ArtStyle, in.ArtStyle)
-		api.Set(&k.ArtDirection, in.ArtDirection)
-		api.Set(&k.ImageryNotes, in.ImageryNotes)
-		api.Set(&k.Context, in.Context)
+		in.VoiceTone.Apply(&k.VoiceTone)
+		in.VoiceGuidelines.Apply(&k.VoiceGuidelines)
+		in.VoiceExamples.Apply(&k.VoiceExamples)
+		in.AvoidWords.Apply(&k.AvoidWords)
+		in.ArtStyle.Apply(&k.ArtStyle)
+		in.ArtDirection.Apply(&k.ArtDirection)
+		in.ImageryNotes.Apply(&k.ImageryNotes)
+		in.Context.Apply(&k.Context)
 		return nil
 	}, in.Condition.Absent)
 }

@@ -39,7 +39,7 @@ func TestBrandKit(t *testing.T) {
 		{Name: "an array replaces the list", Op: "update_context_brand_kit", Args: args("voiceTone", []string{"dry"}), WantFields: map[string]any{"voiceTone": []string{"dry"}, "artStyle": "flat"}},
 		{Name: "an empty array clears it", Op: "update_context_brand_kit", Args: args("voiceTone", []string{}), WantFields: map[string]any{"voiceTone": []string{}}},
 		{Name: "an empty text clears", Op: "update_context_brand_kit", Args: args("artStyle", ""), WantFields: map[string]any{"artStyle": ""}},
-		{Name: "null", Op: "update_context_brand_kit", Args: args("avoidWords", nil), Want: 400, WantMessage: "body.avoidWords: must not be null; clear it with []"},
+		{Name: "null clears", Op: "update_context_brand_kit", Args: map[string]any{"voiceTone": nil, "artStyle": nil}, WantFields: map[string]any{"voiceTone": nil, "artStyle": nil, "context": nil}},
 		{Name: "longest guidelines", Op: "update_context_brand_kit", Args: args("voiceGuidelines", long), WantFields: args("voiceGuidelines", long)},
 		{Name: "guidelines too long", Op: "update_context_brand_kit", Args: args("voiceGuidelines", long+"x"), Want: 400, WantMessage: "body.voiceGuidelines: must have at most 10000 characters, has 10001"},
 		{Name: "longest context", Op: "update_context_brand_kit", Args: args("context", long), WantFields: args("context", long)},

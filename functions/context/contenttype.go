@@ -69,13 +69,13 @@ func (s service) createContentType(ctx stdcontext.Context, caller api.Caller, in
 type updateContentTypeInput struct {
 	api.Condition
 
-	ContentTypeID    string   `path:"contentTypeId"`
-	Name             *string  `json:"name" min:"1" max:"200"`
-	Description      *string  `json:"description" max:"2000"`
-	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
-	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"replaces the list"`
-	Cadence          *string  `json:"cadence" max:"200"`
-	Active           *bool    `json:"active"`
+	ContentTypeID    string                  `path:"contentTypeId"`
+	Name             *string                 `json:"name" min:"1" max:"200"`
+	Description      api.Clearable[*string]  `json:"description" max:"2000" doc:"what this kind of post is"`
+	Guidance         api.Clearable[*string]  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
+	DefaultPlatforms api.Clearable[[]string] `json:"defaultPlatforms" items:"50" each:"200" doc:"replaces the list"`
+	Cadence          api.Clearable[*string]  `json:"cadence" max:"200" doc:"how often such posts appear, as free text"`
+	Active           *bool                   `json:"active"`
 }
 
 func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in updateContentTypeInput) (ContentType, error) {
@@ -84,10 +84,10 @@ func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in
 			return err
 		}
 		api.Set(&t.Name, in.Name)
-		api.Set(&t.Description, in.Description)
-		api.Set(&t.Guidance, in.Guidance)
-		api.SetList(&t.DefaultPlatforms, in.DefaultPlatforms)
-		api.Set(&t.Cadence, in.Cadence)
+		in.Description.Apply(&t.Description)
+		in.Guidance.Apply(&t.Guidance)
+		in.DefaultPlatforms.Apply(&t.DefaultPlatforms)
+		in.Cadence.Apply(&t.Cadence)
 		api.Set(&t.Active, in.Active)
 		return nil
 	})

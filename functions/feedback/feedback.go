@@ -39,7 +39,8 @@ func Operations(t *table.Client) []api.Operation {
 			Scope: auth.FeedbackWrite, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
 			Summary: "Update the text or the status of a reply",
 			Description: "Stores the text and the status; it sends nothing. approved marks the reply as ready to post. Changing " +
-				"the text of an approved reply without sending a status returns it to draft. Only the posting step sets " +
+				"or clearing the text of an approved reply without sending a status returns it to draft, and so does its first text: an " +
+				"approved reply without a text is not posted. Only the posting step sets " +
 				"posting, posted and failed. A reply that is posting or posted cannot be changed (conflict). " + thirdParty,
 		}, s.updateFeedbackReply),
 	}

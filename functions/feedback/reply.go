@@ -41,9 +41,9 @@ func (SettableReplyStatus) Values() []string {
 type updateFeedbackReplyInput struct {
 	api.Condition
 
-	FeedbackID  string               `path:"feedbackId"`
-	ReplyBody   *string              `json:"replyBody" max:"6000" doc:"the text of the reply"`
-	ReplyStatus *SettableReplyStatus `json:"replyStatus" doc:"only the posting step sets posting, posted and failed"`
+	FeedbackID  string                 `path:"feedbackId"`
+	ReplyBody   api.Clearable[*string] `json:"replyBody" max:"6000" doc:"the text of the reply"`
+	ReplyStatus *SettableReplyStatus   `json:"replyStatus" doc:"only the posting step sets posting, posted and failed"`
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
@@ -57,7 +57,7 @@ func (f *Feedback) reply(in updateFeedbackReplyInput) error {
 	if err := in.Condition.Check(*f); err != nil {
 		return err
 	}
-	if in.ReplyBody == nil && in.ReplyStatus == nil {
+	if !in.ReplyBody.Sent && in.ReplyStatus == nil {
 		return nil
 	}
 	status := ReplyStatusNone
@@ -67,11 +67,13 @@ func (f *Feedback) reply(in updateFeedbackReplyInput) error {
 	if status == ReplyStatusPosting || status == ReplyStatusPosted {
 		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
-	reworded := in.ReplyBody != nil && (f.ReplyBody == nil || *f.ReplyBody != *in.ReplyBody)
-	if reworded && status == ReplyStatusApproved { // the approval was for the old text
+	text := in.ReplyBody.Value
+	// The approval was for the old text. Of a reply without one, the first text was never approved.
+	reworded := in.ReplyBody.Sent && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
+	if reworded && status == ReplyStatusApproved {
 		f.ReplyStatus = new(ReplyStatusDraft)
 	}
-	api.Set(&f.ReplyBody, in.ReplyBody)
+	in.ReplyBody.Apply(&f.ReplyBody)
 	if in.ReplyStatus != nil {
 		f.ReplyStatus = new(ReplyStatus(*in.ReplyStatus))
 	}

@@ -35,7 +35,7 @@ func TestReplyMoves(t *testing.T) {
 	for _, from := range append([]feedback.ReplyStatus{""}, values()...) {
 		frozen := from == "posting" || from == "posted"
 		for _, to := range append([]feedback.ReplyStatus{""}, values()...) {
-			for _, text := range []string{"", `"old"`, `"new"`} {
+			for _, text := range []string{"", `"old"`, `"new"`, "null"} {
 				put(t, s, replied(from, "old"))
 				var body []string
 				if text != "" {
@@ -54,8 +54,8 @@ func TestReplyMoves(t *testing.T) {
 				case frozen && sent != "{}":
 					want = 409
 				default:
-					if text == `"new"` {
-						wantText = "new"
+					if text == `"new"` || text == "null" {
+						wantText = strings.Trim(text, `"`)
 						if from == "approved" {
 							wantStatus = "draft"
 						}
@@ -71,8 +71,9 @@ func TestReplyMoves(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := orElse(stored.ReplyStatus, ""); got != wantStatus || *stored.ReplyBody != wantText {
-					t.Errorf("%q + %s: stored %q %q, want %q %q", from, sent, got, *stored.ReplyBody, wantStatus, wantText)
+				got, gotText := orElse(stored.ReplyStatus, ""), orElse(stored.ReplyBody, "null")
+				if got != wantStatus || gotText != wantText {
+					t.Errorf("%q + %s: stored %q %q, want %q %q", from, sent, got, gotText, wantStatus, wantText)
 				}
 			}
 		}
@@ -86,6 +87,39 @@ func values() (out []feedback.ReplyStatus) {
 	return out
 }
 
+// Ensure a reply that is approved without a text is in no posting queue, whatever took its text, and its first text takes it to
+// draft.
+func TestApprovedWithoutText(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"null", `""`} {
+		f := review(1)
+		f.ReplyStatus, f.ReplyBody = nil, nil
+		s := start(t, f)
+		key, store := s.Key(t), feedback.NewStore(s.Table)
+		send := func(body, wantStatus string, queued int) {
+			t.Helper()
+			r := s.Send(t, key, "PATCH", replyPath, body)
+			if r.Status != 200 || r.JSON(t)["replyStatus"] != wantStatus {
+				t.Errorf("%s: %d %s", body, r.Status, r.Body)
+			}
+			approved, _, err := store.ApprovedReplies(t.Context(), s.CompanyID, "", 10)
+			if err != nil || len(approved) != queued {
+				t.Errorf("after %s: %d replies are in the queue, want %d, %v", body, len(approved), queued, err)
+			}
+		}
+		send(`{"replyStatus":"approved"}`, "approved", 0)
+		if _, err := store.ClaimReply(t.Context(), s.CompanyID, f.ID); err == nil {
+			t.Error("a reply without a text was claimed")
+		}
+		send(`{"replyBody":"First"}`, "draft", 0)
+		send(`{"replyStatus":"approved"}`, "approved", 1)
+		send(`{"replyBody":`+text+`,"replyStatus":"approved"}`, "approved", 0)
+		send(`{"replyBody":"Second"}`, "draft", 0)
+		send(`{"replyBody":"Third","replyStatus":"approved"}`, "approved", 1)
+		send(`{"replyBody":`+text+`}`, "draft", 0)
+	}
+}
+
 func TestReplyInput(t *testing.T) {
 	t.Parallel()
 	s := start(t, replied("", ""), func() feedback.Feedback { f := review(2); f.ReplyStatus = new(feedback.ReplyStatusPosted); return f }())
@@ -97,7 +131,7 @@ func TestReplyInput(t *testing.T) {
 		{Name: "longest text", Op: "update_feedback_reply", Args: args("replyBody", long), WantFields: map[string]any{"replyBody": long, "replyStatus": nil}},
 		{Name: "too long", Op: "update_feedback_reply", Args: args("replyBody", long+"x"), Want: 400, WantCode: "bad_request", WantMessage: "body.replyBody: must have at most 6000 characters, has 6001"},
 		{Name: "cleared", Op: "update_feedback_reply", Args: args("replyBody", ""), WantFields: map[string]any{"replyBody": ""}},
-		{Name: "null text", Op: "update_feedback_reply", Args: args("replyBody", nil), Want: 400, WantMessage: `body.replyBody: must not be null; clear it with ""`},
+		{Name: "null text", Op: "update_feedback_reply", Args: args("replyBody", nil), WantFields: map[string]any{"replyBody": nil, "replyStatus": nil}},
 		{Name: "null status", Op: "update_feedback_reply", Args: args("replyStatus", nil), Want: 400, WantMessage: "body.replyStatus: must not be null"},
 		{Name: "not in the list", Op: "update_feedback_reply", Args: args("replyStatus", "sent"), Want: 400, WantMessage: "body.replyStatus: must be one of none, draft"},
 		{Name: "third-party field", Op: "update_feedback_reply", Args: args("body", "x"), Want: 400, WantMessage: "body.body: unknown property"},

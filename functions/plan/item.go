@@ -97,14 +97,14 @@ func (s service) getItem(ctx context.Context, caller api.Caller, in getItemInput
 type updateItemInput struct {
 	api.Condition
 
-	ItemID      string   `path:"itemId"`
-	Title       *string  `json:"title" min:"1" max:"200"`
-	Summary     *string  `json:"summary" max:"2000"`
-	ColumnID    *string  `json:"columnId" max:"200" doc:"the item's column on the public board"`
-	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"replaces the whole list"`
-	Status      *Status  `json:"status"`
-	SortOrder   *int64   `json:"sortOrder" doc:"lower numbers come first"`
-	TargetLabel *string  `json:"targetLabel" max:"60"`
+	ItemID      string                  `path:"itemId"`
+	Title       *string                 `json:"title" min:"1" max:"200"`
+	Summary     api.Clearable[*string]  `json:"summary" max:"2000" doc:"the text that visitors see below the title"`
+	ColumnID    api.Clearable[*string]  `json:"columnId" max:"200" doc:"the item's column on the public board"`
+	CategoryIDs api.Clearable[[]string] `json:"categoryIds" items:"50" each:"200" doc:"replaces the whole list"`
+	Status      *Status                 `json:"status"`
+	SortOrder   api.Clearable[*int64]   `json:"sortOrder" doc:"lower numbers come first"`
+	TargetLabel api.Clearable[*string]  `json:"targetLabel" max:"60" doc:"free text such as a quarter label"`
 }
 
 func (s service) updateItem(ctx context.Context, caller api.Caller, in updateItemInput) (Item, error) {
@@ -115,12 +115,14 @@ func (s service) updateItem(ctx context.Context, caller api.Caller, in updateIte
 		if in.Title != nil {
 			i.Title = *in.Title
 		}
-		api.Set(&i.Summary, in.Summary)
-		api.Set(&i.ColumnID, in.ColumnID)
-		api.SetList(&i.CategoryIDs, in.CategoryIDs)
+		in.Summary.Apply(&i.Summary)
+		in.ColumnID.Apply(&i.ColumnID)
+		in.CategoryIDs.Apply(&i.CategoryIDs)
 		api.Set(&i.Status, in.Status)
-		api.Set(&i.SortOrder, toNumber(in.SortOrder))
-		api.Set(&i.TargetLabel, in.TargetLabel)
+		if in.SortOrder.Sent {
+			i.SortOrder = toNumber(in.SortOrder.Value)
+		}
+		in.TargetLabel.Apply(&i.TargetLabel)
 		return nil
 	})
 }

@@ -216,6 +216,37 @@ func TestItemOrder(t *testing.T) {
 	}
 }
 
+// Ensure an item whose sortOrder is cleared is listed after those that have one, with every filter, and its values are null.
+func TestClearedItem(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	for n := range 3 {
+		load(t, s, "item", fmt.Sprintf(`{"id":"itm_%d","roadmapId":"brd_1","slug":"s-%d","title":"T","summary":"S","columnId":"now","categoryIds":["a"],"targetLabel":"Q3","sortOrder":%d,"status":"published","createdAt":"2026-01-0%dT00:00:00Z"}`, n, n, n, 9-n))
+	}
+	list := func(want ...string) {
+		t.Helper()
+		for _, args := range []map[string]any{{"boardId": "brd_1"}, {"boardId": "brd_1", "status": "published"}} {
+			if got := pages(t, s, key, "list_plan_items", args); !slices.Equal(got, want) {
+				t.Errorf("%v: %v, want %v", args, got, want)
+			}
+		}
+	}
+	list("itm_0", "itm_1", "itm_2")
+	clear := map[string]any{"itemId": "itm_0", "sortOrder": nil, "summary": nil, "columnId": nil, "categoryIds": nil, "targetLabel": nil}
+	r := s.Call(t, key, "update_plan_item", clear)
+	delete(clear, "itemId")
+	for name := range clear {
+		if got, has := r.JSON(t)[name]; got != nil || !has {
+			t.Errorf("%s is %v", name, got)
+		}
+	}
+	list("itm_1", "itm_2", "itm_0")
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_1", "sortOrder": nil}) // ordered by createdAt then
+	list("itm_2", "itm_1", "itm_0")
+	s.Call(t, key, "update_plan_item", map[string]any{"itemId": "itm_0", "sortOrder": 1})
+	list("itm_0", "itm_2", "itm_1")
+}
+
 // Ensure a cursor works only for the list and the filters it came from.
 func TestCursors(t *testing.T) {
 	t.Parallel()

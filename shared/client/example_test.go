@@ -28,7 +28,7 @@ func Example() {
 			return
 		}
 		_, err := c.UpdateFeedbackReply(ctx, client.UpdateFeedbackReplyInput{
-			FeedbackID: review.ID, ReplyBody: new("Thank you."), ReplyStatus: new(client.FeedbackReplyStatusApproved),
+			FeedbackID: review.ID, ReplyBody: client.Value("Thank you."), ReplyStatus: new(client.FeedbackReplyStatusApproved),
 		}, client.IfMatch(seen.ETag()))
 		var refused *client.Error
 		if errors.As(err, &refused) && refused.Code == "precondition_failed" {

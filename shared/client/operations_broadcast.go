@@ -122,12 +122,12 @@ func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput,
 // UpdateBroadcastPostInput is the input of UpdateBroadcastPost. A field that is nil is not sent.
 type UpdateBroadcastPostInput struct {
 	PostID       string               `json:"-" path:"postId"`
-	Title        *string              `json:"title,omitzero"`
-	Body         *string              `json:"body,omitzero"`        // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
-	Hashtags     []string             `json:"hashtags,omitzero"`    // replaces the whole list
-	Destination  *string              `json:"destination,omitzero"` // push only: the segment to send to
-	DeepLink     *string              `json:"deepLink,omitzero"`
-	ScheduledFor *string              `json:"scheduledFor,omitzero"` // a time in the past is due at once
+	Title        Clearable[string]    `json:"title,omitzero"`        // the title; null clears it; leave it out to keep it
+	Body         *string              `json:"body,omitzero"`         // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
+	Hashtags     Clearable[[]string]  `json:"hashtags,omitzero"`     // replaces the whole list; null clears it; leave it out to keep it
+	Destination  Clearable[string]    `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
+	DeepLink     Clearable[string]    `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
+	ScheduledFor Clearable[string]    `json:"scheduledFor,omitzero"` // a time in the past is due at once; a scheduled post needs one; null clears it; leave it out to keep it
 	Status       *BroadcastPostStatus `json:"status,omitzero"`       // scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is
 }
 

@@ -20,14 +20,14 @@ func (c *Client) GetContextBrandKit(ctx context.Context, options ...CallOption) 
 
 // UpdateContextBrandKitInput is the input of UpdateContextBrandKit. A field that is nil is not sent.
 type UpdateContextBrandKitInput struct {
-	VoiceTone       []string `json:"voiceTone,omitzero"`       // words that describe the tone; replaces the list
-	VoiceGuidelines *string  `json:"voiceGuidelines,omitzero"` // what writers and text generators should and should not do, as prose
-	VoiceExamples   []string `json:"voiceExamples,omitzero"`   // phrases that sound like the company; replaces the list
-	AvoidWords      []string `json:"avoidWords,omitzero"`      // words and phrases never to use; replaces the list
-	ArtStyle        *string  `json:"artStyle,omitzero"`        // how images look
-	ArtDirection    *string  `json:"artDirection,omitzero"`    // what images show
-	ImageryNotes    *string  `json:"imageryNotes,omitzero"`    // other notes about images
-	Context         *string  `json:"context,omitzero"`         // anything else a writer should know
+	VoiceTone       Clearable[[]string] `json:"voiceTone,omitzero"`       // words that describe the tone; replaces the list; null clears it; leave it out to keep it
+	VoiceGuidelines Clearable[string]   `json:"voiceGuidelines,omitzero"` // what writers and text generators should and should not do, as prose; null clears it; leave it out to keep it
+	VoiceExamples   Clearable[[]string] `json:"voiceExamples,omitzero"`   // phrases that sound like the company; replaces the list; null clears it; leave it out to keep it
+	AvoidWords      Clearable[[]string] `json:"avoidWords,omitzero"`      // words and phrases never to use; replaces the list; null clears it; leave it out to keep it
+	ArtStyle        Clearable[string]   `json:"artStyle,omitzero"`        // how images look; null clears it; leave it out to keep it
+	ArtDirection    Clearable[string]   `json:"artDirection,omitzero"`    // what images show; null clears it; leave it out to keep it
+	ImageryNotes    Clearable[string]   `json:"imageryNotes,omitzero"`    // other notes about images; null clears it; leave it out to keep it
+	Context         Clearable[string]   `json:"context,omitzero"`         // anything else a writer should know; null clears it; leave it out to keep it
 }
 
 var updateContextBrandKit = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/brand-kit", hasBody: true, repeatable: true}
@@ -87,13 +87,13 @@ func (c *Client) CreateContextContentType(ctx context.Context, in CreateContextC
 
 // UpdateContextContentTypeInput is the input of UpdateContextContentType. A field that is nil is not sent.
 type UpdateContextContentTypeInput struct {
-	ContentTypeID    string   `json:"-" path:"contentTypeId"`
-	Name             *string  `json:"name,omitzero"`
-	Description      *string  `json:"description,omitzero"`
-	Guidance         *string  `json:"guidance,omitzero"`         // how this kind of post should be written
-	DefaultPlatforms []string `json:"defaultPlatforms,omitzero"` // replaces the list
-	Cadence          *string  `json:"cadence,omitzero"`
-	Active           *bool    `json:"active,omitzero"`
+	ContentTypeID    string              `json:"-" path:"contentTypeId"`
+	Name             *string             `json:"name,omitzero"`
+	Description      Clearable[string]   `json:"description,omitzero"`      // what this kind of post is; null clears it; leave it out to keep it
+	Guidance         Clearable[string]   `json:"guidance,omitzero"`         // how this kind of post should be written; null clears it; leave it out to keep it
+	DefaultPlatforms Clearable[[]string] `json:"defaultPlatforms,omitzero"` // replaces the list; null clears it; leave it out to keep it
+	Cadence          Clearable[string]   `json:"cadence,omitzero"`          // how often such posts appear, as free text; null clears it; leave it out to keep it
+	Active           *bool               `json:"active,omitzero"`
 }
 
 var updateContextContentType = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", hasBody: true, repeatable: true}

@@ -111,14 +111,14 @@ func (c *Client) GetPlanItem(ctx context.Context, in GetPlanItemInput, options .
 
 // UpdatePlanItemInput is the input of UpdatePlanItem. A field that is nil is not sent.
 type UpdatePlanItemInput struct {
-	ItemID      string      `json:"-" path:"itemId"`
-	Title       *string     `json:"title,omitzero"`
-	Summary     *string     `json:"summary,omitzero"`
-	ColumnID    *string     `json:"columnId,omitzero"`    // the item's column on the public board
-	CategoryIDs []string    `json:"categoryIds,omitzero"` // replaces the whole list
-	Status      *PlanStatus `json:"status,omitzero"`
-	SortOrder   *int64      `json:"sortOrder,omitzero"` // lower numbers come first
-	TargetLabel *string     `json:"targetLabel,omitzero"`
+	ItemID      string              `json:"-" path:"itemId"`
+	Title       *string             `json:"title,omitzero"`
+	Summary     Clearable[string]   `json:"summary,omitzero"`     // the text that visitors see below the title; null clears it; leave it out to keep it
+	ColumnID    Clearable[string]   `json:"columnId,omitzero"`    // the item's column on the public board; null clears it; leave it out to keep it
+	CategoryIDs Clearable[[]string] `json:"categoryIds,omitzero"` // replaces the whole list; null clears it; leave it out to keep it
+	Status      *PlanStatus         `json:"status,omitzero"`
+	SortOrder   Clearable[int64]    `json:"sortOrder,omitzero"`   // lower numbers come first; null clears it; leave it out to keep it
+	TargetLabel Clearable[string]   `json:"targetLabel,omitzero"` // free text such as a quarter label; null clears it; leave it out to keep it
 }
 
 var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/items/{itemId}", hasBody: true, repeatable: true}

@@ -279,8 +279,11 @@ func plants(companyID, key string) map[string]planted {
 		"item-life":      on("POST", "/items", `"status":"draft"`, `"status":"published"`),
 		"item-body":      sent(`"status":"live"`, `"status":"draft"`),
 		"strict-body":    sent(`,"nope":1`, ``),
-		"nul":            sent(`x\u0000`, `x`),
-		"item-slug":      sent(`{"slug":"another"}`, `{}`),
+		"null-clears":    sent(`"sortOrder":null`, `"sortOrder":2`),
+		"null-clears/an update that ignores null": sent(`{"summary":null,"columnId":null`, `{"columnId":null`),
+		"null-clears/a title that null clears":    sent(`{"title":null}`, `{}`),
+		"nul":                                     sent(`x\u0000`, `x`),
+		"item-slug":                               sent(`{"slug":"another"}`, `{}`),
 		"empty-update": {response: func(r *http.Response, body string) string {
 			if r.Request.Method == http.MethodPatch {
 				return strings.Replace(body, `"updatedAt":"2`, `"updatedAt":"3`, 1)

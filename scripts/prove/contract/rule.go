@@ -73,6 +73,7 @@ var rules = []Rule{
 	{"nul", "requests#bodies", ours, "the character U+0000 in a text is 400", writes, nulBody},
 	{"item-slug", "requests#texts", spec, "a slug never changes and is unique on its board", writes, itemSlug},
 	{"empty-update", "requests#bodies", ours, "an empty update changes nothing", writes, emptyUpdate},
+	{"null-clears", "requests#bodies", ours, "null clears a property of an update, and is left out in a create", writes, nullClears},
 	{"if-match", "retries#etag-and-preconditions", ours, "If-Match with an old ETag is 412", writes, ifMatch},
 	{"idempotency", "retries#idempotency-key", ours, "requests with the same Idempotency-Key run once", writes, idempotencyRule},
 	{"post-life", "states#posts", spec, "a post is created as a draft, scheduled and deleted", writes, postLife},

@@ -160,6 +160,31 @@ func itemSlug(k *kit) {
 	}
 }
 
+// nullClears creates an item with nulls, fills it, and clears it. The title cannot be cleared.
+func nullClears(k *kit) {
+	items, ok := k.items()
+	if !ok {
+		return
+	}
+	nulls := map[string]any{"summary": nil, "columnId": nil, "categoryIds": nil, "sortOrder": nil, "targetLabel": nil}
+	item, ok := k.create(items, `{"title":"Conformance check","slug":null,"status":null,"summary":null,"columnId":null,"categoryIds":null,"sortOrder":null,"targetLabel":null}`, itemByID)
+	if !ok {
+		return
+	}
+	defer k.remove(item)
+	k.has(item.what+" with nulls", item.record, nulls)
+	k.has(item.what+" with nulls", item.record, map[string]any{"status": "draft"})
+	full := `{"summary":"S","columnId":"a","categoryIds":["a"],"sortOrder":1,"targetLabel":"T"}`
+	k.life(item, full, "update_plan_item", map[string]any{"summary": "S", "columnId": "a", "categoryIds": []any{"a"}, "sortOrder": float64(1), "targetLabel": "T"})
+	cleared := k.do(http.MethodPatch, item.path, `{"summary":null,"columnId":null,"categoryIds":null,"sortOrder":null,"targetLabel":null}`)
+	k.valid("update_plan_item", cleared)
+	if after, ok := k.record(k.get(item.path)); ok {
+		k.has(cleared.what+" with nulls", after, nulls)
+	}
+	k.is(k.do(http.MethodPatch, item.path, `{"title":null}`), fault.BadRequest, "title")
+	k.is(k.do(http.MethodPatch, item.path, `{"status":null}`), fault.BadRequest, "status")
+}
+
 func emptyUpdate(k *kit) {
 	item, ok := k.item()
 	if !ok {

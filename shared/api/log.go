@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/table"
 )
 
@@ -46,7 +47,7 @@ func ParseMetrics(detail, namespace string) (Metrics, error) {
 	return Metrics{}, fmt.Errorf("metrics: must be operations, service or off, not %q", detail)
 }
 
-// LogLine is the one structured log line of a request: caller, operation, outcome and cost. It never contains a key or a body.
+// LogLine is the one structured log line of a request: caller, operation, outcome and cost. It never contains a whole key or a body.
 // It may also contain metrics in CloudWatch's embedded metric format, so metrics need neither an API call nor an agent.
 type LogLine struct {
 	RequestID string
@@ -66,7 +67,7 @@ const errorBytes = 2000
 
 // Write writes the line. Attribute names that begin with a capital letter are also names of metrics.
 func (r LogLine) Write(log *slog.Logger, m Metrics) {
-	operation := r.Operation
+	operation := auth.Redact(r.Operation) // of a tool call, the caller sends the method
 	if operation == "" {
 		operation = "none"
 	}
@@ -77,7 +78,7 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	}
 	level := slog.LevelInfo
 	if r.Err != nil {
-		text := r.Err.Error()
+		text := auth.Redact(r.Err.Error())
 		if r.Status < http.StatusInternalServerError && len(text) > errorBytes {
 			text = text[:errorBytes]
 		}
@@ -85,7 +86,7 @@ func (r LogLine) Write(log *slog.Logger, m Metrics) {
 	}
 	if r.Note != nil {
 		level = slog.LevelWarn
-		attributes = append(attributes, slog.String("note", r.Note.Error()))
+		attributes = append(attributes, slog.String("note", auth.Redact(r.Note.Error())))
 	}
 	if r.Status >= http.StatusInternalServerError {
 		level = slog.LevelError

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/big"
+	"regexp"
 	"strings"
 
 	"growthworkspace/shared/id"
@@ -110,6 +111,17 @@ func VisiblePrefix(secret string) string {
 		return ""
 	}
 	return secret[:prefixChars]
+}
+
+// keys matches secret keys in a text, whole, cut off or escaped for a URL.
+var keys = regexp.MustCompile(`(?i)sk(_|%5f)live(_|%5f)[0-9a-z]+`)
+
+// Redact returns a text with only the visible part of each secret key in it. Callers send keys by mistake where a name or a value
+// should be, and error messages repeat those.
+func Redact(text string) string {
+	return keys.ReplaceAllStringFunc(text, func(key string) string {
+		return key[:min(len(key), prefixChars)] + "…"
+	})
 }
 
 func checksum(body string) string {

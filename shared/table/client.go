@@ -55,8 +55,10 @@ func New(o Options) *Client {
 	db := dynamodb.New(dynamodb.Options{
 		Region:      o.Region,
 		Credentials: o.Credentials,
-		HTTPClient:  &http.Client{Transport: o.Transport, Timeout: o.Timeout},
+		HTTPClient:  &http.Client{Transport: checked{o.Transport}, Timeout: o.Timeout},
 		Retryer:     newRetryer(),
+		// checked verifies it.
+		DisableValidateResponseChecksum: true,
 	}, func(d *dynamodb.Options) {
 		if o.Endpoint != "" {
 			d.BaseEndpoint = &o.Endpoint

@@ -106,9 +106,9 @@ func passing(release func(error) error) func(error) error {
 	}
 }
 
-// cutOff recognises a response that broke off. Every call can be repeated safely, because writes carry a write token.
+// cutOff recognises a response that broke off or was changed on its way. Every call can be repeated safely, because writes carry a write token.
 func cutOff(err error) aws.Ternary {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errCorrupt) {
 		return aws.TrueTernary
 	}
 	return aws.UnknownTernary

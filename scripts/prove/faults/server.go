@@ -25,7 +25,7 @@ import (
 
 // attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine sometimes takes
 // longer.
-const attemptTimeout = 5 * time.Second
+const attemptTimeout = 2500 * time.Millisecond
 
 // service serves the whole API in this process, with a transport to the table.
 func (t *trial) service(transport http.RoundTripper) *httptest.Server {

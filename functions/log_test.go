@@ -1,0 +1,127 @@
+package functions_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+)
+
+// safeBuffer is a buffer that several requests write to.
+type safeBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+// Ensure a key that is sent by mistake, as the name or the value of anything, is not in the log, and every request with a valid
+// key logs the company and the key.
+func TestLogHasNoKeys(t *testing.T) {
+	t.Parallel()
+	log := &safeBuffer{}
+	s := apitest.New(t, functions.Operations)
+	s.Handler = functions.Handler(s.Serving, slog.New(slog.NewJSONHandler(log, nil)))
+	key, leaked := s.Key(t), s.Key(t)
+	root := "/v1/companies/" + s.CompanyID
+	quoted := func(format string) string { return strings.ReplaceAll(format, "KEY", leaked) }
+	tool := func(name, arguments string) string {
+		return quoted(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`)
+	}
+	for _, c := range []struct{ method, path, body, header string }{
+		{"GET", root + "/plan/boards?KEY=1", "", ""},
+		{"GET", root + "/plan/boards?KEY", "", ""},
+		{"GET", root + "/plan/boards?x=KEY", "", ""},
+		{"GET", root + "/plan/boards?KEY;=1", "", ""},
+		{"GET", root + "/plan/boards?KEY%zz=1", "", ""},
+		{"GET", root + "/plan/boards?%zz=KEY", "", ""},
+		{"GET", root + "/plan/boards?" + url.QueryEscape("_KEY-") + "=1", "", ""},
+		{"GET", root + "/plan/boards?" + strings.ReplaceAll(leaked, "_", "%5F") + "%zz", "", ""},
+		{"GET", root + "/plan/boards?" + strings.ToLower(leaked) + "=1", "", ""},
+		{"GET", root + "/plan/boards?limit=KEY", "", ""},
+		{"GET", root + "/plan/boards?cursor=KEY", "", ""},
+		{"GET", root + "/plan/boards?limit=1&KEY=1&KEY=2", "", ""},
+		{"GET", root + "/plan/boards/KEY", "", ""},
+		{"GET", root + "/plan/KEY", "", ""},
+		{"GET", root + "/KEY", "", ""},
+		{"GET", "/KEY", "", ""},
+		{"GET", "/v1/companies/KEY/plan/boards", "", ""},
+		{"PATCH", root, `{"KEY":1}`, ""},
+		{"PATCH", root, `{"KEY":1,"KEY":2}`, ""},
+		{"PATCH", root, `{"stage":"KEY"}`, ""},
+		{"PATCH", root, `{"name":KEY}`, ""},
+		{"PATCH", root, `KEY`, ""},
+		{"PATCH", root, `{"\u0073k_live_` + leaked[8:] + `":1}`, ""},
+		{"POST", root + "/metrics/points", `{"points":[{"metricKey":"a","ts":"2026-08-01","value":1,"KEY":1}]}`, ""},
+		{"POST", root + "/metrics/points", `{"points":[{"metricKey":"KEY","ts":"KEY","value":1,"dims":{"KEY":1}}]}`, ""},
+		{"POST", root + "/keys", `{"name":"a","scopes":["KEY"]}`, ""},
+		{"GET", root, "", "Service-Version: KEY"},
+		{"GET", root, "", "If-None-Match: KEY"},
+		{"GET", root, "", "KEY: KEY"},
+		{"PATCH", root, `{}`, "If-Match: KEY"},
+		{"PATCH", root, `{}`, "Content-Type: KEY"},
+		{"POST", root + "/keys", `{}`, "Idempotency-Key: KEY"},
+		{"GET", root, "", "Authorization: KEY KEY"},
+		{"GET", root, "", "Authorization: Bearer KEYx"},
+		{"POST", "/mcp", tool("service_get_company", `{"KEY":1}`), ""},
+		{"POST", "/mcp", tool("service_get_company", `{"companyId":"KEY"}`), ""},
+		{"POST", "/mcp", tool("service_get_plan_item", `{"itemId":"KEY"}`), ""},
+		{"POST", "/mcp", tool("service_get_plan_item", `"KEY"`), ""},
+		{"POST", "/mcp", tool("KEY", `{}`), ""},
+		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"KEY"}`), ""},
+		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":"KEY","method":"ping"}`), ""},
+		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"KEY":"ping"}`), ""},
+		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"KEY","KEY":1}}`), ""},
+		{"POST", "/mcp", quoted(`KEY`), ""},
+		{"POST", "/mcp?KEY=1", quoted(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), ""},
+		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "Mcp-Protocol-Version: KEY"},
+		{"POST", "/mcp", quoted(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), "Origin: https://KEY"},
+	} {
+		log.Reset()
+		r := httptest.NewRequest(c.method, "/", strings.NewReader(quoted(c.body)))
+		r.URL, r.RequestURI = mustParse(t, quoted(c.path)), quoted(c.path)
+		r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}}
+		if name, value, ok := strings.Cut(quoted(c.header), ": "); ok {
+			r.Header.Set(name, value)
+		}
+		s.Do(r)
+		where := fmt.Sprintf("%s %.60s %.80s %.30s", c.method, c.path, c.body, c.header)
+		text := strings.ToLower(log.String())
+		if secret := strings.ToLower(leaked[len(leaked)-33:]); strings.Contains(text, secret) || strings.Contains(text, strings.ToLower(key[8:])) {
+			t.Errorf("%s: the key is in the log: %s", where, log)
+		}
+		var line map[string]any
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			t.Errorf("%s: not one line: %v: %s", where, err, log)
+		} else if authorised := r.Header.Get("Authorization") == "Bearer "+key && line["status"] != 405.0; authorised && line["companyId"] != s.CompanyID && line["Operation"] != "none" && line["status"] != 403.0 {
+			t.Errorf("%s: %v", where, line)
+		}
+	}
+	if got := auth.Redact("a " + leaked + ", b"); !strings.HasPrefix(got, "a "+leaked[:20]+"…") || !strings.HasSuffix(got, ", b") {
+		t.Error(got)
+	}
+}
+
+func mustParse(t *testing.T, path string) *url.URL {
+	t.Helper()
+	u, err := url.ParseRequestURI(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}

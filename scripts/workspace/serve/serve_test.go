@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+)
+
+// hanging never responds to the first calls.
+type hanging struct{ left int }
+
+func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	if h.left--; h.left >= 0 {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+// Ensure a call whose response is lost twice succeeds within the 9 s of a request, and one that never gets a response fails within
+// them.
+func TestCallsFitInARequest(t *testing.T) {
+	t.Parallel()
+	const request = 9 * time.Second
+	for _, lost := range []int{2, 1000} {
+		o := apitest.Options(t, time.Now, &hanging{lost})
+		o.Timeout = callTimeout
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			_, err := table.GetItem(t.Context(), table.New(o), table.Key{PK: "p", SK: "s"})
+			if took := time.Since(begin); (err == nil) != (lost == 2) || took >= request-time.Second {
+				t.Errorf("%d responses lost: %v after %s", lost, err, took)
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// checked is a transport that verifies the checksum of every response that has one, which each of DynamoDB's has. A mismatch
+// ends the body with errCorrupt, and the call is retried. The SDK's own check comes too late: it compares the sums after the
+// response was used, and only logs a mismatch.
+type checked struct{ next http.RoundTripper }
+
+const checksumHeader = "X-Amz-Crc32"
+
+// errCorrupt is the error of a response that is not what DynamoDB sent.
+var errCorrupt = errors.New("the response does not match its checksum")
+
+// RoundTrip implements http.RoundTripper.
+func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := c.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	text := out.Header.Get(checksumHeader)
+	if text == "" {
+		return out, nil
+	}
+	sum, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w, which is %q", errCorrupt, text), out.Body.Close())
+	}
+	out.Body = &checkedBody{ReadCloser: out.Body, want: uint32(sum)}
+	return out, nil
+}
+
+// checkedBody is a body whose end is an error if its bytes do not have the checksum.
+type checkedBody struct {
+	io.ReadCloser
+
+	want, sum uint32
+}
+
+// Read implements io.Reader.
+func (b *checkedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.sum = crc32.Update(b.sum, crc32.IEEETable, p[:n])
+	if errors.Is(err, io.EOF) && b.sum != b.want {
+		err = errCorrupt
+	}
+	return n, err
+}

@@ -30,7 +30,7 @@ func TestPublish(t *testing.T) {
 		}},
 		{Name: "preview changes nothing", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": nil}},
 		{Name: "publish", Op: "publish_plan_board", Args: board, WantFields: map[string]any{
-			"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "changed": true, "itemCount": 1, "added": named(1), "updated": none, "removed": none, "unchangedCount": 0,
+			"boardId": "brd_1", "publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "changed": true, "itemCount": 1, "added": named(1), "updated": none, "removed": none, "unchangedCount": 0,
 		}},
 		{Name: "board has the version", Op: "get_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "publishedAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z"}},
 		{Name: "item has the version", Op: "get_plan_item", Args: map[string]any{"itemId": a["id"]}, WantFields: map[string]any{"publishedVersion": 1}},

@@ -208,6 +208,7 @@ const contendedMax = 100
 // DeleteItem deletes an item and frees its slug, unless check returns an error. check receives the item as the API returns it.
 // Returns fault.ErrNotFound when the item does not exist.
 func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
+	foreignSlug := false // the record of the slug names another item, and stays
 	for range contendedMax {
 		var i storedItem
 		found, live, err := s.itemAndHeads(ctx, companyID, itemID)
@@ -224,17 +225,22 @@ func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check f
 		if err := check(seen); err != nil {
 			return err
 		}
-		err = s.table.Transact(ctx,
-			s.table.WriteDelete(itemKey(companyID, itemID), "rev = :rev AND writeId = :write", nil,
-				table.Item{":rev": table.Number(i.Rev), ":write": table.String(i.WriteID)}),
-			s.table.WriteDelete(slugKey(companyID, i.RoadmapID, i.Slug), "attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(itemID)}),
-		)
+		writes := []table.Write{s.table.WriteDelete(itemKey(companyID, itemID), "rev = :rev AND writeId = :write", nil,
+			table.Item{":rev": table.Number(i.Rev), ":write": table.String(i.WriteID)})}
+		if !foreignSlug {
+			writes = append(writes, s.table.WriteDelete(slugKey(companyID, i.RoadmapID, i.Slug), "attribute_not_exists(pk) OR itemId = :id", nil,
+				table.Item{":id": table.String(itemID)}))
+		}
+		err = s.table.Transact(ctx, writes...)
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
 			return err
 		}
 		if stored, failed := canceled.Failed(0); failed && len(stored) == 0 {
 			return fault.ErrNotFound
+		}
+		if !foreignSlug {
+			_, foreignSlug = canceled.Failed(1)
 		}
 	}
 	return table.ErrContended

@@ -287,6 +287,40 @@ func TestModifyOfAReplacedRecord(t *testing.T) {
 	}
 }
 
+// Ensure Modify and Remove see the update of a transaction that came between, which counts up rev and keeps the writeId.
+func TestModifyAfterATransaction(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	between := func(count int64) {
+		if err := c.Transact(t.Context(), c.WriteUpdate(noteKey(n.Company, n.ID), "SET #count = :count ADD rev :one", "", map[string]string{"#count": "count"},
+			table.Item{":count": table.Number(count), ":one": table.Number(1)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen []int64
+	got, err := modify(t, c, n, func(n *note) error {
+		if seen = append(seen, n.Count); len(seen) == 1 {
+			between(100)
+		}
+		n.Count++
+		return nil
+	})
+	if err != nil || got.Count != 101 || len(seen) != 2 {
+		t.Errorf("%d after %v, %v", got.Count, seen, err)
+	}
+	seen = nil
+	removed, err := table.Remove(t.Context(), c, noteKey(n.Company, n.ID), func(n note) error {
+		if seen = append(seen, n.Count); len(seen) == 1 {
+			between(200)
+		}
+		return nil
+	})
+	if err != nil || removed.Count != 200 || len(seen) != 2 {
+		t.Errorf("%d after %v, %v", removed.Count, seen, err)
+	}
+}
+
 // Ensure an error of the change is returned unwrapped, and nothing is written.
 func TestModifyRefused(t *testing.T) {
 	t.Parallel()

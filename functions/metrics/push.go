@@ -28,7 +28,7 @@ type pushPointsInput struct {
 // pushedPoint is a point as callers send it. Names and values in dims have the length limit of all labels.
 type pushedPoint struct {
 	MetricKey string            `json:"metricKey" max:"127" pattern:"metricKey" doc:"the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom."`
-	TS        string            `json:"ts" format:"day" doc:"a day, or an RFC 3339 time; moved to the start of its bucket, UTC"`
+	TS        string            `json:"ts" format:"day" doc:"moved to the start of its bucket, UTC"`
 	Value     float64           `json:"value" doc:"in the unit of the definition"`
 	Grain     Grain             `json:"grain" default:"day" doc:"the length of the bucket; weeks start on Monday"`
 	Dims      map[string]string `json:"dims" items:"10" each:"200" doc:"dimension values"`

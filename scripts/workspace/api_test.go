@@ -107,6 +107,18 @@ func TestAPIWrites(t *testing.T) {
 	if got := apiJSON(t, "", "update-plan-item", id, "--category-ids", "[]", "--status", "published"); len(got["categoryIds"].([]any)) != 0 || got["status"] != "published" {
 		t.Error(got)
 	}
+	if got := apiJSON(t, "", "update_plan_item", id, "--title", "Cleared", "--clear", "summary,sort-order", "--clear", "categoryIds"); got["title"] != "Cleared" || got["summary"] != nil || got["sortOrder"] != nil || got["categoryIds"] != nil || got["status"] != "published" {
+		t.Error(got)
+	}
+	for want, args := range map[string][]string{
+		`--clear: "title" cannot be cleared; these can: summary, column-id`: {"--clear", "title"},
+		"--clear: --summary also has a value":                               {"--clear", "summary", "--summary", "x"},
+		"--input has the whole body: leave out --clear":                     {"--clear", "summary", "--input", "-"},
+	} {
+		if r := call(t, "{}", append([]string{"api", "update_plan_item", id}, args...)...); r.code != 2 || !strings.Contains(r.err, want) {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
 	if r := call(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
 		t.Error(r)
 	}

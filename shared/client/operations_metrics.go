@@ -61,8 +61,8 @@ func (c *Client) UpdateMetricDefinition(ctx context.Context, in UpdateMetricDefi
 type ListMetricPointsInput struct {
 	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions, with or without custom.
 	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; default day
-	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on
-	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC
+	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on; a day such as 2026-08-11, or an RFC 3339 time
+	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC; a day such as 2026-08-11, or an RFC 3339 time
 	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; the first page has the newest points of the window; default 365
 	Cursor    *string       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
 }
@@ -88,7 +88,7 @@ func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, 
 // PushMetricPointsPoint is an element of Points of PushMetricPointsInput.
 type PushMetricPointsPoint struct {
 	MetricKey string            `json:"metricKey"`          // the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom.
-	TS        string            `json:"ts"`                 // a day, or an RFC 3339 time; moved to the start of its bucket, UTC
+	TS        string            `json:"ts"`                 // moved to the start of its bucket, UTC; a day such as 2026-08-11, or an RFC 3339 time
 	Value     float64           `json:"value"`              // in the unit of the definition
 	Grain     *MetricsGrain     `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
 	Dims      map[string]string `json:"dims,omitzero"`      // dimension values

@@ -1,5 +1,7 @@
 package jsonschema
 
+import "growthworkspace/shared/schema"
+
 // Example returns a value that a schema accepts, the same one each time. It uses the first value of a closed list, and of
 // types the first, so that it is null only where nothing else is.
 func Example(s *Schema) any {
@@ -35,17 +37,17 @@ func exampleText(s *Schema) string {
 	switch s.Format {
 	case "date-time":
 		return "2026-08-11T09:30:00.000Z"
-	case "date":
-		return "2026-08-11"
 	case "uri":
 		return "https://example.com"
 	}
 	switch s.Pattern {
 	case `^[A-Z]{3}$`:
 		return "EUR"
-	case `^[a-z]{2}$`:
+	case schema.FormatPattern("day"):
+		return "2026-08-11"
+	case schema.FormatPattern("language"):
 		return "de"
-	case `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`:
+	case schema.FormatPattern("timezone"):
 		return "Europe/Berlin"
 	}
 	return "text"

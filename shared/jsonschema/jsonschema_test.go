@@ -85,7 +85,7 @@ func TestInput(t *testing.T) {
 "name":{"type":"string","description":"how it is called","minLength":1,"maxLength":200},
 "colour":{"type":["string","null"],"enum":["red","blue",null]},
 "site":{"type":["string","null"],"maxLength":2000,"pattern":"^https?://","format":"uri"},
-"day":{"type":["string","null"],"format":"date"},
+"day":{"type":["string","null"],"description":"a day such as 2026-08-11, or an RFC 3339 time","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$"},
 "order":{"type":["integer","null"],"minimum":0,"maximum":9},
 "tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"maxItems":5},
 "colours":{"type":["array","null"],"items":{"type":"string","enum":["red","blue"]},"maxItems":2},

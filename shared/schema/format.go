@@ -19,10 +19,13 @@ type format struct {
 var formats = map[string]format{
 	"web":       {checkWeb, "uri", `^https?://`},
 	"date-time": {checkTimestamp, "date-time", ""},
-	"day":       {checkDay, "date", ""}, // a full timestamp is accepted, too; two formats would complicate generated clients
+	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // no format: it is a date or a date-time
 	"timezone":  {checkTimezone, "", `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`},
 	"language":  {checkLanguage, "", `^[a-z]{2}$`},
 }
+
+// FormatPattern returns the regular expression that is published for a name of the format tag, "" when there is none.
+func FormatPattern(name string) string { return formats[name].pattern }
 
 // CheckFormat returns the problem of a text with a name of the format tag, "" when it is valid. It is for records that do not come
 // in a request.

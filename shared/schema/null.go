@@ -1,6 +1,9 @@
 package schema
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Null is what null means where a value is expected.
 type Null int
@@ -54,15 +57,22 @@ func received(target reflect.Value) reflect.Value {
 // clearText is the end of the description of every property that null clears.
 const clearText = "null clears it; leave it out to keep it"
 
-// Description returns what the field means, and whether null clears it.
+// dayText is in the description of every field with the format day.
+const dayText = "a day such as 2026-08-11, or an RFC 3339 time"
+
+// Description returns what the field means, what a day looks like, and whether null clears it.
 func (f *Field) Description() string {
-	switch {
-	case f.Null != NullClears:
-		return f.Doc
-	case f.Doc == "":
-		return clearText
+	var parts []string
+	if f.Doc != "" {
+		parts = append(parts, f.Doc)
 	}
-	return f.Doc + "; " + clearText
+	if f.Format == "day" {
+		parts = append(parts, dayText)
+	}
+	if f.Null == NullClears {
+		parts = append(parts, clearText)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // AcceptNull makes null the same as leaving out for every optional property, except those with the tag null:"never". It is for

@@ -80,7 +80,7 @@ func parameters(op api.Operation) []any {
 			continue
 		}
 		p := parameter{
-			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Doc, Schema: forClients(jsonschema.Parameter(f)),
+			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: forClients(jsonschema.Parameter(f)),
 		}
 		p.Schema.Description = "" // it is on the parameter
 		if p.Description == "" && f.In == schema.InPath {

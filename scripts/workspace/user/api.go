@@ -29,8 +29,9 @@ first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
 ` + defaultBaseURL + `.
 
 Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in
-the path's order. For a list, repeat the flag or give a JSON array. --input FILE sends
-the JSON body in a file, or from standard input with "-".
+the path's order. For a list, repeat the flag or give a JSON array. --clear FIELD
+clears a field of an update. --input FILE sends the JSON body in a file, or from
+standard input with "-".
 
 The response is printed as a table or a list of fields; with --json it is printed as
 the service sent it. --all fetches every page of a list.

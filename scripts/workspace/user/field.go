@@ -26,8 +26,9 @@ type operationCall struct {
 
 	fields map[string]*fieldFlag // by the field's name
 	all    bool
-	input  string // the file with the body; if empty, the flags are the body
-	body   []byte // the content of that file
+	clear  []string // the flags of properties to send as null
+	input  string   // the file with the body; if empty, the flags are the body
+	body   []byte   // the content of that file
 }
 
 // fieldFlag is a field of an operation as a flag.
@@ -162,6 +163,9 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	if c.IsList() && c.fields["cursor"] != nil {
 		cmd.Flags().BoolVar(&c.all, "all", false, "fetch every page of the list")
 	}
+	if names := c.clearable(); len(names) > 0 {
+		cmd.Flags().StringSliceVar(&c.clear, "clear", nil, "clear these `fields`: "+strings.Join(names, ", "))
+	}
 	if c.hasBody() {
 		cmd.Flags().StringVar(&c.input, "input", "", "send the JSON body in this `file`, or from standard input with -")
 	}
@@ -179,6 +183,33 @@ func complete(cmd *cobra.Command, name string, f schema.Field) {
 
 func (c *operationCall) hasBody() bool {
 	return slices.ContainsFunc(c.Input, func(f schema.Field) bool { return f.In == schema.InBody })
+}
+
+// clearable returns the flags of the properties that null clears.
+func (c *operationCall) clearable() (names []string) {
+	for _, f := range c.Input {
+		if f.Null == schema.NullClears {
+			names = append(names, kebab(f.Name))
+		}
+	}
+	return names
+}
+
+// checkClear returns a usage error for a field of --clear that cannot be cleared or also has a value.
+func (c *operationCall) checkClear(cmd *cobra.Command) error {
+	if c.input != "" && len(c.clear) > 0 {
+		return terminal.Misuse(cmd, "--input has the whole body: leave out --clear")
+	}
+	for i, name := range c.clear {
+		c.clear[i] = kebab(name)
+		switch {
+		case !slices.Contains(c.clearable(), c.clear[i]):
+			return terminal.Misuse(cmd, "--clear: %q cannot be cleared; these can: %s", name, strings.Join(c.clearable(), ", "))
+		case cmd.Flags().Changed(c.clear[i]):
+			return terminal.Misuse(cmd, "--clear: --%s also has a value", c.clear[i])
+		}
+	}
+	return nil
 }
 
 // names returns the names of the fields in the path, query, header or body.
@@ -217,7 +248,7 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	if c.all && len(c.fields["cursor"].values) > 0 {
 		return terminal.Misuse(cmd, "--all starts at the first page: leave out --cursor")
 	}
-	return nil
+	return c.checkClear(cmd)
 }
 
 // readInput reads the body from the file of --input.
@@ -245,6 +276,9 @@ func (c *operationCall) request() client.Request {
 	body := map[string]json.RawMessage{}
 	for _, f := range c.Input {
 		sent := c.fields[f.Name]
+		if f.Null == schema.NullClears && slices.Contains(c.clear, kebab(f.Name)) {
+			body[f.Name] = json.RawMessage("null")
+		}
 		if len(sent.values) == 0 {
 			continue
 		}

@@ -1,7 +1,11 @@
 package metrics_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"growthworkspace/functions/metrics"
@@ -77,7 +81,9 @@ func TestUpdatePushedDefinition(t *testing.T) {
 // is not found.
 func TestRepairDefinitionID(t *testing.T) {
 	t.Parallel()
-	s, store := start(t)
+	reads := &queries{}
+	s := apitest.NewOver(t, metrics.Operations, reads)
+	store := metrics.NewStore(s.Table)
 	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", ""), definition(2, "b", ""), definition(3, "c", ""))
 	name := func(store metrics.Store, id string) (string, int) {
 		ctx, m := apitest.Request(t)
@@ -95,10 +101,36 @@ func TestRepairDefinitionID(t *testing.T) {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
 		}
 	}
+	if reads.count != 1 || reads.consistent != 1 {
+		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistent)
+	}
 	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(3, "d", ""))
 	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_3": "d"} {
-		if key, _ := name(store, id); key != want {
-			t.Errorf("%s is %s, want %s", id, key, want)
+		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
+			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
 		}
 	}
+}
+
+// queries is a transport that counts the queries, and those that read with strong consistency.
+type queries struct {
+	mu                sync.Mutex
+	count, consistent int
+}
+
+func (q *queries) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		q.mu.Lock()
+		q.count++
+		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
+			q.consistent++
+		}
+		q.mu.Unlock()
+	}
+	return apitest.Transport.RoundTrip(r)
 }

@@ -140,9 +140,17 @@ func (c *Client) GetItem(ctx context.Context, in *dynamodb.GetItemInput) (*dynam
 // queryUnitsMin is what DynamoDB charges for a query that finds nothing. DynamoDB Local reports no units for one.
 const queryUnitsMin = 0.5
 
+// pageRecords is how many records a Query or a Scan reads at most when its caller sets no limit. DynamoDB stops at 1 MB in any
+// case. A local engine first reads everything up to the end of the partition or table, so that without a limit the time of an
+// export grows with the square of its size.
+const pageRecords = 1000
+
 // Query reads one page of a partition. The options apply to this call only.
 func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	if in.Limit == nil {
+		in.Limit = aws.Int32(pageRecords)
+	}
 	out, err := c.db.Query(ctx, in, options...)
 	if err != nil {
 		countFailed(ctx)
@@ -155,6 +163,9 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 // Scan reads one page of the whole table. Only the operator's command line uses it: the functions' roles deny it.
 func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 	in.TableName, in.ReturnConsumedCapacity = &c.name, types.ReturnConsumedCapacityTotal
+	if in.Limit == nil {
+		in.Limit = aws.Int32(pageRecords)
+	}
 	out, err := c.db.Scan(ctx, in)
 	if err != nil {
 		countFailed(ctx)

@@ -1,0 +1,82 @@
+package functions_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/functions/company"
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+)
+
+// readRecordsMax is the most that one call may read.
+const readRecordsMax = 1000
+
+// limits is a transport that checks the Limit of each Query and Scan.
+type limits struct {
+	mu    sync.Mutex
+	reads int
+	wrong []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *limits) RoundTrip(r *http.Request) (*http.Response, error) {
+	target := r.Header.Get("X-Amz-Target")
+	if target == "DynamoDB_20120810.Query" || target == "DynamoDB_20120810.Scan" {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		var in struct{ Limit int }
+		if err := json.Unmarshal(text, &in); err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		l.reads++
+		if in.Limit < 1 || in.Limit > readRecordsMax {
+			l.wrong = append(l.wrong, string(text))
+		}
+		l.mu.Unlock()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure no call reads a collection or the table without a limit: a local engine then reads all of it for each page of 1 MB.
+func TestEveryReadHasALimit(t *testing.T) {
+	t.Parallel()
+	l := &limits{}
+	s := start(t, l)
+	for _, kind := range functions.Transfers(s.Table) {
+		before := l.reads
+		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { return nil }); err != nil {
+			t.Errorf("export %s: %v", kind.Name, err)
+		}
+		if kind.Name != "company" && kind.Name != "brand-kit" && l.reads == before { // those are one record
+			t.Errorf("an export of %s made no query", kind.Name)
+		}
+	}
+	before := l.reads
+	companies, err := company.NewStore(s.Table).All(t.Context())
+	if err != nil || len(companies) == 0 {
+		t.Error(len(companies), err)
+	}
+	if _, _, err := broadcast.NewStore(s.Table).DuePosts(t.Context(), s.CompanyID, "", 200); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := feedback.NewStore(s.Table).ApprovedReplies(t.Context(), s.CompanyID, "", 200); err != nil {
+		t.Error(err)
+	}
+	if l.reads < before+3 {
+		t.Errorf("%d reads of companies, due posts and approved replies", l.reads-before)
+	}
+	for _, body := range l.wrong {
+		t.Errorf("a call without a limit of at most %d records: %s", readRecordsMax, body)
+	}
+}

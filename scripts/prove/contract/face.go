@@ -154,6 +154,69 @@ func mcpTools(k *kit) {
 	})
 }
 
+// hints are what the annotations of a tool say, in the order readOnlyHint, destructiveHint, idempotentHint.
+type hints [3]bool
+
+// hintsOf has the hints by the verb of a tool's name.
+var hintsOf = map[string]hints{
+	"list": {true, false, true}, "get": {true, false, true}, "preview": {true, false, true}, "create": {false, false, false},
+	"update": {false, true, true}, "push": {false, true, true}, "delete": {false, true, true}, "publish": {false, true, true}, "revoke": {false, true, true},
+}
+
+func mcpHints(k *kit) {
+	result, err := k.session("tools/list", map[string]any{})
+	if err != nil {
+		k.fail("%v", err)
+		return
+	}
+	tools, _ := result["tools"].([]any) // anything else has no tools
+	for _, tool := range tools {
+		t, _ := tool.(map[string]any)
+		name := fmt.Sprint(t["name"])
+		verb, _, _ := strings.Cut(strings.TrimPrefix(name, "service_"), "_")
+		want, known := hintsOf[verb]
+		if !known {
+			continue // an operation that this program does not know
+		}
+		k.count()
+		annotations, _ := t["annotations"].(map[string]any)
+		got := hints{annotations["readOnlyHint"] == true, annotations["destructiveHint"] == true, annotations["idempotentHint"] == true}
+		if got != want {
+			k.fail("%s: readOnlyHint, destructiveHint and idempotentHint are %v, want %v", name, got, want)
+		}
+	}
+}
+
+func mcpErrors(k *kit) {
+	for _, c := range []struct {
+		tool      string
+		arguments map[string]any
+		want      []string
+	}{
+		{"service_list_plan_boards", map[string]any{"limit": 0}, []string{`"limit: `}},
+		{"service_list_plan_boards", map[string]any{"limti": 1}, []string{`"limti: `, "did you mean limit?"}},
+		{"service_get_plan_board", map[string]any{"boardId": "brd_" + strings.Repeat("0", 26)}, []string{"service_list_plan_boards"}},
+	} {
+		result, err := k.tool(c.tool, c.arguments)
+		if err != nil {
+			k.fail("%v", err)
+			return
+		}
+		content, _ := result["content"].([]any)
+		text, _ := json.Marshal(content)
+		if strings.Contains(string(text), string(fault.Unauthorised)) {
+			k.skip("the key lacks plan:read")
+			return
+		}
+		for _, want := range c.want {
+			k.count()
+			if result["isError"] != true || !strings.Contains(strings.ReplaceAll(string(text), `\"`, `"`), want) {
+				k.fail("%s with %v: it does not say %s, but %s", c.tool, c.arguments, want, text)
+			}
+		}
+	}
+}
+
 func mcpKey(k *kit) {
 	for _, authorization := range []string{"", "Bearer sk_live_" + nobody} {
 		got, err := k.once(request{

@@ -125,6 +125,49 @@ func itemLife(k *kit) {
 	k.death(item)
 }
 
+// slugScripts creates items with titles that have no plain Latin letter, or an apostrophe.
+func slugScripts(k *kit) {
+	items, ok := k.items()
+	if !ok {
+		return
+	}
+	for title, want := range map[string]string{"Ωmega": "omega", "Don't stop": "dont-stop", "Привет": "privet", "日本": "", "🚀": "item"} {
+		item, ok := k.create(items, fmt.Sprintf(`{"title":%q}`, title), itemByID)
+		if !ok {
+			return
+		}
+		defer k.remove(item)
+		slug, _ := item.record["slug"].(string)
+		k.count()
+		if !strings.HasPrefix(slug, want) || want == "" && strings.HasPrefix(slug, "item") {
+			k.fail("%s: the slug of %q is %q, want %s", item.what, title, slug, want)
+		}
+	}
+}
+
+// postThread creates posts on x of known weight.
+func postThread(k *kit) {
+	wide, family := strings.Repeat("日", 140), strings.Repeat("👩‍👩‍👧‍👦", 140)
+	link := "https://example.com/" + strings.Repeat("a", 300)
+	for body, want := range map[string]any{
+		strings.Repeat("a", 280):       nil,
+		strings.Repeat("a", 281):       []any{strings.Repeat("a", 280), "a"},
+		wide:                           nil,
+		wide + "日":                     []any{wide, "日"},
+		family:                         nil,
+		family + "👩‍👩‍👧‍👦":             []any{family, "👩‍👩‍👧‍👦"},
+		link:                           nil,
+		strings.Repeat("e\u0301", 281): []any{strings.Repeat("e\u0301", 280), "e\u0301"},
+	} {
+		post, ok := k.create(k.companyPath("/broadcast/posts"), fmt.Sprintf(`{"platform":"x","body":%q}`, body), postByID)
+		if !ok {
+			return
+		}
+		defer k.remove(post)
+		k.has(post.what, post.record, map[string]any{"threadParts": want})
+	}
+}
+
 const farTime = "2099-01-01T00:00:00.000Z"
 
 func postLife(k *kit) {

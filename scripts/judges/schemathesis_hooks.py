@@ -66,6 +66,20 @@ def map_case(context, case):
     # Only push has destinations. The post that is updated has the platform x.
     if body.get("platform") != "push":
         body.pop("destination", None)
+    # Names of time zones and codes of languages are those that exist, in lists too long for the document.
+    for name, known in (("timezone", "Europe/Berlin"), ("primaryLanguage", "de")):
+        if body.get(name) is not None:
+            body[name] = known
+    # A definition can be confirmed, and not marked again.
+    if body.get("needsReview"):
+        body["needsReview"] = False
+    # The definition that is updated is not derived, so it has no formula.
+    body.pop("formula", None)
+    # A mention has no rating, and a stored record never becomes one.
+    for record in body.get("records", []):
+        if record.get("kind") == "mention":
+            record.pop("rating", None)
+            record["externalId"] = "mention " + record["externalId"][:150]
     # DynamoDB's numbers are 0 or between 1e-130 and 1e126.
     for point in body.get("points") or []:
         for name in ("value", "baseValue"):

@@ -66,10 +66,6 @@ def map_case(context, case):
     # Only push has destinations. The post that is updated has the platform x.
     if body.get("platform") != "push":
         body.pop("destination", None)
-    # Names of time zones and codes of languages are those that exist, in lists too long for the document.
-    for name, known in (("timezone", "Europe/Berlin"), ("primaryLanguage", "de")):
-        if body.get(name) is not None:
-            body[name] = known
     # A definition can be confirmed, and not marked again.
     if body.get("needsReview"):
         body["needsReview"] = False

@@ -54,11 +54,17 @@ func Operations(t *table.Client) []api.Operation {
 	return out
 }
 
-// Transfers returns the record types of all areas. A type comes after the types that its records refer to.
+// Transfers returns the record types of all areas. A type comes after the types that its records refer to. Without a client
+// they cannot be written, and there is no clock to check their times by.
 func Transfers(t *table.Client) []transfer.Type {
 	var out []transfer.Type
 	for _, a := range All() {
-		out = append(out, a.Transfers(t)...)
+		for _, kind := range a.Transfers(t) {
+			if t != nil {
+				kind = transfer.NotAhead(kind, t.Clock())
+			}
+			out = append(out, kind)
+		}
 	}
 	return out
 }

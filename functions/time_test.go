@@ -3,6 +3,7 @@ package functions_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,43 @@ func TestUpdatedAtNeverGoesBack(t *testing.T) {
 		}
 		if changes := op.Method == http.MethodPatch || op.ID == "publish_plan_board"; changes && len(moved) != 1 {
 			t.Errorf("%s: updatedAt moved to %s in %v, want one record", op.ID, next, moved)
+		}
+	}
+}
+
+// Ensure an import keeps the updatedAt of the file, and refuses one that is more than a day ahead of the clock.
+func TestImportIsNotAhead(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, kind := range functions.Transfers(s.Table) {
+		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
+			text, err := schema.Encode(record)
+			if err != nil {
+				return err
+			}
+			var fields map[string]any
+			if err := json.Unmarshal(text, &fields); err != nil {
+				return err
+			}
+			if _, has := fields["updatedAt"]; !has {
+				return nil
+			}
+			for ahead, want := range map[time.Duration]string{
+				-time.Hour: "", 24 * time.Hour: "", 24*time.Hour + time.Millisecond: "record.updatedAt: must be at most a day ahead, 2026-08-12T09:30:00.000Z",
+			} {
+				fields["updatedAt"] = s.Clock.Now().Add(ahead).Format(time.RFC3339Nano)
+				line, err := json.Marshal(fields)
+				if err != nil {
+					return err
+				}
+				if _, problems := kind.Check(line); strings.Join(problems, "\n") != want {
+					t.Errorf("%s, %s ahead: %q, want %q", kind.Name, ahead, problems, want)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"time"
 
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/timestamp"
 )
 
 // Type is one type of record, as a line of an import names it.
@@ -83,6 +85,39 @@ func Define[T any](name, prefix string, check func(*T) []string,
 func Unique[T any](t Type, text func(T) string) Type {
 	t.unique = func(record any) string { return text(record.(T)) }
 	return t
+}
+
+// aheadMax is how far updatedAt of a record may be ahead of the clock of an import.
+const aheadMax = 24 * time.Hour
+
+// NotAhead adds a check that updatedAt of a record, if it has one, is at most a day after now. updatedAt never goes back, so
+// each change of a record from the far future would be a millisecond after that future.
+func NotAhead(t Type, now func() time.Time) Type {
+	check := t.check
+	t.check = func(text json.RawMessage) (any, []string) {
+		record, problems := check(text)
+		if len(problems) > 0 {
+			return record, problems
+		}
+		if latest := timestamp.Format(now().Add(aheadMax)); updatedAt(record) > latest {
+			problems = []string{"record.updatedAt: must be at most a day ahead, " + latest}
+		}
+		return record, problems
+	}
+	return t
+}
+
+// updatedAt returns the field of a record, empty if it has none.
+func updatedAt(record any) string {
+	field := reflect.ValueOf(record).FieldByName("UpdatedAt")
+	if !field.IsValid() {
+		return ""
+	}
+	at, _ := field.Interface().(*string)
+	if at == nil {
+		return ""
+	}
+	return *at
 }
 
 // Verify adds a check against the stored records. verify gets a few hundred records at once and returns one text per

@@ -38,6 +38,9 @@ func TestCheck(t *testing.T) {
 		{"metric-definition", `{"id":"mdf_1","key":"a","name":"` + strings.Repeat("é", 200) + `","description":"` + strings.Repeat("é", 2000) + `"}`, ""},
 		{"metric-definition", `{"id":"mdf_1","key":"a","name":"` + strings.Repeat("é", 201) + `"}`, "record.name: must have at most 200 characters, has 201"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","formula":"` + strings.Repeat("x", 2001) + `"}`, "record.formula: must have at most 2000 characters"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","source":"` + strings.Repeat("é", 200) + `","unit":null,"dimensions":["` + strings.Repeat("é", 200) + `"]}`, ""},
+		{"metric-definition", `{"id":"mdf_1","key":"a","source":"` + strings.Repeat("x", 201) + `"}`, "record.source: must have at most 200 characters"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","dimensions":["a"` + strings.Repeat(`,"a"`, 49) + `]}`, ""},
 		{"metric-definition", `{"id":"mdf_1","key":"a","dimensions":["` + strings.Repeat("x", 201) + `"]}`, "record.dimensions[0]: must have at most 200 characters"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","dimensions":["a"` + strings.Repeat(`,"a"`, 50) + `]}`, "record.dimensions: must have at most 50 elements, has 51"},
 
@@ -52,6 +55,7 @@ func TestCheck(t *testing.T) {
 		{"metric-point", `{"metricKey":"A#b","ts":"2026-01-01T12:00:00Z"}`, "record.metricKey: must match"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","grain":"year"}`, "record.grain: must be one of day, week, month"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","value":"1"}`, "record.value: must be a number"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","source":"` + strings.Repeat("é", 200) + `"}`, ""},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","source":"` + strings.Repeat("x", 201) + `"}`, "record.source: must have at most 200"},
 		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T12:00:00Z","currency":"eur"}`, "record.currency: must match ^[A-Z]{3}$"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","kind":"derived","formula":"b / c"}`, ""},

@@ -98,6 +98,7 @@ func TestWhyNoPoints(t *testing.T) {
 	definition("d", "visits", "")
 	for _, key := range []string{"custom.leads", "visits"} {
 		point(key, "day", "2026-01-30")
+		point(key, "day", "2026-01-31")
 		point(key, "day", "2026-03-02")
 	}
 	point("custom.leads", "month", "2026-01-01")

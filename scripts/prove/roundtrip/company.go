@@ -134,6 +134,8 @@ func (c *company) change(kind string, n int, r record) error {
 	switch {
 	case kind == "audit" && n == 1: // larger than a DynamoDB item
 		r["findings"] = []any{strings.Repeat("Findings of a large site, each of them a sentence. ", 20_000), record{"deep": []any{1, 2.5, nil, true}}}
+	case kind == "metric-definition" && r["kind"] != "derived": // other metrics have no formula
+		r["formula"] = nil
 	case kind == "brand-kit":
 		r["colors"], r["voiceExamples"] = record{"primary": "#123456", "more": []any{nil, 1e21, -0.25}}, []any{}
 	}

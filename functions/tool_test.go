@@ -3,7 +3,9 @@ package functions_test
 import (
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +133,34 @@ func TestNoToolIssuesKeys(t *testing.T) {
 	}
 	if got := s.Call(t, key, "list_keys", nil).Items(t); len(got) != 3 { // this one, and the fixture's
 		t.Errorf("%d keys", len(got))
+	}
+}
+
+// Ensure "no such record" names, for every tool that takes an id, a tool that lists such ids.
+func TestToolsSayWhereIDsAre(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	listed, _ := listTools(t, s, key)
+	where := regexp.MustCompile(`no such record; (service_list_[a-z_]+) lists the ids`)
+	seen := 0
+	for _, op := range toolOperations() {
+		ids := pathFields(op)
+		if len(ids) == 0 {
+			continue
+		}
+		seen++
+		s.Clock.Advance(time.Minute)
+		unknown := maps.Clone(arguments[op.ID])
+		unknown[ids[len(ids)-1].Name] = "itm_" + strings.Repeat("0", 26)
+		got := callTool(t, s, key, op.ID, unknown)
+		found := where.FindStringSubmatch(got.Content[0].Text)
+		if !got.IsError || found == nil || !slices.Contains(listed, found[1]) {
+			t.Errorf("%s: %s", op.ID, got.Content[0].Text)
+		}
+	}
+	if seen == 0 {
+		t.Error("no tool takes an id")
 	}
 }
 

@@ -20,14 +20,14 @@ func Transfers(t *table.Client) []transfer.Type {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
 	return []transfer.Type{
-		transfer.Define("content-plan", planIDs, transfer.CheckSize,
-			transfer.Put(t, planKeys, func(p *Plan) *string { return &p.CompanyID }), transfer.Each[Plan](t, of(kindPlan))),
-		transfer.Define("content-idea", ideaIDs, checkIdea,
-			transfer.Put(t, ideaKeys, func(i *Idea) *string { return &i.CompanyID }), transfer.Each[Idea](t, of(kindIdea))),
-		transfer.Define("post", postIDs, checkPost,
-			transfer.Put(t, postKeys, func(p *Post) *string { return &p.CompanyID }), transfer.Each[Post](t, of(kindPost))),
-		transfer.Define("channel", channelIDs, transfer.CheckSize,
-			transfer.Put(t, channelKeys, func(c *Channel) *string { return &c.CompanyID }), transfer.Each[Channel](t, of(kindChannel))),
+		transfer.Stored("content-plan", planIDs, transfer.CheckSize, t, planKeys, func(p *Plan) *string { return &p.CompanyID },
+			transfer.Each[Plan](t, of(kindPlan))),
+		transfer.Stored("content-idea", ideaIDs, checkIdea, t, ideaKeys, func(i *Idea) *string { return &i.CompanyID },
+			transfer.Each[Idea](t, of(kindIdea))),
+		transfer.Stored("post", postIDs, checkPost, t, postKeys, func(p *Post) *string { return &p.CompanyID },
+			transfer.Each[Post](t, of(kindPost))),
+		transfer.Stored("channel", channelIDs, checkChannel, t, channelKeys, func(c *Channel) *string { return &c.CompanyID },
+			transfer.Each[Channel](t, of(kindChannel))),
 	}
 }
 
@@ -38,5 +38,10 @@ func checkIdea(i *Idea) []string {
 }
 
 func checkPost(p *Post) []string {
-	return append(transfer.CheckID("ideaId", ideaIDs, p.IdeaID), transfer.CheckSize(p)...)
+	problems := append(transfer.CheckID("ideaId", ideaIDs, p.IdeaID), transfer.CheckWeb("externalUrl", p.ExternalURL)...)
+	return append(problems, transfer.CheckSize(p)...)
+}
+
+func checkChannel(c *Channel) []string {
+	return append(transfer.CheckWeb("externalUrl", c.ExternalURL), transfer.CheckSize(c)...)
 }

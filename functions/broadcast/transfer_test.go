@@ -40,10 +40,10 @@ func TestRoundTrip(t *testing.T) {
 		"post": {
 			"id": "pst_1", "companyId": "co_any", "ideaId": "ida_1", "platform": "x", "title": "t", "body": strings.Repeat("long ", 100), "threadParts": []any{"a", "b"},
 			"hashtags": []any{"h"}, "media": record{"images": []any{json.Number("123456789012345678901234567890123456789012345"), nil, "<&>"}}, "destination": "d", "deepLink": "x:y",
-			"scheduledFor": at, "status": "published", "publishedAt": at, "externalId": "e", "externalUrl": "u", "failureReason": "f", "createdAt": at, "updatedAt": at,
+			"scheduledFor": at, "status": "published", "publishedAt": at, "externalId": "e", "externalUrl": "https://example.com/u", "failureReason": "f", "createdAt": at, "updatedAt": at,
 		},
 		"channel": {
-			"id": "chn_1", "companyId": "co_any", "platform": "x", "name": "n", "handle": "@h", "externalId": "e", "externalUrl": "u", "status": "expiring", "credentialsValid": false,
+			"id": "chn_1", "companyId": "co_any", "platform": "x", "name": "n", "handle": "@h", "externalId": "e", "externalUrl": "https://example.com/u", "status": "expiring", "credentialsValid": false,
 			"credentialsExpireAt": at, "lastCheckedAt": at, "lastError": "", "active": true, "createdAt": at, "updatedAt": at,
 		},
 	}

@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"growthworkspace/shared/table"
@@ -14,11 +15,56 @@ const feedbackIDs = "fbk"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{
-		transfer.Define("feedback", feedbackIDs, transfer.CheckSize, NewStore(t).Import,
+		transfer.Existing(transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import,
 			transfer.Each[Feedback](t, func(companyID string) table.Collection {
 				return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
-			})),
+			})), NewStore(t).exist),
 	}
+}
+
+// checkFeedback returns the problems that a push with the same values would have, but for long texts, and gives a record
+// without a reply the status none.
+func checkFeedback(f *Feedback) (problems []string) {
+	if f.ReplyStatus == nil {
+		f.ReplyStatus = new(ReplyStatusNone)
+	}
+	switch r := f.Rating; {
+	case r == nil:
+	case f.Kind != nil && *f.Kind == KindMention:
+		problems = append(problems, "record.rating: "+noRating)
+	case *r < 1 || *r > 5 || *r != math.Trunc(*r):
+		problems = append(problems, "record.rating: must be a whole number, between 1 and 5")
+	}
+	problems = append(problems, transfer.CheckWeb("externalUrl", f.ExternalURL)...)
+	return append(problems, transfer.CheckSize(f)...)
+}
+
+// exist reports for each record whether one with its id, or with its source and externalId, is stored.
+func (s Store) exist(ctx context.Context, companyID string, records []Feedback) ([]bool, error) {
+	exist, err := transfer.ByKey(s.table, func(companyID string, f Feedback) table.Key { return feedbackKey(companyID, f.ID) })(ctx, companyID, records)
+	if err != nil {
+		return nil, err
+	}
+	var missing []identity
+	for n, f := range records {
+		if who, ok := identityOf(f); ok && !exist[n] && !slices.Contains(missing, who) { // a batch is small
+			missing = append(missing, who)
+		}
+	}
+	stored, err := s.FindAll(ctx, companyID, missing)
+	if err != nil {
+		return nil, err
+	}
+	known := map[identity]bool{}
+	for i, found := range stored {
+		known[missing[i]] = found.item != nil
+	}
+	for n, f := range records {
+		if who, ok := identityOf(f); ok {
+			exist[n] = exist[n] || known[who]
+		}
+	}
+	return exist, nil
 }
 
 // DeriveID implements transfer.Derived: a line without an id is the record that a push of its source and externalId means.

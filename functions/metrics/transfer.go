@@ -32,6 +32,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	points = transfer.Verify(points, func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
 		return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
 	})
+	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }))
+	points = transfer.Existing(points, s.pointsExist)
 	return []transfer.Type{
 		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) }, s.importDefinitions),
 		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) }, s.importPoints),
@@ -107,6 +109,29 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 		}
 	}
 	return s.PutPoints(ctx, companyID, points)
+}
+
+// pointsExist reports for each point whether one of the same series and bucket is stored.
+func (s Store) pointsExist(ctx context.Context, companyID string, lines []pointLine) ([]bool, error) {
+	at := make([]table.Key, len(lines))
+	buckets := make([]string, len(lines))
+	for n, line := range lines {
+		record, bucket, err := newPointRecord(companyID, line.Point)
+		if err != nil {
+			return nil, err
+		}
+		at[n], buckets[n] = table.Key{PK: record.PK, SK: record.SK}, bucket
+	}
+	items, err := table.ManyItems(ctx, s.table, transfer.LastWins(at, func(k table.Key) table.Key { return k }))
+	stored := make(map[table.Key]table.Item, len(items))
+	for _, item := range items {
+		stored[table.KeyOf(item)] = item
+	}
+	exist := make([]bool, len(lines))
+	for n := range lines {
+		exist[n] = stored[at[n]][buckets[n]] != nil
+	}
+	return exist, err
 }
 
 // importedMax is how many definitions one transaction of an import writes. A definition takes up to three writes.

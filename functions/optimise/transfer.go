@@ -34,11 +34,12 @@ func Transfers(t *table.Client) []transfer.Type {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
 	return []transfer.Type{
-		transfer.Define("site", siteIDs, transfer.CheckSize,
-			transfer.Put(t, keysOfSite, func(s *Site) *string { return &s.CompanyID }), transfer.Each[Site](t, of(siteKind))),
-		transfer.Define("site-goal", goalIDs, checkGoal,
-			transfer.Put(t, keysOfGoal, func(g *SiteGoal) *string { return &g.CompanyID }), transfer.Each[SiteGoal](t, of(goalKind))),
-		transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit),
+		transfer.Stored("site", siteIDs, transfer.CheckSize, t, keysOfSite, func(s *Site) *string { return &s.CompanyID },
+			transfer.Each[Site](t, of(siteKind))),
+		transfer.Stored("site-goal", goalIDs, checkGoal, t, keysOfGoal, func(g *SiteGoal) *string { return &g.CompanyID },
+			transfer.Each[SiteGoal](t, of(goalKind))),
+		transfer.Existing(transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit),
+			transfer.ByKey(t, func(companyID string, a Audit) table.Key { return auditKey(companyID, a.ID) })),
 	}
 }
 
@@ -50,6 +51,7 @@ func checkGoal(g *SiteGoal) []string {
 
 func checkAudit(a *Audit) []string {
 	problems := append(transfer.CheckID("siteId", siteIDs, a.SiteID), transfer.CheckSize(&a.AuditSummary)...)
+	problems = append(problems, transfer.CheckWeb("rootUrl", a.RootURL)...)
 	if a.Findings == nil {
 		return problems
 	}

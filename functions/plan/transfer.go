@@ -27,8 +27,10 @@ func Transfers(t *table.Client) []transfer.Type {
 	items := transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem)
 	items = transfer.Unique(items, func(i Item) string { return "slug " + i.Slug + " on board " + i.RoadmapID })
 	return []transfer.Type{
-		transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard),
-		transfer.Verify(items, s.verifyItems),
+		transfer.Existing(transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard),
+			transfer.ByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) })),
+		transfer.Existing(transfer.Verify(items, s.verifyItems),
+			transfer.ByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) })),
 	}
 }
 

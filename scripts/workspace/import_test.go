@@ -182,3 +182,40 @@ func TestLastLineStays(t *testing.T) {
 		t.Errorf("%d of 40 points are the last ones", n)
 	}
 }
+
+// Ensure --new-only keeps every stored record, counts what it skips, and stores the others; and that without it records are
+// replaced.
+func TestImportNewOnly(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := newCompany(t, data)
+	file := strings.Join([]string{
+		`{"type":"board","record":{"id":"brd_1","name":"Stored"}}`,
+		`{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Stored"}}`,
+		`{"type":"feedback","record":{"id":"fbk_1","source":"reddit","externalId":"1","replyBody":"Drafted"}}`,
+		`{"type":"metric-definition","record":{"id":"mdf_1","key":"a.b","name":"Stored"}}`,
+		`{"type":"metric-point","record":{"metricKey":"a.b","ts":"2026-08-10T00:00:00Z","value":1}}`,
+		`{"type":"brand-kit","record":{"id":"kit_1","context":"Stored"}}`,
+	}, "\n")
+	answer(t, data, file, "import", "--company", id, "-")
+	again := strings.NewReplacer("Stored", "File", "Drafted", "File", `"value":1`, `"value":2`, "fbk_1", "fbk_other", "mdf_1", "mdf_other",
+		"kit_1", "kit_other", `"slug":"a"`, `"slug":"b"`).Replace(file)
+	fresh := again + "\n" + `{"type":"feedback","record":{"source":"reddit","externalId":"2","title":"Fresh"}}` + "\n" +
+		`{"type":"metric-point","record":{"metricKey":"a.b","ts":"2026-08-11T00:00:00Z","value":3}}`
+	before := exportOf(t, data, id)
+	for range 2 {
+		out := answer(t, data, fresh, "import", "--company", id, "--new-only", "-")
+		want(t, fmt.Sprint(out["skipped"]), "board:1", "brand-kit:1", "feedback:", "item:1", "metric-definition:1", "metric-point:")
+	}
+	after := exportOf(t, data, id)
+	want(t, after, "Drafted", "Fresh", `"value":3`)
+	for line := range strings.Lines(before) {
+		if !strings.Contains(after, line) {
+			t.Errorf("changed: %s", line)
+		}
+	}
+	if n := strings.Count(after, "\n"); n != strings.Count(before, "\n")+2 || strings.Contains(after, "File") {
+		t.Errorf("%d lines:\n%s", n, after)
+	}
+	refusal(t, 1, again, "import", "--company", id, "-", "--data", data) // the item's slug is another one
+}

@@ -9,6 +9,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
@@ -37,6 +38,40 @@ func CheckID(field, prefix string, value *string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
+}
+
+// CheckWeb reports a field that is not the address of a web page. null is valid.
+func CheckWeb(field string, value *string) []string { return CheckFormat(field, "web", value) }
+
+// CheckFormat reports a field that does not have a format, which is a name of the format tag of package schema. null is valid.
+func CheckFormat(field, format string, value *string) []string {
+	if value == nil {
+		return nil
+	}
+	if problem := schema.CheckFormat(format, *value); problem != "" {
+		return []string{"record." + field + ": " + problem}
+	}
+	return nil
+}
+
+// ByKey returns a function for Existing: a record exists if the table has one under its key.
+func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
+	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
+		keys := make([]table.Key, len(records))
+		for n, r := range records {
+			keys[n] = keyOf(companyID, r)
+		}
+		items, err := table.ManyItems(ctx, t, LastWins(keys, func(k table.Key) table.Key { return k }))
+		stored := make(map[table.Key]bool, len(items))
+		for _, item := range items {
+			stored[table.KeyOf(item)] = true
+		}
+		exist := make([]bool, len(records))
+		for n, key := range keys {
+			exist[n] = stored[key]
+		}
+		return exist, err
+	}
 }
 
 // LastWins returns the last record of each identity, in the order of the file.
@@ -69,6 +104,16 @@ func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *stri
 		}
 		return t.Put(ctx, items)
 	}
+}
+
+// Stored is Define for records that are stored under their keys, as Put does, and exist if there is one under the same key.
+func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string,
+	each func(ctx context.Context, companyID string, visit func(T) error) error,
+) Type {
+	return Existing(Define(name, prefix, check, Put(t, keysOf, owner), each), ByKey(t, func(companyID string, r T) table.Key {
+		*owner(&r) = companyID
+		return keysOf(r).Key
+	}))
 }
 
 // Each returns an each function for Define that visits a collection of the company. It reads with strong consistency, so

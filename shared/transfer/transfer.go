@@ -5,6 +5,7 @@ package transfer
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -22,6 +23,7 @@ type Type struct {
 	check  func(text json.RawMessage) (any, []string)
 	unique func(record any) string
 	verify func(ctx context.Context, companyID string, records []any) ([]string, error)
+	exist  func(ctx context.Context, companyID string, records []any) ([]bool, error)
 	names  func(record any) (own, rival string)
 	file   File
 	write  func(ctx context.Context, companyID string, records []any, file File) error
@@ -127,6 +129,33 @@ func Verify[T any](t Type, verify func(ctx context.Context, companyID string, re
 		return verify(ctx, companyID, as[T](records))
 	}
 	return t
+}
+
+// Existing adds the rule of an import that skips what the company has. exist gets a few hundred records at once and reports for
+// each whether there is one with its identity. See ByKey.
+func Existing[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
+	t.exist = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
+		return exist(ctx, companyID, as[T](records))
+	}
+	return t
+}
+
+// New returns the records whose identity the company does not have, in their order, and their indexes. It returns an error for a
+// type without Existing.
+func (t Type) New(ctx context.Context, companyID string, records []any) (fresh []any, indexes []int, err error) {
+	if t.exist == nil {
+		return nil, nil, fmt.Errorf("records of type %s have no identity to skip by", t.Name)
+	}
+	known, err := t.exist(ctx, companyID, records)
+	if err != nil {
+		return nil, nil, err
+	}
+	for n, r := range records {
+		if !known[n] {
+			fresh, indexes = append(fresh, r), append(indexes, n)
+		}
+	}
+	return fresh, indexes, nil
 }
 
 // File reports whether a line of the file that is being imported has a name. See Rivals.

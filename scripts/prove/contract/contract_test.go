@@ -81,7 +81,7 @@ func TestDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	checked, err := records.Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, file)
+	checked, err := records.Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, file, records.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,11 @@ func newCompany(ctx context.Context, scale float64) (*company, error) {
 		kind, _, _ := kindOf(l.operation)
 		for _, f := range l.filters {
 			if f.values != nil && l.operation != pointsOperation {
-				c.vary(kind, f.name, append(f.values, nil))
+				if values := f.values; f.name == "replyStatus" { // an import makes null none
+					c.vary(kind, f.name, values)
+				} else {
+					c.vary(kind, f.name, append(values, nil))
+				}
 			}
 		}
 	}

@@ -60,6 +60,9 @@ func TestCompany(t *testing.T) {
 				counts[r[f.name]]++
 			}
 			for _, value := range append([]any{nil}, f.values...) {
+				if value == nil && f.name == "replyStatus" {
+					continue // an import makes it none
+				}
 				if !strings.HasSuffix(f.name, "Id") && len(l.records) > 20 && counts[value] == 0 {
 					t.Errorf("%s: no record whose %s is %v", l.operation, f.name, value)
 				}

@@ -17,6 +17,8 @@ func Example(kind transfer.Type, n int) Record {
 		case name == "id" || strings.HasSuffix(name, "Id"):
 		case name == "name":
 			out[name] = fmt.Sprintf("%s %d", strings.ToUpper(kind.Name[:1])+strings.ReplaceAll(kind.Name[1:], "-", " "), n+1)
+		case strings.HasSuffix(name, "Url"): // an import checks addresses
+			out[name] = fmt.Sprintf("https://example.com/%d", n+1)
 		default:
 			out[name] = jsonschema.Example(s)
 		}

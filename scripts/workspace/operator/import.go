@@ -20,7 +20,8 @@ import (
 )
 
 func (o *operator) importCommand() *cobra.Command {
-	return o.onCompany(&cobra.Command{
+	var newOnly bool
+	c := o.onCompany(&cobra.Command{
 		Use: "import --company ID FILE|-", Short: "Write records from a file into a company", Args: terminal.Takes("FILE"),
 		Long: `Write records into a company, from a file or, with -, from standard input.
 
@@ -36,6 +37,13 @@ kit and the company exist once. A point whose metric has no definition creates o
 name of a stored metric (a and custom.a) is refused, unless the file has both. An export shows the fields of every type. companyId is
 ignored: the records go to the company of --company.
 
+With --new-only, records that the company has are skipped and counted: those with the same
+id; feedback with the same source and externalId; a metric definition with the same key; a
+metric point of the same series and time; the brand kit and the company if there is one.
+
+Values are checked as the API checks them. Feedback may leave out the id: it follows from
+source and externalId. An updatedAt may be at most a day in the future.
+
 The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(records.BadLinesMax) + ` are listed
 and nothing is written. Repeating an import is safe.`,
 		Example: `  workspace import --company co_... records.jsonl
@@ -47,8 +55,10 @@ and nothing is written. Repeating an import is safe.`,
 			return err
 		}
 		defer in.Close()
-		return o.importRecords(ctx, s, companyID, in, size)
+		return o.importRecords(ctx, s, companyID, in, size, newOnly)
 	})
+	c.Flags().BoolVar(&newOnly, "new-only", false, "skip the records that the company has already")
+	return c
 }
 
 // source opens the records. The size is -1 when it is unknown.
@@ -75,13 +85,14 @@ func (o *operator) source(name string) (in io.ReadCloser, size int64, err error)
 
 type imported struct {
 	Imported map[string]int `json:"imported"`
+	Skipped  map[string]int `json:"skipped"`
 	Seconds  float64        `json:"seconds"`
 }
 
-func (o *operator) importRecords(ctx context.Context, s *session.Session, companyID string, in io.Reader, size int64) error {
+func (o *operator) importRecords(ctx context.Context, s *session.Session, companyID string, in io.Reader, size int64, newOnly bool) error {
 	begin := time.Now()
 	bar := o.ByteProgress("checking", size)
-	checked, err := records.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar))
+	checked, err := records.Check(ctx, functions.Transfers(s.Table), companyID, io.TeeReader(in, bar), records.Options{NewOnly: newOnly})
 	bar.End()
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted while checking: nothing was written")
@@ -104,8 +115,12 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 		return fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
 			err, n, checked.Total(), counts(written))
 	}
-	result := imported{written, secondsSince(begin)}
-	return o.Print(result, "imported %s in %.1f s", counts(written), result.Seconds)
+	result := imported{written, checked.Skipped(), secondsSince(begin)}
+	skipped := ""
+	if len(result.Skipped) > 0 {
+		skipped = ", skipped " + counts(result.Skipped)
+	}
+	return o.Print(result, "imported %s in %.1f s%s", counts(written), result.Seconds, skipped)
 }
 
 func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }

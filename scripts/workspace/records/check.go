@@ -23,10 +23,15 @@ import (
 // BadLinesMax is how many bad lines an error lists, and how many problems of one line.
 const BadLinesMax = 20
 
+// Options of an import.
+type Options struct {
+	NewOnly bool // skip the records that the company has
+}
+
 // Check reads every line, checks it alone and against the stored records, and returns the records to write. Returns an
 // error that lists the bad lines and their problems.
-func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader) (*Checked, error) {
-	spool, err := newChecked(types)
+func Check(ctx context.Context, types []transfer.Type, companyID string, in io.Reader, o Options) (*Checked, error) {
+	spool, err := newChecked(types, o)
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +149,19 @@ func (c *check) verify(ctx context.Context, i int) error {
 	c.pending[i] = pending{}
 	if len(b.records) == 0 {
 		return nil
+	}
+	if c.options.NewOnly {
+		fresh, indexes, err := c.types[i].New(ctx, c.companyID, b.records)
+		if err != nil {
+			return fmt.Errorf("look for stored records: %w", err)
+		}
+		numbers := make([]int, len(indexes))
+		for n, at := range indexes {
+			numbers[n] = b.numbers[at]
+		}
+		if b.records, b.numbers = fresh, numbers; len(fresh) == 0 {
+			return nil
+		}
 	}
 	problems, err := c.types[i].Verify(ctx, c.companyID, b.records)
 	if err != nil {

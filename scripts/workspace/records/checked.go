@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"growthworkspace/shared/transfer"
 )
@@ -20,6 +21,9 @@ type Checked struct {
 	outs  []*bufio.Writer
 	count []int
 	names map[[16]byte]bool // digests of the names of the records; see transfer.Rivals
+
+	options Options
+	skipped []atomic.Int64 // by type: how many records Write has skipped
 }
 
 // digest returns a key for a text, so that long texts cost no memory.
@@ -31,13 +35,13 @@ func digest(text string) [16]byte {
 // has is the transfer.File of the records.
 func (c *Checked) has(name string) bool { return c.names[digest(name)] }
 
-func newChecked(types []transfer.Type) (*Checked, error) {
+func newChecked(types []transfer.Type, o Options) (*Checked, error) {
 	dir, err := os.MkdirTemp("", "workspace-import-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a temporary folder for the import: %w", err)
 	}
 	return &Checked{
-		types: types, dir: dir, names: map[[16]byte]bool{},
+		types: types, dir: dir, names: map[[16]byte]bool{}, options: o, skipped: make([]atomic.Int64, len(types)),
 		files: make([]*os.File, len(types)), outs: make([]*bufio.Writer, len(types)), count: make([]int, len(types)),
 	}, nil
 }
@@ -58,6 +62,17 @@ func (c *Checked) Total() (n int) {
 		n += count
 	}
 	return n
+}
+
+// Skipped returns how many records of each type Write has skipped, because the company had them.
+func (c *Checked) Skipped() map[string]int {
+	out := map[string]int{}
+	for i, t := range c.types {
+		if n := c.skipped[i].Load(); n > 0 {
+			out[t.Name] = int(n)
+		}
+	}
+	return out
 }
 
 // add appends the JSON of a record to those of the i-th type.

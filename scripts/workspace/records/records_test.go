@@ -33,7 +33,7 @@ func TestInterrupt(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	s, err := newChecked([]transfer.Type{kind})
+	s, err := newChecked([]transfer.Type{kind}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestInterrupt(t *testing.T) {
 	}
 
 	broken := transfer.Define("counted", "", nil, func(context.Context, string, []counted) error { return errors.New("no space") }, nil)
-	s, err = newChecked([]transfer.Type{broken})
+	s, err = newChecked([]transfer.Type{broken}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestLineTooLong(t *testing.T) {
 	t.Parallel()
 	kind := transfer.Define[counted]("counted", "", nil, nil, nil)
 	line := `{"type":"counted","record":{"id":"c_1"}}` + "\n"
-	_, err := Check(t.Context(), []transfer.Type{kind}, "co_1", strings.NewReader("\n"+line+strings.Repeat("x", lineBytesMax)+"\n"+line))
+	_, err := Check(t.Context(), []transfer.Type{kind}, "co_1", strings.NewReader("\n"+line+strings.Repeat("x", lineBytesMax)+"\n"+line), Options{})
 	if err == nil || err.Error() != "line 3: is longer than 40 MB" {
 		t.Error(err)
 	}

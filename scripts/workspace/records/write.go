@@ -47,10 +47,11 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 		work[lane] = make(chan batch)
 		group.Go(func() error {
 			for b := range work[lane] {
-				if err := c.types[i].In(c.has).Write(ctx, companyID, b.records); err != nil {
+				stored, err := c.writeBatch(ctx, companyID, i, b.records)
+				if err != nil {
 					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
 				}
-				written.Add(int64(len(b.records)))
+				written.Add(int64(stored))
 				progress(len(b.records))
 			}
 			return nil
@@ -66,6 +67,21 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 	})
 	err := group.Wait()
 	return int(written.Load()), err
+}
+
+// writeBatch writes records of the i-th type, without those to skip, and returns how many it wrote.
+func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, all []any) (written int, err error) {
+	some := all
+	if c.options.NewOnly {
+		if some, _, err = c.types[i].New(ctx, companyID, all); err != nil {
+			return 0, err
+		}
+		c.skipped[i].Add(int64(len(all) - len(some)))
+	}
+	if len(some) == 0 {
+		return 0, nil
+	}
+	return len(some), c.types[i].In(c.has).Write(ctx, companyID, some)
 }
 
 // deal reads the records of a type and hands them to the lanes.

@@ -1,0 +1,115 @@
+package functions_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+// Ensure every type of record can be skipped by its identity: the records of the fixture company exist in it, and in no other
+// company.
+func TestExistingRecords(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	other := apitest.New(t, functions.Operations)
+	types := functions.Transfers(s.Table)
+	file, err := os.Open("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	seen := map[string]bool{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			Type   string
+			Record json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == line.Type })]
+		seen[kind.Name] = true
+		record, problems := kind.Check(line.Record)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if fresh, _, err := kind.New(t.Context(), s.CompanyID, []any{record, record}); err != nil || len(fresh) != 0 {
+			t.Errorf("%s: %d of 2 stored records are new: %v", kind.Name, len(fresh), err)
+		}
+		if fresh, at, err := kind.New(t.Context(), other.CompanyID, []any{record, record}); err != nil || len(fresh) != 2 || !slices.Equal(at, []int{0, 1}) {
+			t.Errorf("%s: %d of 2 records of an empty company are new: %v", kind.Name, len(fresh), err)
+		}
+	}
+	for _, kind := range types {
+		if !seen[kind.Name] {
+			t.Errorf("no %s in the fixture company", kind.Name)
+		}
+	}
+}
+
+// Ensure an import looks for stored records by what identifies them, not by their id alone.
+func TestExistingByIdentity(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	types := functions.Transfers(s.Table)
+	for _, c := range []struct {
+		kind, record string
+		exists       bool
+	}{
+		{"feedback", `{"id":"fbk_other","source":"app_store","externalId":"100"}`, true},
+		{"feedback", `{"source":"app_store","externalId":"100"}`, true},
+		{"feedback", `{"id":"fbk_1","source":"reddit","externalId":"new"}`, true},
+		{"feedback", `{"id":"fbk_other","source":"reddit","externalId":"100"}`, false},
+		{"feedback", `{"id":"fbk_other","externalId":"100"}`, false},
+		{"brand-kit", `{"id":"kit_other"}`, true},
+		{"metric-definition", `{"id":"mdf_other","key":"growth.signups"}`, true},
+		{"metric-definition", `{"id":"mdf_1","key":"growth.other"}`, false},
+		{"metric-point", `{"metricKey":"growth.signups","ts":"2026-08-10T09:00:00Z","dims":{"country":"de"},"value":1}`, true},
+		{"metric-point", `{"metricKey":"growth.signups","ts":"2026-08-09T00:00:00Z","dims":{"country":"de"},"value":1}`, false},
+		{"metric-point", `{"metricKey":"growth.signups","ts":"2026-08-10T00:00:00Z","dims":{"country":"de"},"grain":"month","value":1}`, false},
+		{"metric-point", `{"metricKey":"growth.signups","ts":"2026-08-10T00:00:00Z","value":1}`, false},
+	} {
+		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
+		record, problems := kind.Check(json.RawMessage(c.record))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if fresh, _, err := kind.New(t.Context(), s.CompanyID, []any{record}); err != nil || (len(fresh) == 0) != c.exists {
+			t.Errorf("%s %s is new: %v, %v", c.kind, c.record, len(fresh) > 0, err)
+		}
+	}
+}
+
+// Ensure an import checks values as the API does.
+func TestImportChecksValues(t *testing.T) {
+	t.Parallel()
+	const address = "must be an http or https address with a host, for example https://example.com"
+	for _, c := range []struct{ kind, record, want string }{
+		{"company", `{"id":"co_any","websiteUrl":"javascript:alert(1)"}`, "record.websiteUrl: " + address},
+		{"company", `{"id":"co_any","repositoryUrl":"example.com"}`, "record.repositoryUrl: " + address},
+		{"company", `{"id":"co_any","timezone":"Mars/Olympus"}`, "record.timezone: must be a name of the IANA time zone database, for example Europe/Berlin"},
+		{"company", `{"id":"co_any","primaryLanguage":"english"}`, "record.primaryLanguage: must be an ISO 639-1 code in small letters, for example de"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"javascript:alert(1)"}`, "record.externalUrl: " + address},
+		{"feedback", `{"id":"fbk_1","externalId":"1","rating":0}`, "record.rating: must be a whole number, between 1 and 5"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","rating":4.5}`, "record.rating: must be a whole number, between 1 and 5"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","rating":6}`, "record.rating: must be a whole number, between 1 and 5"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","kind":"mention","rating":4}`, "record.rating: must be left out, because a mention has no rating"},
+		{"audit", `{"id":"aud_1","rootUrl":"ftp://example.com"}`, "record.rootUrl: " + address},
+		{"post", `{"id":"pst_1","externalUrl":"//example.com"}`, "record.externalUrl: " + address},
+		{"channel", `{"id":"chn_1","externalUrl":"https://"}`, "record.externalUrl: " + address},
+		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"https://example.com/1","rating":5}`, ""},
+	} {
+		types := functions.Transfers(nil)
+		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
+		if _, problems := kind.Check(json.RawMessage(c.record)); strings.Join(problems, "\n") != c.want {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.record, problems, c.want)
+		}
+	}
+}

@@ -2,11 +2,15 @@ package faults
 
 import (
 	"context"
-	"errors"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/auth"
@@ -15,39 +19,71 @@ import (
 
 // demand configures the gate.
 type demand struct {
-	quota   auth.Quota    // per minute
-	flood   time.Duration // how long the clients send
-	under   float64       // the share of the allowed requests that may be refused
-	waiters int           // how many keys wait for their Retry-After
-	rounds  int           // how often each of them waits
+	rushes  []rush
+	under   float64 // the share of the allowed requests that may be refused
+	waiters int     // how many keys wait for their Retry-After
+	rounds  int     // how often each of them waits
+}
+
+// rush is one key that all clients use without a pause.
+type rush struct {
+	quota auth.Quota    // per minute
+	lasts time.Duration // how long the clients send
+	empty bool          // the bucket is empty at the start, else full
+	// beside, if not zero, compares the requests admitted with those that the engine does beside them, each with a bare write
+	// of one item in place of its admission: no engine does as much as this quota allows. It is the share that may be missing.
+	beside float64
 }
 
 const (
-	processes = 4
-	flooders  = 64 // concurrent clients
-	excess    = 50 // times the quota
+	processes    = 3
+	flooders     = 64                   // concurrent clients
+	tableLatency = 5 * time.Millisecond // of each call to the table
+	turns        = 6                    // of a flood that is compared, each beside one of bare writes
 )
 
-// quotas is the gate of exact quotas. Clients of several processes send far more requests than their key's quota. The
-// service must admit what the bucket and its refill allow, no more and almost no less, and must admit a client that waits
-// for the Retry-After of a 429.
+// quotas is the gate of exact and live quotas. Clients of several processes send far more requests than their key's quota. The
+// service must admit what the bucket and its refill allow, no more and almost no less, refuse the others with a 429, and admit a
+// client that waits for the Retry-After of a 429.
 func quotas(ctx context.Context, t *trial, d demand) (err error) {
 	q := &quotaTrial{demand: d, trial: t}
+	if q.servers, err = q.start(ctx, t.server); err != nil {
+		return err
+	}
+	for _, f := range d.rushes {
+		if f.beside > 0 && q.bare == nil {
+			if q.bare, err = q.start(ctx, plantBare); err != nil {
+				return err
+			}
+		}
+		if err := q.flood(ctx, f); err != nil {
+			return err
+		}
+	}
+	return q.waitAll(ctx)
+}
+
+// start starts the processes of a service over a slow table.
+func (t *trial) start(ctx context.Context, p plant) (servers []*server, err error) {
+	planted := t.server
+	t.server, t.latency = p, tableLatency
+	defer func() { t.server, t.latency = planted, 0 }()
 	for range processes {
 		s, err := t.startServer(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		t.ends = append(t.ends, s.kill)
-		q.servers = append(q.servers, s)
+		servers = append(servers, s)
 	}
-	return errors.Join(q.floodOne(ctx), q.waitAll(ctx))
+	return servers, nil
 }
 
 type quotaTrial struct {
 	demand
 	*trial
 	servers []*server
+	bare    []*server // whose admissions are bare writes; nil until a flood needs them
 }
 
 // client returns the n-th client of a company. The clients use the processes in turn.
@@ -61,20 +97,95 @@ func read(ctx context.Context, c *client) (out response, admitted bool, err erro
 	return out, out.status == http.StatusNotFound || out.status == http.StatusOK, err
 }
 
-// floodOne sends too many requests with one key from all clients, and checks how many are admitted.
-func (q *quotaTrial) floodOne(ctx context.Context) error {
-	company, err := q.NewCompany(ctx, q.quota)
+// flood sends too many requests with one key from all clients, and checks how many are admitted.
+func (q *quotaTrial) flood(ctx context.Context, f rush) error {
+	company, err := q.NewCompany(ctx, f.quota)
 	if err != nil {
 		return err
 	}
-	pause := auth.QuotaWindow * flooders / time.Duration(excess*int64(q.quota))
-	var sent, admissions atomic.Int64
+	bare, err := q.NewCompany(ctx, 0)
+	if err != nil {
+		return err
+	}
+	most, least := int64(f.quota), int64(f.quota)
 	begin := time.Now()
-	err = table.Parallel(flooders, flooders, func(n int) error {
-		c := q.client(n, company)
-		tick := time.NewTicker(pause)
-		defer tick.Stop()
-		for time.Since(begin) < q.flood {
+	if f.empty {
+		if err := q.empty(ctx, company, f.quota, begin); err != nil {
+			return err
+		}
+		most, least = 1, 0 // the first of the refill
+	}
+	var got, sent, beside atomic.Int64
+	if f.beside > 0 {
+		for range turns {
+			if err = q.crowd(ctx, q.bare, bare, f.lasts/(2*turns), &beside, &sent); err == nil {
+				err = q.crowd(ctx, q.servers, company, f.lasts/(2*turns), &got, &sent)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	} else if err := q.crowd(ctx, q.servers, company, f.lasts, &got, &sent); err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	most += int64(took / f.quota.Interval()) // until the last response
+	least += int64(f.lasts / f.quota.Interval())
+	compared, may := "", q.under
+	if f.beside > 0 {
+		least, may = min(least, beside.Load()), f.beside
+		compared = fmt.Sprintf(" (bare writes: %d)", beside.Load())
+	}
+	under := 1 - float64(got.Load())/float64(least)
+	q.require(got.Load() <= most, "%d a minute: %d admitted, at most %d allowed", f.quota, got.Load(), most)
+	q.require(under < may, "%d a minute: only %d of %d admitted: %.1f %% too few", f.quota, got.Load(), least, 100*under)
+	q.figure("%d a minute: %d of %d admitted of %d in %.0f s%s", f.quota, got.Load(), least, sent.Load(), took.Seconds(), compared)
+	return nil
+}
+
+// bare admits every request with a bare conditional write of the key's item, of the attributes that an admission writes.
+type bare struct{ table *table.Client }
+
+// Admit implements api.Keys.
+func (b bare) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class auth.Class) (auth.Admission, error) {
+	_, err := b.table.UpdateKey(ctx, &dynamodb.UpdateItemInput{
+		Key: keyOf(token.CompanyID, token.KeyID), UpdateExpression: aws.String("SET lastUsedAt = :at, admission = :mark, tatRead = :tat"),
+		ConditionExpression: aws.String("#hash = :hash"), ExpressionAttributeNames: map[string]string{"#hash": "hash"},
+		ExpressionAttributeValues: table.Item{
+			":at": table.String(b.table.Now()), ":mark": table.String(b.table.NewID("a")), ":tat": table.Number(1),
+			":hash": table.String(hex.EncodeToString(token.Hash[:])),
+		},
+		ReturnValues: types.ReturnValueUpdatedNew,
+	})
+	return auth.Admission{Quota: auth.QuotaState{Quota: auth.DefaultQuota(class)}}, err
+}
+
+// Verify implements api.Keys. No request of the gate needs it.
+func (bare) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+	return auth.QuotaState{}, auth.ErrUnauthorised
+}
+
+func keyOf(companyID, keyID string) table.Item {
+	return table.Item{"pk": table.String(table.Partition(companyID, table.KeysArea)), "sk": table.String(table.Join("key", keyID))}
+}
+
+// empty takes every request from the bucket of reads of a new key.
+func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Quota, now time.Time) error {
+	last, _ := quota.Charge(now.UnixNano()+1, now) // of a bucket in use
+	_, err := q.Table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		Key: keyOf(c.ID, c.KeyID), UpdateExpression: aws.String("SET tatRead = :tat"), ConditionExpression: aws.String("attribute_exists(pk)"),
+		ExpressionAttributeValues: table.Item{":tat": table.Number(last.UpTo + last.Step)},
+	})
+	return err
+}
+
+// crowd lets all clients send reads without a pause, and counts those that were admitted and those that were sent.
+func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, admissions, sent *atomic.Int64) error {
+	begin := time.Now()
+	return table.Parallel(flooders, flooders, func(n int) error {
+		s := servers[n%processes]
+		c := newClient(s.base, company)
+		for time.Since(begin) < lasts {
 			out, admitted, err := read(ctx, c)
 			if err != nil {
 				return err
@@ -83,28 +194,12 @@ func (q *quotaTrial) floodOne(ctx context.Context) error {
 				admissions.Add(1)
 			} else {
 				q.require(out.status == http.StatusTooManyRequests && out.retryAfter() >= time.Second,
-					"a request over the quota gets %d, Retry-After %s: %s: %s", out.status, out.retryAfter(), out.body, q.servers[n%processes].log)
+					"a request over the quota gets %d, Retry-After %s: %s: %s", out.status, out.retryAfter(), out.body, s.log)
 			}
 			sent.Add(1)
-			<-tick.C
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	took := time.Since(begin)
-	// A full bucket and its refill until the last response.
-	most := int64(q.quota) + int64(took/q.quota.Interval())
-	least := int64(q.quota) + int64(q.flood/q.quota.Interval())
-	got := admissions.Load()
-	under := 1 - float64(got)/float64(least)
-	q.require(got <= most, "%d admitted, at most %d allowed", got, most)
-	q.require(under < q.under, "only %d of %d admitted: %.1f %% too few", got, least, 100*under)
-	q.figure("%d clients of %d processes sent %d requests in %.0f s, %.0f × a quota of %d a minute",
-		flooders, processes, sent.Load(), took.Seconds(), float64(sent.Load())/took.Minutes()/float64(q.quota), q.quota)
-	q.figure("%d of %d admitted: over by %d, under by %.2f %%", got, most, max(0, got-most), max(0, 100*under))
-	return nil
 }
 
 // waitAll uses up quotas of several sizes, waits for the Retry-After of the 429, and requires that the next request is

@@ -19,8 +19,12 @@ import (
 	"time"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/company"
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/serve/front"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/service"
 )
 
 // attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine sometimes takes
@@ -48,6 +52,7 @@ type order struct {
 	Endpoint, Door string
 	Plant          plant
 	Front          bool // with the limits of `workspace serve`
+	Latency        time.Duration
 }
 
 // BeServer runs a server and never returns if this process was started as one; otherwise it does nothing. A program that
@@ -69,9 +74,14 @@ func beServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	t := testbed.Client(o.Endpoint, o.Plant.transport(testbed.Transport(o.Door)), attemptTimeout, time.Now)
+	t := testbed.Client(o.Endpoint, delaying(o.Plant.transport(testbed.Transport(o.Door)), o.Latency), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h := o.Plant.handler(functions.Handler(t, log))
+	if o.Plant == plantBare {
+		c := service.Config(t, log)
+		c.Keys = bare{t}
+		h = gateway.Local(api.New(company.Operations(t), c), t.NewID)
+	}
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -125,7 +135,7 @@ func (t *trial) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Door, t.server, t.front})
+	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Door, t.server, t.front, t.latency})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The faults between the service and the table are transports of the table client. In DynamoDB's protocol a call is a POST
@@ -47,6 +48,17 @@ func writes(call string) bool {
 func counting(next http.RoundTripper, calls *atomic.Int64) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		calls.Add(1)
+		return next.RoundTrip(r)
+	})
+}
+
+// delaying makes each call take at least d longer.
+func delaying(next http.RoundTripper, d time.Duration) http.RoundTripper {
+	if d == 0 {
+		return next
+	}
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-time.After(d)
 		return next.RoundTrip(r)
 	})
 }

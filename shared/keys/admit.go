@@ -73,6 +73,10 @@ func (s *Store) Admit(ctx context.Context, token auth.Token, scope auth.Scope, c
 			}
 			charge, _ = known.quota.Charge(known.tat, now)
 		}
+		if charge.Start != 0 && known.owner != nil {
+			// Others of this process count on this charge, rather than find the bucket full all at once.
+			s.memory.advance(at, bucket{known.quota, charge.Start, known.owner})
+		}
 		writeToken := s.records.NewID(admissionID)
 		out, err := s.records.UpdateKey(ctx, admission(token, scope, class, known, charge, now, writeToken))
 		var failed *types.ConditionalCheckFailedException

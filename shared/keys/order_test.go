@@ -263,7 +263,7 @@ func TestCallersAtThePaceOfTheRefill(t *testing.T) {
 	for _, quota := range []auth.Quota{60, 600, 601, 6000, 60_000} {
 		for _, latency := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 			c := atPace(quota, latency, requests)
-			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || r.writes > 2*int(r.admitted) {
+			if r := c.run(t, admitRead); len(r.errs) > 0 || r.over > 0 || quota > 600 && r.writes > int(r.admitted)*11/10+128 { // 128: the first of each caller
 				t.Errorf("%s: %d admitted by %d writes, %d over, %d errors such as %v", c, r.admitted, r.writes, r.over, len(r.errs), errors.Join(r.errs...))
 			}
 		}

@@ -275,3 +275,33 @@ func BenchmarkRollUp(b *testing.B) {
 		})
 	}
 }
+
+// Ensure a record that this service did not write fails a list and an export: a point that cannot be read is never left out.
+func TestDamagedRecord(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	for name, damage := range map[string]table.Item{
+		"shared field":     {"metricKey": table.Number(5)},
+		"type of a point":  {"d01": table.Number(5)},
+		"text of a point":  {"d01": table.String("[1,")},
+		"value of a point": {"d01": table.String(`["1"]`)},
+	} {
+		companyID := s.Table.NewID("co")
+		item := s.Table.NewItem(table.Keys{Key: table.Key{PK: table.Partition(companyID, "metrics"), SK: "pt#a#day#2026-01#x"}}, struct{}{})
+		for attribute, value := range map[string]string{"metricKey": "a", "grain": "day", "seriesId": "x", "d01": "[1]", "d02": "[2]"} {
+			item[attribute] = table.String(value)
+		}
+		for attribute, value := range damage {
+			item[attribute] = value
+		}
+		if err := s.Table.Put(t.Context(), []table.Item{item}); err != nil {
+			t.Fatal(err)
+		}
+		if points, _, err := store.ListPoints(t.Context(), companyID, metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, Limit: 10}); err == nil {
+			t.Errorf("%s: a list returns %d points", name, len(points))
+		}
+		if err := store.EachPoint(t.Context(), companyID, func(metrics.Point) error { return nil }); err == nil {
+			t.Errorf("%s: an export succeeds", name)
+		}
+	}
+}

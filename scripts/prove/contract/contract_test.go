@@ -299,11 +299,12 @@ func plants(companyID, key string) map[string]planted {
 			}
 			return body
 		}},
-		"if-match": drop("If-Match"), "idempotency": drop("Idempotency-Key"),
-		"post-life":    on("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
-		"post-body":    sent(`,"status":"published"`, ``),
-		"company-body": sent(`{"stage":"unicorn"}`, `{}`),
-		"large-body":   sent(strings.Repeat("x", 1000), ``),
+		"if-match": drop("If-Match"), "idempotency": drop("Idempotency-Key"), "refused-push": drop("Idempotency-Key"),
+		"push-identity": {request: func(r *http.Request) { sent("conformance-check", rand.Text()).request(r) }},
+		"post-life":     on("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
+		"post-body":     sent(`,"status":"published"`, ``),
+		"company-body":  sent(`{"stage":"unicorn"}`, `{}`),
+		"large-body":    sent(strings.Repeat("x", 1000), ``),
 		"roll-up": {response: func(r *http.Response, body string) string {
 			if query := r.Request.URL.Query(); strings.HasSuffix(r.Request.URL.Path, "/metrics/points") && query.Get("grain") == "week" {
 				return strings.Replace(body, `"value":`, `"value":1`, 1)

@@ -89,6 +89,9 @@ var rules = []Rule{
 	{"large-body", "limits#sizes", ours, "a body above 256 KB is 413", writes, largeBody},
 	{"write-access", "requests#paths", spec, "writes need a key of the company", writes, writeAccess},
 
+	{"push-identity", "feedback#identity", ours, "a review that is pushed again is the same record", publishes, pushIdentity},
+	{"refused-push", "retries#idempotency-key", ours, "of different pushes with one Idempotency-Key one is stored", publishes, refusedPush},
+
 	{"publish", "publish#publish", spec, "publishing makes exactly the previewed changes live", publishes, publish},
 	{"updates", "operations", spec, "updates are stored, over HTTP and by a tool", publishes, updates},
 

@@ -1,0 +1,92 @@
+package contract
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"growthworkspace/shared/fault"
+)
+
+// checkedReview is the identity of the review that these rules push. A review cannot be deleted, so it is always the same one.
+const checkedReview = `"source":"reddit","externalId":"conformance-check"`
+
+// pushCounts is the response of a push of feedback.
+type pushCounts struct{ Accepted, Created, Updated int }
+
+// pushReviews pushes reviews with these titles under the checked identity.
+func (k *kit) pushReviews(titles ...string) (counts pushCounts, ok bool) {
+	body := ""
+	for _, title := range titles {
+		body += fmt.Sprintf(`,{%s,"title":%q}`, checkedReview, title)
+	}
+	r := k.do(http.MethodPost, k.companyPath("/feedback"), `{"records":[`+body[1:]+`]}`)
+	if r.status == http.StatusUnauthorized {
+		k.skip("the key may not write here")
+		return counts, false
+	}
+	return counts, k.ok(r, &counts)
+}
+
+// pushIdentity pushes one review several times: it is one record, and what changes nothing is not written.
+func pushIdentity(k *kit) {
+	first, second := rand.Text(), rand.Text()
+	for _, step := range []struct {
+		what   string
+		titles []string
+		want   pushCounts // created counts as updated: an earlier run may have created the review
+	}{
+		{"a new title", []string{first}, pushCounts{1, 0, 1}},
+		{"the same again", []string{first}, pushCounts{1, 0, 0}},
+		{"several of one review, the last as stored", []string{second, first}, pushCounts{1, 0, 0}},
+		{"several of one review", []string{first, second}, pushCounts{1, 0, 1}},
+	} {
+		got, ok := k.pushReviews(step.titles...)
+		if !ok {
+			return
+		}
+		if step.what == "a new title" {
+			got = pushCounts{got.Accepted, 0, got.Created + got.Updated}
+		}
+		if got != step.want {
+			k.fail("%s: accepted, created and updated are %v, want %v", step.what, got, step.want)
+		}
+	}
+}
+
+// refusedPush sends different pushes with one Idempotency-Key at the same moment: one is accepted, and the stored review is that
+// one's.
+func refusedPush(k *kit) {
+	if _, ok := k.pushReviews(rand.Text()); !ok {
+		return
+	}
+	const pushes = 4
+	name := rand.Text()
+	var titles [pushes]string
+	var responses [pushes]response
+	var wait sync.WaitGroup
+	for n := range pushes {
+		titles[n] = rand.Text()
+		wait.Go(func() {
+			q := request{method: http.MethodPost, path: k.companyPath("/feedback"), header: map[string]string{"Idempotency-Key": name}}
+			q.body = fmt.Sprintf(`{"records":[{%s,"title":%q}]}`, checkedReview, titles[n])
+			responses[n], _ = k.once(q) // without a response, its status is 0
+		})
+	}
+	wait.Wait()
+	accepted := slices.IndexFunc(responses[:], func(r response) bool { return r.status == http.StatusOK })
+	if accepted < 0 {
+		k.fail("none of %d pushes with one Idempotency-Key was accepted", pushes)
+		return
+	}
+	for n, r := range responses {
+		if n != accepted {
+			k.is(r, fault.BadRequest, "Idempotency-Key")
+		}
+	}
+	if got, ok := k.pushReviews(titles[accepted]); ok && got.Updated+got.Created > 0 {
+		k.fail("a push that was refused is stored")
+	}
+}

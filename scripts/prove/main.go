@@ -76,9 +76,11 @@ one line of figures.
   crash-publish, crash-create   the process dies after its k-th call to the table, for all k
   loss-key, loss                the table does a write, and the response is lost
   throttle, throttle-all        the table throttles a fifth of the calls, or all
-  quota                         64 clients of 4 processes send 50 times the quota of a key
+  quota                         64 clients of 3 processes send without pauses, at quotas of 60 to
+                                60,000 requests a minute
   linear                        16 clients change one record while responses are lost and
                                 calls throttled
+  load                          clients send more, and read more slowly, than a server can take
 
 Without a name, all gates run, with numbers that fit into CI.`,
 		Example: "  go run ./scripts/prove faults\n  go run ./scripts/prove faults --seed 7 linear\n  go run ./scripts/prove faults --long",

@@ -185,6 +185,7 @@ func TestAuditArguments(t *testing.T) {
 		}},
 		{Name: "longest siteId", Op: "list_optimise_audits", Args: map[string]any{"siteId": strings.Repeat("é", 50)}, Check: empty},
 		{Name: "siteId too long", Op: "list_optimise_audits", Args: map[string]any{"siteId": strings.Repeat("a", 51)}, Want: 400, WantMessage: "query.siteId: must have at most 50"},
+		{Name: "siteId with U+0000", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_a\x00"}, Want: 400, WantMessage: "query.siteId: must not have the character U+0000"},
 		{Name: "status not in the list", Op: "list_optimise_audits", Args: map[string]any{"status": "done"}, Want: 400, WantMessage: "query.status: must be one of running, complete, failed"},
 		{Name: "status of the index", Op: "list_optimise_audits", Args: map[string]any{"status": "none"}, Want: 400, WantMessage: "query.status: must be one of"},
 		{Name: "unknown parameter", Op: "list_optimise_audits", Args: map[string]any{"site": "sit_a"}, Want: 400, WantMessage: "query.site: unknown parameter"},
@@ -194,7 +195,7 @@ func TestAuditArguments(t *testing.T) {
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("limit %v", limit), Op: "list_optimise_audits", Args: map[string]any{"limit": limit}, Want: 400, WantMessage: "query.limit: must be"})
 	}
 	// Ensure an invalid siteId matches nothing and does not reach another partition.
-	for _, site := range []string{"", "x", "sit_", "sit_A", "aud_00", "sit_a#running", "sit_a#none", "running", "failed", "none", "sit_a ", "sit_a\x00"} {
+	for _, site := range []string{"", "x", "sit_", "sit_A", "aud_00", "sit_a#running", "sit_a#none", "running", "failed", "none", "sit_a ", "sit_a\x01"} {
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site}, Check: empty})
 		scenarios = append(scenarios, apitest.Scenario{Name: fmt.Sprintf("siteId %q with status", site), Op: "list_optimise_audits", Args: map[string]any{"siteId": site, "status": "failed"}, Check: empty})
 	}

@@ -29,9 +29,10 @@ type pressure struct {
 	each     time.Duration // how long each trial lasts
 	slower   float64       // how many times its quiet time a polite client's median may take beside the flood
 	residual time.Duration // a median below it is always quick enough
+	resident int64         // the most memory of the server process in any trial, in bytes
 }
 
-// residentMax is the most memory of the server process in any trial.
+// residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
 // load is the gate of a server with too much to do. It runs four trials, each on a new server with the limits of
@@ -42,7 +43,7 @@ const residentMax = 256 << 20
 //   - readers: 200 clients request the largest page and read nothing
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
-// In each trial the server's resident memory stays below residentMax, no response is a 500, and each refusal has the envelope.
+// In each trial the server's resident memory stays below p.resident, no response is a 500, and each refusal has the envelope.
 func load(ctx context.Context, t *trial, p pressure) error {
 	company, err := t.companyWithItems(ctx)
 	if err != nil {
@@ -56,7 +57,7 @@ func load(ctx context.Context, t *trial, p pressure) error {
 			continue
 		}
 		l := &loaded{trial: t, name: trial.name, company: company}
-		if err := l.serve(ctx, func() error { return trial.run(ctx, l, p) }); err != nil {
+		if err := l.serve(ctx, p, func() error { return trial.run(ctx, l, p) }); err != nil {
 			return fmt.Errorf("%s: %w", trial.name, err)
 		}
 	}
@@ -94,7 +95,7 @@ func (t *trial) companyWithItems(ctx context.Context) (testbed.Company, error) {
 }
 
 // serve runs a trial with a server of its own, and checks the server's memory.
-func (l *loaded) serve(ctx context.Context, run func() error) (err error) {
+func (l *loaded) serve(ctx context.Context, p pressure, run func() error) (err error) {
 	l.front = l.trial.server != plantUnbounded
 	if l.server, err = l.startServer(ctx); err != nil {
 		return err
@@ -111,7 +112,7 @@ func (l *loaded) serve(ctx context.Context, run func() error) (err error) {
 	if err != nil {
 		return err
 	}
-	l.require(most < residentMax, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, residentMax>>20)
+	l.require(most < p.resident, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, p.resident>>20)
 	l.figure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
 	return nil
 }

@@ -83,10 +83,9 @@ func apart(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// overtaken lets the conditions of updates fail for every second half second, as in a service whose guesses about a bucket
-// are always wrong.
+// overtaken lets the conditions of updates fail, as in a service whose guesses about a bucket are always wrong.
 func overtaken(next http.RoundTripper) http.RoundTripper {
-	return changing(next, func(call string) bool { return call == "UpdateItem" && time.Now().UnixMilli()/500%2 == 0 }, func(body map[string]any) {
+	return changing(next, func(call string) bool { return call == "UpdateItem" }, func(body map[string]any) {
 		if condition, ok := body["ConditionExpression"].(string); ok {
 			body["ConditionExpression"] = "(" + condition + ") AND attribute_not_exists(pk)"
 		}
@@ -136,7 +135,7 @@ const (
 	plantBehind        plant = "behind"
 	plantUnconditional plant = "unconditional"
 	plantBare          plant = "bare"      // not a fault: a bare write in place of an admission, for comparison
-	plantOvertaken     plant = "overtaken" // for every second half second, other callers are faster at every admission
+	plantOvertaken     plant = "overtaken" // other callers are faster at every admission
 	plantHasty         plant = "hasty"     // every Retry-After is one second
 	plantUnbounded     plant = "unbounded" // without the limits of `workspace serve`
 	plantStingy        plant = "stingy"    // three of four admitted requests get a 429

@@ -44,17 +44,21 @@ func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 	return s
 }
 
-func load(t *testing.T, s *apitest.Service, name string, text json.RawMessage) {
+func load(t *testing.T, s *apitest.Service, name string, texts ...json.RawMessage) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {
 		if kind.Name != name {
 			continue
 		}
-		record, problems := kind.Check(text)
-		if len(problems) > 0 {
-			t.Fatalf("%s: %v", text, problems)
+		var records []any
+		for _, text := range texts {
+			record, problems := kind.Check(text)
+			if len(problems) > 0 {
+				t.Fatalf("%s: %v", text, problems)
+			}
+			records = append(records, record)
 		}
-		if err := kind.Write(t.Context(), s.CompanyID, []any{record}); err != nil {
+		if err := kind.Write(t.Context(), s.CompanyID, records); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -174,9 +174,6 @@ type result struct {
 	errs                    []error // other than a refusal
 }
 
-// share returns the share of what the quota allows that was admitted.
-func (r result) share() float64 { return float64(r.admitted) / float64(r.allowed) }
-
 // run lets the crowd call, in virtual time: the calls of three processes take random times.
 func (c crowd) run(t *testing.T, admit admitter) (r result) {
 	t.Helper()

@@ -108,7 +108,7 @@ func flooded(d demand) func(context.Context, *trial) error {
 
 func pressed(trials ...string) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
-		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, 3, 250 * time.Millisecond, 4 * residentMax})
+		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, 3, 80 * time.Millisecond, 4 * residentMax})
 	}
 }
 
@@ -244,7 +244,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %s", test.gates, out.String())
 		}
 	}
-	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server crash-publish crash-create loss-key loss throttle throttle-all quota linear]" {
+	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server crash-publish crash-create loss-key loss throttle throttle-all quota load linear]" {
 		t.Error(names)
 	}
 }

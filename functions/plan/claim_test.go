@@ -2,7 +2,9 @@ package plan_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +62,38 @@ func TestClaimIsReleased(t *testing.T) {
 				reached = edits.calls.Load() >= at
 			}
 		})
+	}
+}
+
+// refusing refuses the call with the number at.
+type refusing struct{ calls, at int64 }
+
+func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+	if r.calls++; r.calls == r.at {
+		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: request}, nil
+	}
+	return apitest.Transport.RoundTrip(request)
+}
+
+// Ensure a publish that fails, at any call to the table, releases the board, so that the next one does not wait.
+func TestFailedPublishIsReleased(t *testing.T) {
+	t.Parallel()
+	failures := 0
+	for at := int64(1); ; at++ {
+		s, key := start(t)
+		create(t, s, key, map[string]any{"title": "New", "status": "published"})
+		refuses := &refusing{at: at}
+		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, refuses).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
+		if c := claimOf(t, s); c != nil {
+			t.Errorf("call %d refused: the board still has the claim %v", at, c)
+		}
+		if err == nil {
+			break
+		}
+		failures++
+	}
+	if failures < 3 {
+		t.Errorf("%d calls fail a publish", failures)
 	}
 }
 

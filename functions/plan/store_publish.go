@@ -108,7 +108,9 @@ func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Public
 	for range publishAttemptsMax {
 		p, err := plan()
 		if err != nil || !p.changes() {
-			table.RequestOf(ctx).Note(s.release(ctx, p.board, mine))
+			if c := p.board.Claim; c != nil && *c == mine {
+				table.RequestOf(ctx).Note(s.release(ctx, p.board, mine))
+			}
 			if err != nil {
 				return Publication{}, err
 			}
@@ -126,6 +128,9 @@ func (s Store) settle(ctx context.Context, plan func() (Planned, error)) (Public
 		}
 		mine = s.table.NewID("snp")
 		done, err := s.publish(ctx, p, mine)
+		if err != nil && !errors.Is(err, errOvertaken) {
+			table.RequestOf(ctx).Note(s.release(ctx, p.board, mine))
+		}
 		if !errors.Is(err, errOvertaken) {
 			return done, err
 		}
@@ -161,9 +166,6 @@ func (s Store) await(ctx context.Context, b storedBoard) (ended bool, err error)
 
 // release removes a claim that will not be committed, so that nobody waits for it. A claim that others have replaced stays.
 func (s Store) release(ctx context.Context, b storedBoard, claim string) error {
-	if claim == "" || b.Claim == nil || *b.Claim != claim {
-		return nil
-	}
 	err := overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", "claim = :claim", nil,
 		table.Item{":claim": table.String(claim)})))
 	if err != nil && !errors.Is(err, errOvertaken) {

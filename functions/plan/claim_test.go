@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,10 +67,13 @@ func TestClaimIsReleased(t *testing.T) {
 }
 
 // refusing refuses the call with the number at.
-type refusing struct{ calls, at int64 }
+type refusing struct {
+	calls atomic.Int64
+	at    int64
+}
 
 func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
-	if r.calls++; r.calls == r.at {
+	if r.calls.Add(1) == r.at {
 		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: request}, nil
 	}
 	return apitest.Transport.RoundTrip(request)

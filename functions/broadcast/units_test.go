@@ -91,7 +91,7 @@ func TestDefaultListUnits(t *testing.T) {
 		s := start(t)
 		var posts, ideas []record
 		platforms, states := broadcast.Platform("").Values(), broadcast.PostStatus("").Values()
-		for n := range 2100 {
+		for n := range map[bool]int{false: 2100, true: 150}[alike] { // 50 of each platform and status
 			p := record{
 				"id": fmt.Sprintf("pst_%022d", n), "platform": "x", "status": "published", "createdAt": fmt.Sprintf("2026-01-01T00:%02d:%02dZ", n/60%60, n%60), "updatedAt": "2026-01-01T00:00:00Z",
 				"title": "A title", "body": text, "hashtags": []string{"launch", "tips"}, "publishedAt": "2026-01-01T00:00:00Z", "externalUrl": "https://x.example/1234567890", "externalId": "1234567890",
@@ -103,7 +103,9 @@ func TestDefaultListUnits(t *testing.T) {
 			if !alike {
 				p["platform"], p["status"], i["status"] = orNull(platforms, n%7), orNull(states, n/7%6), []any{"suggested", "accepted", "rejected", nil}[n%4]
 			}
-			posts, ideas = append(posts, p), append(ideas, i)
+			if posts = append(posts, p); n < 240 {
+				ideas = append(ideas, i)
+			}
 		}
 		load(t, s, "post", posts...)
 		load(t, s, "content-idea", ideas...)

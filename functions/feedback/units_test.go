@@ -129,7 +129,7 @@ func TestDefaultListUnits(t *testing.T) {
 		}
 		return records
 	}
-	alone := grown(300)
+	alone := grown(150)
 	for i := range alone {
 		alone[i].Source, alone[i].Sentiment, alone[i].ReplyStatus = new(feedback.Source("reddit")), new(feedback.Sentiment("negative")), new(feedback.ReplyStatusNeedsReview)
 	}
@@ -139,7 +139,7 @@ func TestDefaultListUnits(t *testing.T) {
 			lopsided[i].Source, lopsided[i].Sentiment = new(feedback.Source("app_store")), new(feedback.Sentiment("positive"))
 		}
 	}
-	for name, records := range map[string][]feedback.Feedback{"as usual": grown(1500), "lopsided": lopsided, "all alike": alone} {
+	for name, records := range map[string][]feedback.Feedback{"as usual": grown(900), "lopsided": lopsided, "all alike": alone} {
 		s := start(t, usual(records)...)
 		dearest := 0.0
 		combinations(func(source *feedback.Source, sentiment *feedback.Sentiment, status *feedback.ReplyStatus) {

@@ -84,8 +84,8 @@ func TestPointUnits(t *testing.T) {
 		}
 	}
 	put(small, rich(t, "revenue.mrr", "2025-01-01", 425)) // to 2026-03-01: a month of a single day is the worst case
-	put(big, rich(t, "revenue.mrr", "1926-01-01", 36_585))
-	for i := range 100 {
+	put(big, rich(t, "revenue.mrr", "2016-01-01", 3713))
+	for i := range 10 {
 		put(big, series(t, fmt.Sprintf("revenue.m%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
 		put(big, series(t, fmt.Sprintf("revenue.mrr%d", i), metrics.GrainDay, nil, "2026-01-01", 31))
 	}
@@ -114,7 +114,7 @@ func TestPointUnits(t *testing.T) {
 		}
 		t.Logf("%s: %+v and %+v", c.name, spent[0], spent[1])
 		if spent[0] != spent[1] || spent[0].Calls != 2 || spent[0].Read > c.most {
-			t.Errorf("%s: %+v with one year, %+v with a hundred; at most %v units", c.name, spent[0], spent[1], c.most)
+			t.Errorf("%s: %+v with one year, %+v with ten; at most %v units", c.name, spent[0], spent[1], c.most)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestUnitsBesideMuch(t *testing.T) {
 	for _, s := range []*apitest.Service{few, much} {
 		load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
 		load(t, s, "site-goal", `{"id":"gol_a","siteId":"sit_a"}`, `{"id":"gol_b","siteId":"sit_a"}`)
-		load(t, s, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","findings":`+perPage(30_000)+`}`, `{"id":"aud_c","findings":`+perPage(5_000_000)+`}`)
+		load(t, s, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","findings":`+perPage(30_000)+`}`, `{"id":"aud_c","findings":`+perPage(1_000_000)+`}`)
 	}
 	put(t, much, grown(30, `"x"`)...)
 	var goals []string
@@ -112,11 +112,11 @@ func TestUnitsBesideMuch(t *testing.T) {
 		read func(context.Context, optimise.Store, string) error
 		want table.Units
 	}{
-		"sites":                          {sites, table.Units{Calls: 1, Read: 0.5}},
-		"goals":                          {ofSite, table.Units{Calls: 2, Read: 1.5}},
-		"audit without findings":         {audit("aud_a"), table.Units{Calls: 2, Read: 1.5}},
-		"audit with findings of 30 kB":   {audit("aud_b"), table.Units{Calls: 2, Read: 1.5}},
-		"audit with findings of five MB": {audit("aud_c"), table.Units{Calls: 2, Read: 25}},
+		"sites":                             {sites, table.Units{Calls: 1, Read: 0.5}},
+		"goals":                             {ofSite, table.Units{Calls: 2, Read: 1.5}},
+		"audit without findings":            {audit("aud_a"), table.Units{Calls: 2, Read: 1.5}},
+		"audit with findings of 30 kB":      {audit("aud_b"), table.Units{Calls: 2, Read: 1.5}},
+		"audit with findings of a megabyte": {audit("aud_c"), table.Units{Calls: 2, Read: 6}},
 	} {
 		for size, s := range map[string]*apitest.Service{"few": few, "much": much} {
 			if got := spent(t, s, c.read); got != c.want {

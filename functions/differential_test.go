@@ -31,6 +31,7 @@ func statusOf(code string) int { return codes.Code(code).Status() }
 // limit and whether there is an ETag, and afterwards the records of the two companies.
 func TestToolsAnswerAsHTTP(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const calls = 60
 	for _, op := range toolOperations() {
 		t.Run(op.ID, func(t *testing.T) {

@@ -48,6 +48,9 @@ func TestRealEngines(t *testing.T) {
 	for _, s := range finders {
 		t.Run(s.kind, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && s.kind == DynamoDBLocal {
+				t.Skip("takes seconds: run without -short")
+			}
 			installed(t, s.find)
 			dir := t.TempDir()
 			if err := os.Chmod(dir, 0o755); err != nil {

@@ -10,10 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -108,28 +106,13 @@ func (l *loaded) serve(ctx context.Context, p pressure, run func() error) (err e
 		l.figure("%s: %d shed, memory is not measured on %s", l.name, l.shed.Load(), runtime.GOOS)
 		return nil
 	}
-	most, err := residentMost(l.cmd.Process.Pid)
+	most, err := testbed.Resident(l.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
 	l.require(most < p.resident, "%s: the server had %d MB of resident memory, at most %d allowed", l.name, most>>20, p.resident>>20)
 	l.figure("%s: %d MB, %d shed", l.name, most>>20, l.shed.Load())
 	return nil
-}
-
-// residentMost returns the largest resident memory that a process has had.
-func residentMost(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, fmt.Errorf("read a process's memory: %w", err)
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	fields := strings.Fields(rest)
-	if len(fields) == 0 {
-		return 0, errors.New("read a process's memory: no VmHWM")
-	}
-	kilobytes, err := strconv.ParseInt(fields[0], 10, 64)
-	return kilobytes << 10, err
 }
 
 // check counts a shed response, and requires that a refusal has the envelope and that nothing is a 500.

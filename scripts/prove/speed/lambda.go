@@ -188,7 +188,8 @@ func (t target) run(ctx context.Context, r *relay, memory, warm int) (m measure,
 			return m, err
 		}
 	}
-	m["resident"], err = residentMiB(pid)
+	resident, err := testbed.Resident(pid)
+	m["resident"] = float64(resident) / (1 << 20)
 	return m, err
 }
 
@@ -239,19 +240,4 @@ func cpuTime(pid int) (total float64, err error) {
 		total += milliseconds(time.Duration(n))
 	}
 	return total, nil
-}
-
-// residentMiB returns the largest resident memory of a process so far.
-func residentMiB(pid int) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, fmt.Errorf("read the memory of the program: %w", err)
-	}
-	_, after, _ := strings.Cut(string(text), "VmHWM:")
-	fields := strings.Fields(after)
-	if len(fields) == 0 {
-		return 0, fmt.Errorf("the memory of process %d is unknown", pid)
-	}
-	kib, err := strconv.ParseFloat(fields[0], 64)
-	return kib / 1024, err
 }

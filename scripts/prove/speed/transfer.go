@@ -107,8 +107,8 @@ func (m *mover) run(ctx context.Context, args ...string) (r ran, err error) {
 	go func() {
 		most := 0.0
 		for {
-			if now, err := residentMiB(cmd.Process.Pid); err == nil { // else the process is starting or has just ended
-				most = now
+			if now, err := testbed.Resident(cmd.Process.Pid); err == nil { // else the process is starting or has just ended
+				most = float64(now) / (1 << 20)
 			}
 			select {
 			case <-time.After(50 * time.Millisecond):

@@ -1,0 +1,275 @@
+// Package chart draws values as SVG: lines, sparklines and bars. It writes classes and no styles, so the stylesheet decides the
+// colours of both themes and a strict Content-Security-Policy allows every drawing.
+package chart
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+
+	"growthworkspace/scripts/studio/measure"
+)
+
+// Value is a value, or a gap.
+type Value struct {
+	V  float64
+	OK bool
+}
+
+// Series is one line.
+type Series struct {
+	Name   string
+	Values []Value // one for each bucket
+}
+
+// Goal is a dashed line across the buckets From to To.
+type Goal struct {
+	Text     string
+	Value    float64
+	From, To int
+}
+
+// Line is a chart with a line for each series over the same buckets.
+type Line struct {
+	Title  string // for screen readers
+	Unit   measure.Unit
+	Zero   bool     // the axis begins at 0
+	Ticks  []string // short labels of the buckets
+	Names  []string // full labels of the buckets
+	Series []Series
+	Before []Value // the period before, in grey; may be empty
+	Goal   *Goal
+	Open   int // the first bucket that is not over
+}
+
+// size is a drawing's size in its own units. A chart is drawn in both, and the stylesheet shows the one that fits, so that labels
+// have the same size everywhere.
+type size struct {
+	class         string
+	width, height float64
+	labels        int // at most on the horizontal axis
+}
+
+var sizes = []size{{"wide", 960, 300, 8}, {"narrow", 358, 240, 4}}
+
+const (
+	top, bottom, right = 14.0, 28.0, 12.0
+	letter             = 7.0 // the usual width of a letter
+	lineHeight         = 17.0
+)
+
+// SVG draws the chart.
+func (l Line) SVG() template.HTML {
+	var out strings.Builder
+	for _, s := range sizes {
+		d := &drawing{Line: l, size: s, out: &out}
+		d.draw()
+	}
+	return template.HTML(out.String())
+}
+
+type drawing struct {
+	Line
+	size
+
+	out       *strings.Builder
+	ticks     []float64
+	left      float64
+	low, high float64
+}
+
+func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d.out, format, args...) }
+
+func (d *drawing) draw() {
+	d.scale()
+	d.printf(`<svg class="chart %s" viewBox="0 0 %g %g"><g role="img"><title>%s</title>`, d.class, d.width, d.height, escape(d.Title))
+	d.grid()
+	d.path("before", d.Before, 0, len(d.Before))
+	if len(d.Series) == 1 {
+		d.area(d.Series[0].Values)
+	}
+	for i, s := range d.Series {
+		name := fmt.Sprintf("line s%d", i)
+		d.path(name, s.Values, 0, min(d.Open, len(s.Values)))
+		if d.Open < len(s.Values) {
+			d.path(name+" open", s.Values, max(0, d.Open-1), len(s.Values))
+		}
+	}
+	d.goal()
+	d.printf(`</g><g class="points">`)
+	for i := range d.Names {
+		d.point(i)
+	}
+	d.printf(`</g></svg>`)
+}
+
+// scale sets the vertical axis and its room.
+func (d *drawing) scale() {
+	low, high := math.Inf(1), math.Inf(-1)
+	see := func(v float64) { low, high = min(low, v), max(high, v) }
+	for _, values := range append([][]Value{d.Before}, valuesOf(d.Series)...) {
+		for _, v := range values {
+			if v.OK {
+				see(v.V)
+			}
+		}
+	}
+	if d.Goal != nil {
+		see(d.Goal.Value)
+	}
+	if low > high {
+		low, high = 0, 0
+	}
+	if d.Zero || low > 0 && low < high/2 {
+		low = min(low, 0)
+	}
+	d.ticks = d.Unit.Ticks(low, high)
+	d.low, d.high = d.ticks[0], d.ticks[len(d.ticks)-1]
+	longest := 0
+	for _, t := range d.ticks {
+		longest = max(longest, len([]rune(d.Unit.Short(t))))
+	}
+	d.left = letter*float64(longest) + 14
+}
+
+func valuesOf(all []Series) (out [][]Value) {
+	for _, s := range all {
+		out = append(out, s.Values)
+	}
+	return out
+}
+
+func (d *drawing) x(i int) float64 {
+	if len(d.Names) == 1 {
+		return d.left + (d.width-d.left-right)/2
+	}
+	return d.left + (d.width-d.left-right)*float64(i)/float64(len(d.Names)-1)
+}
+
+func (d *drawing) y(v float64) float64 {
+	return top + (d.height-top-bottom)*(1-(v-d.low)/(d.high-d.low))
+}
+
+func (d *drawing) grid() {
+	for _, t := range d.ticks {
+		y := d.y(t)
+		d.printf(`<path class="grid" d="M%.1f %.1fH%.1f"/><text class="end" x="%.1f" y="%.1f">%s</text>`,
+			d.left, y, d.width-right, d.left-8, y+4, escape(d.Unit.Short(t)))
+	}
+	every := (len(d.Ticks) + d.labels - 1) / d.labels
+	for i := 0; i < len(d.Ticks); i += max(1, every) {
+		class := "middle"
+		if i == 0 && len(d.Ticks) > 1 {
+			class = "start"
+		}
+		if d.x(i)+letter*float64(len(d.Ticks[i]))/2 > d.width {
+			class = "end"
+		}
+		d.printf(`<text class="%s" x="%.1f" y="%.1f">%s</text>`, class, d.x(i), d.height-8, escape(d.Ticks[i]))
+	}
+}
+
+// path draws the values of the buckets from to to, with a gap where there is none.
+func (d *drawing) path(class string, values []Value, from, to int) {
+	var p strings.Builder
+	pen := "M"
+	alone := 0
+	for i := from; i < to && i < len(d.Names); i++ {
+		if !values[i].OK {
+			pen = "M"
+			continue
+		}
+		if pen == "M" {
+			alone++
+		}
+		fmt.Fprintf(&p, "%s%.1f %.1f", pen, d.x(i), d.y(values[i].V))
+		if pen = "L"; i+1 >= to || !values[min(i+1, len(values)-1)].OK {
+			p.WriteString("h.01") // a single value is a dot
+		}
+	}
+	if alone > 0 {
+		d.printf(`<path class="%s" d="%s"/>`, class, p.String())
+	}
+}
+
+// area fills the ground below the finished part of a line.
+func (d *drawing) area(values []Value) {
+	for from := 0; from < min(d.Open, len(values)); from++ {
+		to := from
+		for to < min(d.Open, len(values)) && values[to].OK {
+			to++
+		}
+		if to-from < 2 {
+			continue
+		}
+		d.printf(`<path class="area" d="M%.1f %.1f`, d.x(from), d.y(max(d.low, 0)))
+		for i := from; i < to; i++ {
+			d.printf("L%.1f %.1f", d.x(i), d.y(values[i].V))
+		}
+		d.printf(`V%.1fZ"/>`, d.y(max(d.low, 0)))
+		from = to
+	}
+}
+
+func (d *drawing) goal() {
+	if d.Goal == nil {
+		return
+	}
+	y, from, to := d.y(d.Goal.Value), d.x(d.Goal.From), d.x(d.Goal.To)
+	if d.Goal.From == d.Goal.To { // one bucket still has a visible line
+		half := (d.width - d.left - right) / float64(2*max(2, len(d.Names)))
+		from, to = from-half, to+half
+	}
+	above := y - 6
+	if above < top {
+		above = y + 14
+	}
+	d.printf(`<path class="goal" d="M%.1f %.1fH%.1f"/><text class="goal end" x="%.1f" y="%.1f">%s</text>`,
+		max(d.left, from), y, min(d.width-right, to), min(d.width-right, to), above, escape(d.Goal.Text))
+}
+
+// point draws what hover and focus show of a bucket. A bucket without a value is left out.
+func (d *drawing) point(i int) {
+	lines := []string{d.Names[i]}
+	var dots strings.Builder
+	for n, s := range d.Series {
+		if i >= len(s.Values) || !s.Values[i].OK {
+			continue
+		}
+		text := d.Unit.Text(s.Values[i].V)
+		if s.Name != "" {
+			text = s.Name + ": " + text
+		}
+		class := ""
+		if i >= d.Open {
+			text += " so far"
+			class = " open"
+		}
+		lines = append(lines, text)
+		fmt.Fprintf(&dots, `<circle class="dot s%d%s" cx="%.1f" cy="%.1f" r="4"/>`, n, class, d.x(i), d.y(s.Values[i].V))
+	}
+	if dots.Len() == 0 {
+		return
+	}
+	if i < len(d.Before) && d.Before[i].OK {
+		lines = append(lines, "before: "+d.Unit.Text(d.Before[i].V))
+	}
+	longest := 0
+	for _, line := range lines {
+		longest = max(longest, len([]rune(line)))
+	}
+	width := letter*float64(longest) + 18
+	height := lineHeight*float64(len(lines)) + 10
+	slice := (d.width - d.left - right) / float64(max(1, len(d.Names)-1))
+	x := min(max(d.left, d.x(i)-width/2), d.width-width)
+	d.printf(`<g class="point" tabindex="0" role="img" aria-label="%s"><rect class="hit" x="%.1f" y="0" width="%.1f" height="%.1f"/>%s`+
+		`<g class="tip"><rect x="%.1f" y="2" width="%.1f" height="%.1f" rx="6"/>`,
+		escape(strings.Join(lines, ", ")), d.x(i)-slice/2, slice, d.height-bottom, dots.String(), x, width, height)
+	for n, line := range lines {
+		d.printf(`<text x="%.1f" y="%.1f">%s</text>`, x+9, 18+lineHeight*float64(n), escape(line))
+	}
+	d.printf(`</g></g>`)
+}
+
+func escape(text string) string { return template.HTMLEscapeString(text) }

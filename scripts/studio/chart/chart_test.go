@@ -1,0 +1,112 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/studio/measure"
+)
+
+func sample() Line {
+	return Line{
+		Title: `Sign-ups <b>"by day"`, Unit: measure.Unit{Name: measure.Count}, Zero: true,
+		Ticks: []string{"Nov 1", "Nov 2", "Nov 3", "Nov 4"}, Names: []string{"Sun, Nov 1", "Mon, Nov 2", "Tue, Nov 3", "Wed, Nov 4"},
+		Series: []Series{{"", []Value{{3, true}, {}, {5, true}, {1, true}}}},
+		Before: []Value{{2, true}, {2, true}, {4, true}, {6, true}},
+		Goal:   &Goal{"goal <4>", 4, 0, 3}, Open: 3,
+	}
+}
+
+// Ensure a drawing is well-formed, whatever its texts are, has no style that a strict policy would drop, and every value can be
+// reached by keyboard and read aloud.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	text := string(sample().SVG())
+	wellFormed(t, text)
+	if strings.Contains(text, "style=") || strings.Contains(text, "fill=") || strings.Contains(text, "<b>") {
+		t.Error(text)
+	}
+	for _, want := range []string{
+		`role="img"><title>Sign-ups &lt;b&gt;`, `aria-label="Tue, Nov 3, 5, before: 4"`, `aria-label="Wed, Nov 4, 1 so far, before: 6"`, "goal &lt;4&gt;",
+	} {
+		if strings.Count(text, want) != len(sizes) {
+			t.Errorf("%d × %s", strings.Count(text, want), want)
+		}
+	}
+	if n := strings.Count(text, `tabindex="0"`); n != 3*len(sizes) {
+		t.Errorf("%d focusable points for 3 values in %d sizes", n, len(sizes))
+	}
+}
+
+// Ensure the unfinished part is drawn apart, from the last finished value on.
+func TestOpenPart(t *testing.T) {
+	t.Parallel()
+	text := string(sample().SVG())
+	lines := regexp.MustCompile(`<path class="line s0( open)?" d="([^"]*)"`).FindAllStringSubmatch(text, -1)
+	if len(lines) != 2*len(sizes) || lines[0][1] != "" || lines[1][1] == "" {
+		t.Fatal(lines)
+	}
+	if strings.Count(lines[0][2], "M") != 2 { // the gap of Nov 2
+		t.Error(lines[0][2])
+	}
+	if strings.Count(lines[1][2], "M") != 1 || strings.Count(lines[1][2], "L") != 1 {
+		t.Error(lines[1][2])
+	}
+	all := sample()
+	all.Open = len(all.Names)
+	if strings.Contains(string(all.SVG()), "open") {
+		t.Error("a finished period has an unfinished part")
+	}
+}
+
+// Ensure the axis begins at zero where it must, and elsewhere only when that hides nothing.
+func TestScale(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		zero bool
+		low  float64
+		want float64
+	}{{true, 90, 0}, {false, 90, 90}, {false, 40, 0}, {true, -5, -50}} {
+		l := Line{Zero: c.zero, Names: []string{"a", "b"}, Series: []Series{{"", []Value{{c.low, true}, {100, true}}}}, Open: 2}
+		d := &drawing{Line: l, size: sizes[0]}
+		d.scale()
+		if d.low != c.want || d.high < 100 {
+			t.Errorf("%+v: from %v to %v", c, d.low, d.high)
+		}
+	}
+}
+
+// Ensure drawings of nothing, of one value and of equal values are well-formed and finite.
+func TestFewValues(t *testing.T) {
+	t.Parallel()
+	for _, values := range [][]Value{nil, {{}}, {{7, true}}, {{0, true}, {0, true}}, {{-3, true}, {}}} {
+		names := make([]string, len(values))
+		line := string(Line{Title: "t", Ticks: names, Names: names, Series: []Series{{"n", values}}, Open: len(values)}.SVG())
+		spark, bar := string(Spark("t", values, len(values))), string(Bar("s1", 7))
+		for _, text := range []string{line, spark, bar} {
+			wellFormed(t, text)
+			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+				t.Errorf("%v: %s", values, text)
+			}
+		}
+		if !strings.Contains(bar, `width="100.0"`) {
+			t.Error("a bar is longer than its rail:", bar)
+		}
+	}
+}
+
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader("<x>" + text + "</x>"))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+}

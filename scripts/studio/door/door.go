@@ -1,0 +1,140 @@
+// Package door keeps a web page on this machine to its owner. Other web pages, other hosts' names, other users' guesses and
+// requests that a page was tricked into get nothing. .github/SECURITY.md says what it cannot protect.
+package door
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// Door admits requests to one address. Create it with New.
+type Door struct {
+	host    string // the only accepted Host, such as 127.0.0.1:41234
+	token   string // in the printed URL; exchanged for the cookie
+	session string // the value of the cookie
+	form    string // a field of every form
+	cross   *http.CrossOriginProtection
+
+	opened sync.Once
+	onOpen func()
+}
+
+// New returns the door of a host, which includes the port. secret returns a new unguessable text at each call. opened is called
+// once, when the token is first exchanged; it may be nil.
+func New(host string, secret func() string, opened func()) *Door {
+	return &Door{host: host, token: secret(), session: secret(), form: secret(), cross: http.NewCrossOriginProtection(), onOpen: opened}
+}
+
+// URL returns the address to open. It contains the token, so it must not be logged.
+func (d *Door) URL() string { return "http://" + d.host + "/?token=" + url.QueryEscape(d.token) }
+
+// FormField is the name of the form field that every POST must have.
+const FormField = "form"
+
+// FormToken returns the value of the form field.
+func (d *Door) FormToken() string { return d.form }
+
+// bodyBytesMax bounds the body of a form.
+const bodyBytesMax = 1 << 20
+
+// policy allows only this origin's files. Scripts and styles are files, never inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Wrap returns a handler that passes admitted requests to next.
+func (d *Door) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers send forms with the origin null
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if d.admit(w, r) {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// admit reports whether a request may pass. Otherwise it has written the response.
+func (d *Door) admit(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case r.Host != d.host: // a name that an attacker points at this machine
+		refuse(w, "This page exists only at http://"+d.host+".")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		http.Error(w, "Only GET and POST.", http.StatusMethodNotAllowed)
+	case d.cross.Check(r) != nil:
+		refuse(w, "This form was sent by another web page, so nothing was changed.")
+	case r.URL.Query().Has("token"):
+		d.exchange(w, r)
+	case !d.knows(r):
+		d.turnAway(w, r)
+	case r.Method == http.MethodPost && !d.formIsOurs(w, r):
+		refuse(w, "This form is from an earlier start of the studio, so nothing was changed. Go back, copy what you typed, and open "+
+			"the address that the studio printed when it started.")
+	default:
+		return true
+	}
+	return false
+}
+
+func refuse(w http.ResponseWriter, text string) { http.Error(w, text, http.StatusForbidden) }
+
+const invitation = "Open the address that the studio printed when it started. It ends with a token, which changes with every start."
+
+// exchange trades the token for the cookie and redirects to the address without it. The target is fixed, because a path such as
+// //example.com would lead to another host.
+func (d *Door) exchange(w http.ResponseWriter, r *http.Request) {
+	if !same(r.URL.Query().Get("token"), d.token) {
+		refuse(w, "This address is from an earlier start of the studio. "+invitation)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: d.cookie(), Value: d.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	d.opened.Do(func() {
+		if d.onOpen != nil {
+			d.onOpen()
+		}
+	})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// cookie returns the cookie's name. It has the port, because the cookies of a host are shared by all of its ports.
+func (d *Door) cookie() string {
+	_, port, _ := net.SplitHostPort(d.host)
+	return "workspace-studio-" + port
+}
+
+func (d *Door) knows(r *http.Request) bool {
+	for _, c := range r.CookiesNamed(d.cookie()) {
+		if same(c.Value, d.session) {
+			return true
+		}
+	}
+	return false
+}
+
+// turnAway responds to a request without the cookie. A browser that followed a link from elsewhere, such as the redirect file,
+// keeps a strict cookie back: a page that reloads itself makes the next request this site's own.
+func (d *Door) turnAway(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Refresh", "0")
+		fmt.Fprint(w, "<!doctype html><html lang=en><title>Studio</title><p>Opening the studio …</p></html>")
+		return
+	}
+	refuse(w, invitation)
+}
+
+func (d *Door) formIsOurs(w http.ResponseWriter, r *http.Request) bool {
+	r.Body = http.MaxBytesReader(w, r.Body, bodyBytesMax)
+	return r.ParseForm() == nil && same(r.PostForm.Get(FormField), d.form)
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

@@ -1,0 +1,195 @@
+package door
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const host = "127.0.0.1:41234"
+
+// counted returns secrets that a test can recognise.
+func counted() func() string {
+	n := 0
+	return func() string { n++; return fmt.Sprintf("secret-%d", n) }
+}
+
+type request struct {
+	method, target string
+	header         map[string]string
+	cookie         string
+	form           url.Values
+	host           string
+}
+
+func send(d *Door, r request) *httptest.ResponseRecorder {
+	body := strings.NewReader(r.form.Encode())
+	out := httptest.NewRequest(r.method, "http://"+host+r.target, body)
+	if r.host != "" {
+		out.Host = r.host
+	}
+	if r.method == http.MethodPost {
+		out.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for k, v := range r.header {
+		out.Header.Set(k, v)
+	}
+	if r.cookie != "" {
+		out.Header.Set("Cookie", r.cookie)
+	}
+	w := httptest.NewRecorder()
+	d.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "inside") })).ServeHTTP(w, out)
+	return w
+}
+
+func ours(d *Door) string { return d.cookie() + "=" + d.session }
+
+// Ensure the token is exchanged for a cookie that only this origin's own requests carry, and the new address has no token.
+func TestTokenBecomesACookie(t *testing.T) {
+	t.Parallel()
+	opened := 0
+	d := New(host, counted(), func() { opened++ })
+	target := strings.TrimPrefix(d.URL(), "http://"+host)
+	for range 2 {
+		w := send(d, request{method: "GET", target: target})
+		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" {
+			t.Fatal(w.Code, w.Header())
+		}
+		if got, want := w.Header().Get("Set-Cookie"), "workspace-studio-41234=secret-2; Path=/; HttpOnly; SameSite=Strict"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if opened != 1 {
+		t.Errorf("opened %d times", opened)
+	}
+	if w := send(d, request{method: "GET", target: "//evil.example/?token=" + d.token}); w.Header().Get("Location") != "/" {
+		t.Errorf("redirects to %s", w.Header().Get("Location"))
+	}
+	if w := send(d, request{method: "GET", target: "/reviews", cookie: ours(d)}); w.Code != 200 || w.Body.String() != "inside" {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+// Ensure nobody enters without the cookie, with an old token or cookie, or under another name.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	d := New(host, counted(), nil)
+	for name, r := range map[string]request{
+		"no token":                    {method: "GET", target: "/"},
+		"an old token":                {method: "GET", target: "/?token=secret-0"},
+		"an empty token":              {method: "GET", target: "/?token="},
+		"the cookie of another start": {method: "GET", target: "/", cookie: d.cookie() + "=secret-0"},
+		"the cookie of another port":  {method: "GET", target: "/", cookie: "workspace-studio-1=" + d.session},
+		"the token as a cookie":       {method: "GET", target: "/", cookie: d.cookie() + "=" + d.token},
+		"another host":                {method: "GET", target: "/", cookie: ours(d), host: "studio.example:41234"},
+		"the host without a port":     {method: "GET", target: "/", cookie: ours(d), host: "127.0.0.1"},
+		"another name of loopback":    {method: "GET", target: "/", cookie: ours(d), host: "localhost:41234"},
+		"a form without a form token": {method: "POST", target: "/", cookie: ours(d), form: url.Values{"a": {"1"}}},
+		"a form with an old token":    {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {"secret-0"}}},
+		"a form without the cookie":   {method: "POST", target: "/", form: url.Values{"form": {d.form}}},
+		"the form token in the query": {method: "POST", target: "/?form=" + d.form, cookie: ours(d)},
+		"a form of another site":      {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Sec-Fetch-Site": "cross-site"}},
+		"a form of another port":      {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Sec-Fetch-Site": "same-site"}},
+		"a form of another origin":    {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Origin": "http://127.0.0.1:9"}},
+		"a form of no origin":         {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: map[string]string{"Origin": "null"}},
+		"a form that is too large":    {method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}, "a": {strings.Repeat("x", bodyBytesMax)}}},
+	} {
+		w := send(d, r)
+		if w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), "inside") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		if w.Header().Get("Set-Cookie") != "" || strings.Contains(w.Body.String(), "secret-") {
+			t.Errorf("%s: the response has a secret: %s %s", name, w.Header(), w.Body)
+		}
+	}
+	if w := send(d, request{method: "DELETE", target: "/", cookie: ours(d)}); w.Code != http.StatusMethodNotAllowed {
+		t.Error(w.Code)
+	}
+	own := map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://" + host}
+	if w := send(d, request{method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: own}); w.Code != 200 {
+		t.Error("our own form is refused:", w.Code, w.Body)
+	}
+}
+
+// Ensure a navigation from the redirect file, for which browsers keep the strict cookie back, reloads itself once instead of
+// failing.
+func TestNavigationFromAFile(t *testing.T) {
+	t.Parallel()
+	d := New(host, counted(), nil)
+	navigation := map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+	w := send(d, request{method: "GET", target: "/", header: navigation})
+	if w.Code != 200 || w.Header().Get("Refresh") != "0" || strings.Contains(w.Body.String(), "inside") {
+		t.Error(w.Code, w.Header(), w.Body)
+	}
+	navigation["Sec-Fetch-Site"] = "same-origin" // the reload, in a browser without the cookie
+	if w := send(d, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
+		t.Error(w.Code, w.Header())
+	}
+}
+
+// Ensure every response has the policy, refusals included.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	d := New(host, counted(), nil)
+	for _, cookie := range []string{"", ours(d)} {
+		h := send(d, request{method: "GET", target: "/", cookie: cookie}).Header()
+		csp := h.Get("Content-Security-Policy")
+		if strings.Contains(csp, "unsafe") || !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") {
+			t.Error(csp)
+		}
+		for name, want := range map[string]string{"Referrer-Policy": "same-origin", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": ""} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+// Ensure the page listens on loopback addresses only, under the name that was asked for.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.168.1.7:0", "example.com:80", "127.0.0.1", "127.0.0.1:"} {
+		if l, host, err := Listen(t.Context(), addr); err == nil {
+			_ = l.Close()
+			t.Errorf("%s: listens as %s", addr, host)
+		}
+	}
+	for _, name := range []string{"127.0.0.1", "localhost"} {
+		l, host, err := Listen(t.Context(), name+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(host, name+":") || strings.HasSuffix(host, ":0") {
+			t.Error(host)
+		}
+		_ = l.Close()
+	}
+}
+
+// Ensure the redirect file can be read by its owner only, and is gone afterwards.
+func TestRedirectFile(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	d := New(host, counted(), nil)
+	path, remove, err := d.RedirectFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "url="+d.URL()) {
+		t.Errorf("%v: %s", err, text)
+	}
+	for file, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v", file, info, err)
+		}
+	}
+	remove()
+	if _, err := os.Stat(filepath.Dir(path)); !os.IsNotExist(err) {
+		t.Error("the file remains")
+	}
+}

@@ -1,0 +1,35 @@
+package door
+
+import (
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+)
+
+// RedirectFile writes an HTML file that leads to the URL, and returns its path. Only its owner can read it. A browser is started
+// with this path, because every user of the machine can see a process's arguments. remove deletes it.
+func (d *Door) RedirectFile() (path string, remove func(), err error) {
+	// Some browsers cannot read the folder of temporary files, but they read the home folder.
+	parent, err := os.UserCacheDir()
+	if err == nil {
+		parent = filepath.Join(parent, "growth-workspace")
+		err = os.MkdirAll(parent, 0o700)
+	}
+	if err != nil {
+		parent = ""
+	}
+	dir, err := os.MkdirTemp(parent, "studio-") // readable by its owner only
+	if err != nil {
+		return "", nil, fmt.Errorf("create the file that opens the browser: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(dir) } // nothing depends on it
+	path = filepath.Join(dir, "open.html")
+	text := `<!doctype html><html lang="en"><meta charset="utf-8"><title>Studio</title><meta http-equiv="refresh" content="0; url=` +
+		html.EscapeString(d.URL()) + `"></html>` + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("write the file that opens the browser: %w", err)
+	}
+	return path, remove, nil
+}

@@ -1,0 +1,314 @@
+// Package findings reads what a site audit found. The service keeps any JSON there, so this package knows the shapes that auditing
+// tools write: lists of pages with their issues, lists of issues with their page, issues by page, and Lighthouse reports.
+package findings
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Issue is one thing that an audit found.
+type Issue struct {
+	Page     string // without the address at which the audit started; empty: the whole site
+	Rule     string // what was tested, as the tool names it; may be empty
+	Severity string // as the tool names it; may be empty
+	Text     string
+}
+
+// Page is a page with its issues.
+type Page struct {
+	Name   string
+	Score  float64
+	Scored bool
+	Issues []Issue
+}
+
+// Found is what an audit found, by page, in the order of the findings.
+type Found struct {
+	Known bool // whether the shape is one that this package knows
+	Pages []*Page
+}
+
+// Issues are those of all pages.
+func (f Found) Issues() (out []Issue) {
+	for _, p := range f.Pages {
+		out = append(out, p.Issues...)
+	}
+	return out
+}
+
+// Read reads findings. root is the address at which the audit started.
+func Read(text []byte, root string) Found {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return Found{}
+	}
+	r := &reader{root: strings.TrimSuffix(root, "/"), pages: map[string]*Page{}}
+	r.value(value, place{})
+	return r.found
+}
+
+// The names that tools give to the same thing, the most usual first.
+var (
+	pageNames     = []string{"page", "url", "path", "pageUrl", "finalDisplayedUrl", "finalUrl", "requestedUrl"}
+	ruleNames     = []string{"rule", "ruleId", "code", "id", "check", "type", "key"}
+	severityNames = []string{"severity", "level", "impact", "priority"}
+	textNames     = []string{"text", "message", "title", "description", "detail", "help", "issue", "name"}
+	listNames     = []string{"findings", "issues", "problems", "violations", "errors", "warnings", "pages", "results"}
+)
+
+// implied has the severity of what stands in a list without one.
+var implied = map[string]string{"errors": "error", "warnings": "warning"}
+
+// depthMax bounds how deep pages and issues may be.
+const depthMax = 8
+
+type reader struct {
+	root  string
+	pages map[string]*Page
+	found Found
+}
+
+// place is where in the findings a value stands.
+type place struct {
+	page, severity string
+	listed         bool // in a list of pages or issues
+	depth          int
+}
+
+func (r *reader) value(value any, at place) {
+	if at.depth++; at.depth > depthMax {
+		return
+	}
+	switch v := value.(type) {
+	case []any:
+		at.listed = true
+		r.found.Known = r.found.Known || len(v) == 0
+		for _, one := range v {
+			r.value(one, at)
+		}
+	case string:
+		if at.listed && v != "" {
+			r.add(Issue{Page: at.page, Severity: at.severity, Text: v})
+		}
+	case map[string]any:
+		r.object(v, at)
+	}
+}
+
+func (r *reader) object(v map[string]any, at place) {
+	if name := first(v, pageNames); name != "" {
+		at.page = r.short(name)
+	}
+	if audits, is := v["audits"].(map[string]any); is {
+		r.lighthouse(audits, at.page)
+		return
+	}
+	lists := false
+	for _, name := range listNames {
+		list, is := v[name]
+		if is {
+			switch list.(type) {
+			case []any, map[string]any:
+			default:
+				continue
+			}
+			lists = true
+			below := at
+			below.severity = cmp.Or(implied[name], at.severity)
+			r.value(list, below)
+		}
+	}
+	if lists {
+		if at.page != "" {
+			r.score(r.page(at.page), v["score"])
+		}
+		return
+	}
+	i := Issue{Page: at.page, Rule: first(v, ruleNames), Severity: cmp.Or(first(v, severityNames), at.severity), Text: first(v, textNames)}
+	switch {
+	case at.listed && (i.Text != "" || i.Rule != "") && (i.Severity != "" || i.Rule != "" || i.Page != ""):
+		i.Text = cmp.Or(i.Text, i.Rule)
+		r.add(i)
+	case at.listed && at.page != "":
+		r.score(r.page(at.page), v["score"]) // a page without issues
+	default:
+		r.byPage(v, at)
+	}
+}
+
+// byPage reads an object whose keys are addresses.
+func (r *reader) byPage(v map[string]any, at place) {
+	names := make([]string, 0, len(v))
+	for name := range v {
+		if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
+			return
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		at.page = r.short(name)
+		r.page(at.page)
+		r.value(v[name], at)
+	}
+}
+
+// lighthouse reads the audits of a Lighthouse report. Those below 0.9 are issues; those without a score do not apply.
+func (r *reader) lighthouse(audits map[string]any, page string) {
+	names := make([]string, 0, len(audits))
+	for name := range audits {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	r.page(page)
+	for _, name := range names {
+		audit, is := audits[name].(map[string]any)
+		score, scored := number(audit["score"])
+		if !is || !scored || score >= 0.9 {
+			continue
+		}
+		i := Issue{Page: page, Rule: name, Severity: "medium", Text: cmp.Or(first(audit, []string{"title", "description"}), name)}
+		if score < 0.5 {
+			i.Severity = "high"
+		}
+		if value := first(audit, []string{"displayValue"}); value != "" {
+			i.Text += ": " + value
+		}
+		r.add(i)
+	}
+}
+
+func (r *reader) add(i Issue) {
+	p := r.page(i.Page)
+	p.Issues = append(p.Issues, i)
+}
+
+func (r *reader) page(name string) *Page {
+	r.found.Known = true
+	p := r.pages[name]
+	if p == nil {
+		p = &Page{Name: name}
+		r.pages[name] = p
+		r.found.Pages = append(r.found.Pages, p)
+	}
+	return p
+}
+
+func (r *reader) score(p *Page, value any) {
+	if n, is := number(value); is {
+		p.Score, p.Scored = n, true
+	}
+}
+
+// short leaves out the address at which the audit started.
+func (r *reader) short(page string) string {
+	rest, below := strings.CutPrefix(page, r.root)
+	switch {
+	case r.root == "" || !below:
+		return page
+	case rest == "":
+		return "/"
+	case strings.HasPrefix(rest, "/"):
+		return rest
+	}
+	return page
+}
+
+// first returns the first of the properties that is a text or a number.
+func first(v map[string]any, names []string) string {
+	for _, name := range names {
+		switch text := v[name].(type) {
+		case string:
+			if text != "" {
+				return text
+			}
+		case json.Number:
+			return text.String()
+		}
+	}
+	return ""
+}
+
+func number(value any) (n float64, is bool) {
+	text, is := value.(json.Number)
+	if !is {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(text.String(), 64)
+	return n, err == nil
+}
+
+// Rank orders severities: 0 is the worst known one, 3 is one that this package does not know.
+func Rank(severity string) int {
+	switch strings.ToLower(severity) {
+	case "blocker", "critical", "fatal", "high", "serious", "error", "severe":
+		return 0
+	case "medium", "moderate", "warning", "warn":
+		return 1
+	case "low", "minor", "notice", "info", "hint":
+		return 2
+	}
+	return 3
+}
+
+// Compare returns the issues that are new and those that are gone. An issue is known by its page and rule, or its text when there is
+// no rule, so that a number in a text makes no difference.
+func Compare(now, before Found) (fresh, gone []Issue) {
+	return without(now.Issues(), before.Issues()), without(before.Issues(), now.Issues())
+}
+
+// without returns the issues that others do not have, as often as they do not.
+func without(issues, others []Issue) (out []Issue) {
+	type identity struct{ page, rule string }
+	of := func(i Issue) identity { return identity{i.Page, cmp.Or(i.Rule, i.Text)} }
+	left := map[identity]int{}
+	for _, i := range others {
+		left[of(i)]++
+	}
+	for _, i := range issues {
+		if left[of(i)]--; left[of(i)] < 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Group is the same issue on several pages.
+type Group struct {
+	Severity, Rule, Text string
+	Pages                []string // each once
+	Count                int
+}
+
+// Groups puts the same issues of several pages together, the worst and the most frequent first.
+func Groups(issues []Issue) []Group {
+	type identity struct{ severity, rule, text string }
+	at := map[identity]int{}
+	seen := map[Issue]bool{}
+	var out []Group
+	for _, i := range issues {
+		key := identity{i.Severity, i.Rule, i.Text}
+		n, known := at[key]
+		if !known {
+			n = len(out)
+			at[key] = n
+			out = append(out, Group{Severity: i.Severity, Rule: i.Rule, Text: i.Text})
+		}
+		out[n].Count++
+		if i.Page != "" && !seen[i] {
+			seen[i] = true
+			out[n].Pages = append(out[n].Pages, i.Page)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(Rank(a.Severity), Rank(b.Severity)), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+	})
+	return out
+}

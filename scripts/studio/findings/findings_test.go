@@ -1,0 +1,83 @@
+package findings_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/studio/findings"
+)
+
+// Ensure each shape that is known is read as the same issues.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ text, expected string }{
+		"pages with findings":  {`[{"url":"https://a.example/x","score":71,"findings":[{"rule":"r","severity":"high","text":"T"}]},{"url":"https://a.example","findings":[]}]`, "/x 71 [r high T] / []"},
+		"pages with issues":    {`{"tool":"t","pages":[{"page":"/x","issues":["T",{"message":"U","level":"warn"}]}]}`, "/x [ T] [ warn U]"},
+		"issues with pages":    {`{"issues":[{"page":"/x","severity":"low","title":"T"},{"path":"/y","code":"c"}]}`, "/x [low T] /y [c c]"},
+		"issues by page":       {`{"/b":[{"id":"r","impact":"serious","help":"T"}],"/a":[]}`, "/a [] /b [r serious T]"},
+		"errors and warnings":  {`{"url":"/x","errors":["E"],"warnings":["W"]}`, "/x [error E] [warning W]"},
+		"texts":                {`["No sitemap"]`, " [No sitemap]"},
+		"lighthouse":           {`{"finalUrl":"https://a.example/","audits":{"b":{"score":0.4,"title":"B","displayValue":"3 s"},"a":{"score":1,"title":"A"},"c":{"score":null},"d":{"score":0.6,"title":"D"}}}`, "/ [b high B: 3 s] [d medium D]"},
+		"nothing":              {`[]`, ""},
+		"another host":         {`[{"url":"https://a.example.org/x","issues":["T"]}]`, "https://a.example.org/x [T]"},
+		"unknown: an object":   {`{"depth":3}`, "unknown"},
+		"unknown: numbers":     {`[1,2]`, "unknown"},
+		"unknown: no JSON":     {`{`, "unknown"},
+		"unknown: very deep":   {strings.Repeat("[", 20) + `"x"` + strings.Repeat("]", 20), "unknown"},
+		"unknown: other lists": {`{"matrix":[[1]]}`, "unknown"},
+	} {
+		got := findings.Read([]byte(test.text), "https://a.example/")
+		var out []string
+		for _, p := range got.Pages {
+			line := p.Name
+			if p.Scored {
+				line += fmt.Sprintf(" %g", p.Score)
+			}
+			for _, i := range p.Issues {
+				line += " [" + strings.Join(strings.Fields(i.Rule+" "+i.Severity+" "+i.Text), " ") + "]"
+			}
+			if len(p.Issues) == 0 {
+				line += " []"
+			}
+			out = append(out, line)
+		}
+		text := strings.ReplaceAll(strings.Join(out, " "), "[ ", "[")
+		if !got.Known {
+			text = "unknown"
+		}
+		if expected := strings.ReplaceAll(test.expected, "[ ", "["); text != expected {
+			t.Errorf("%s: %q, expected %q", name, text, expected)
+		}
+	}
+}
+
+// Ensure a text with another number is the same issue, a second one on the same page is a new one, and groups begin with the worst.
+func TestCompareAndGroups(t *testing.T) {
+	t.Parallel()
+	before := findings.Read([]byte(`[{"page":"/a","rule":"alt","severity":"low","text":"2 images"},{"page":"/a","severity":"low","text":"Old"}]`), "")
+	now := findings.Read([]byte(`[{"page":"/a","rule":"alt","severity":"low","text":"3 images"},{"page":"/a","rule":"alt","severity":"low","text":"logo"},
+		{"page":"/b","severity":"High","text":"New"},{"page":"/c","severity":"High","text":"New"},{"page":"/c","severity":"odd","text":"New"}]`), "")
+	fresh, gone := findings.Compare(now, before)
+	if len(fresh) != 4 || len(gone) != 1 || gone[0].Text != "Old" || fresh[0].Text != "logo" {
+		t.Error(fresh, gone)
+	}
+	groups := findings.Groups(fresh)
+	if len(groups) != 3 || groups[0].Text != "New" || fmt.Sprint(groups[0].Pages) != "[/b /c]" || groups[1].Text != "logo" || groups[2].Severity != "odd" {
+		t.Error(groups)
+	}
+}
+
+// Ensure an outline keeps the order of the JSON, says when something is missing, and has a bound.
+func TestOutline(t *testing.T) {
+	t.Parallel()
+	got, whole := findings.Outline([]byte(`{"z":1,"a":{"b":[true,null,"two\nlines"],"c":{},"d":[]}}`))
+	if expected := "z: 1\na:\n  b:\n    1. true\n    2. null\n    3. two lines\n  c: (empty)\n  d: (empty list)\n"; got != expected || !whole {
+		t.Errorf("%q %v", got, whole)
+	}
+	for _, text := range []string{"[" + strings.Repeat("1,", 5000) + "1]", `"` + strings.Repeat("x", 5000) + `"`, strings.Repeat("[", 5000), strings.Repeat(`{"a":`, 5000)} {
+		if got, whole := findings.Outline([]byte(text)); whole || len(got) > 100_000 {
+			t.Errorf("%.20s: %d bytes, %v", text, len(got), whole)
+		}
+	}
+}

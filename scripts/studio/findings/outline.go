@@ -1,0 +1,97 @@
+package findings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// The most that an outline has.
+const (
+	linesMax  = 300
+	textMax   = 160 // runes of one value
+	indentMax = 12  // levels
+)
+
+// Outline writes any JSON as indented lines, in its own order. whole is false when the outline ends before the JSON does, or a text
+// in it was cut.
+func Outline(text []byte) (lines string, whole bool) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	o := &outline{decoder: d, whole: true}
+	if !o.value("", 0) {
+		o.whole = false
+	}
+	return o.out.String(), o.whole
+}
+
+type outline struct {
+	decoder *json.Decoder
+	out     strings.Builder
+	lines   int
+	whole   bool
+}
+
+// value writes the next value. It returns false when the outline is full, or the text is no JSON.
+func (o *outline) value(label string, depth int) bool {
+	token, err := o.decoder.Token()
+	if err != nil {
+		return false
+	}
+	switch token {
+	case json.Delim('{'), json.Delim('['):
+		return o.children(label, depth, token == json.Delim('['))
+	}
+	shown := fmt.Sprint(token)
+	if token == nil {
+		shown = "null"
+	}
+	shown = strings.Join(strings.Fields(shown), " ")
+	if runes := []rune(shown); len(runes) > textMax {
+		shown, o.whole = string(runes[:textMax])+"…", false
+	}
+	return o.line(label, shown, depth)
+}
+
+func (o *outline) children(label string, depth int, list bool) bool {
+	empty := map[bool]string{true: "(empty list)", false: "(empty)"}[list]
+	if !o.decoder.More() {
+		_, err := o.decoder.Token()
+		return err == nil && o.line(label, empty, depth)
+	}
+	if label != "" {
+		if !o.line(label, "", depth) {
+			return false
+		}
+		depth++
+	}
+	for n := 1; o.decoder.More(); n++ {
+		name := fmt.Sprintf("%d.", n)
+		if !list {
+			token, err := o.decoder.Token()
+			if err != nil {
+				return false
+			}
+			name = fmt.Sprint(token) + ":"
+		}
+		if !o.value(name, depth) {
+			return false
+		}
+	}
+	_, err := o.decoder.Token()
+	return err == nil
+}
+
+func (o *outline) line(label, text string, depth int) bool {
+	if o.lines++; o.lines > linesMax {
+		return false
+	}
+	if runes := []rune(label); len(runes) > textMax {
+		label, o.whole = string(runes[:textMax])+"…", false
+	}
+	o.out.WriteString(strings.Repeat("  ", min(depth, indentMax)))
+	o.out.WriteString(strings.TrimSpace(label + " " + text))
+	o.out.WriteString("\n")
+	return true
+}

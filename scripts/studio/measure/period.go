@@ -1,0 +1,216 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+)
+
+// Grain is the length of a bucket.
+type Grain string
+
+// The grains of the API.
+const (
+	Day   Grain = "day"
+	Week  Grain = "week"
+	Month Grain = "month"
+)
+
+// Valid reports whether the grain is one of the API's.
+func (g Grain) Valid() bool { return g == Day || g == Week || g == Month }
+
+// Start returns the start of the bucket that a day is in. Weeks start on Monday.
+func (g Grain) Start(day time.Time) time.Time {
+	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, time.UTC)
+	switch g {
+	case Week:
+		return day.AddDate(0, 0, -(int(day.Weekday())+6)%7)
+	case Month:
+		return day.AddDate(0, 0, 1-day.Day())
+	}
+	return day
+}
+
+// Next returns the start of the bucket that is n buckets later.
+func (g Grain) Next(start time.Time, n int) time.Time {
+	switch g {
+	case Week:
+		return start.AddDate(0, 0, 7*n)
+	case Month:
+		return start.AddDate(0, n, 0)
+	}
+	return start.AddDate(0, 0, n)
+}
+
+// Label writes a bucket: Nov 3, week of Nov 2, or November 2026.
+func (g Grain) Label(start time.Time) string {
+	switch g {
+	case Week:
+		return start.Format("Jan 2") + " to " + start.AddDate(0, 0, 6).Format("Jan 2")
+	case Month:
+		return start.Format("January 2006")
+	}
+	return start.Format("Mon, Jan 2")
+}
+
+// Tick is Label for an axis.
+func (g Grain) Tick(start time.Time) string {
+	if g == Month {
+		return start.Format("Jan ’06")
+	}
+	return start.Format("Jan 2")
+}
+
+// Range is a choice of days. All days are UTC.
+type Range struct {
+	ID   string // as in the address: month, 30d, or a first and a last day
+	Name string // This month
+	From time.Time
+	To   time.Time // inclusive
+}
+
+// Ranges are the choices, the usual one first.
+func Ranges(now time.Time) []Range {
+	today := Day.Start(now)
+	first := Month.Start(today)
+	back := func(id, name string, days int) Range { return Range{id, name, today.AddDate(0, 0, 1-days), today} }
+	return []Range{
+		{"month", "This month", first, first.AddDate(0, 1, -1)},
+		{"last-month", "Last month", first.AddDate(0, -1, 0), first.AddDate(0, 0, -1)},
+		back("7d", "7 days", 7), back("30d", "30 days", 30), back("90d", "90 days", 90),
+		{"12m", "12 months", first.AddDate(0, -11, 0), first.AddDate(0, 1, -1)},
+	}
+}
+
+// rangeDaysMax bounds a range of one's own.
+const rangeDaysMax = 5 * 366
+
+// ParseRange returns the range of an id, or of two days when from and to are given. Returns an error that says what to type.
+func ParseRange(id, from, to string, now time.Time) (Range, error) {
+	all := Ranges(now)
+	if from == "" && to == "" {
+		for _, r := range all {
+			if r.ID == id {
+				return r, nil
+			}
+		}
+		if id != "" {
+			return all[0], fmt.Errorf("there is no range %q", id)
+		}
+		return all[0], nil
+	}
+	first, err1 := time.Parse(time.DateOnly, from)
+	last, err2 := time.Parse(time.DateOnly, to)
+	switch {
+	case err1 != nil || err2 != nil:
+		return all[0], fmt.Errorf("a range needs two days such as 2026-08-31")
+	case last.Before(first):
+		return all[0], fmt.Errorf("the last day is before the first")
+	case last.Sub(first) > rangeDaysMax*24*time.Hour:
+		return all[0], fmt.Errorf("a range has at most five years")
+	}
+	name := first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
+	return Range{"", name, first, last}, nil
+}
+
+// Default returns the grain that draws about 7 to 62 buckets.
+func (r Range) Default() Grain {
+	switch days := r.days(); {
+	case days <= 62:
+		return Day
+	case days <= 200:
+		return Week
+	}
+	return Month
+}
+
+func (r Range) days() int { return int(r.To.Sub(r.From)/(24*time.Hour)) + 1 }
+
+// bucketsMax bounds what is drawn: beyond it, points cannot be told apart.
+const bucketsMax = 130
+
+// Allows reports whether the range is drawn in this grain.
+func (r Range) Allows(g Grain) bool {
+	return g != Day && (g != Week || r.days() <= 7*bucketsMax) || r.days() <= bucketsMax
+}
+
+// Window is a range in buckets beside the one before it.
+type Window struct {
+	Grain  Grain
+	Now    []time.Time // starts of the buckets
+	Before []time.Time // one for each of Now, zero where a shorter month has none; a longer one has more
+	Open   int         // the index of the first bucket that is not over; len(Now) when all are
+	Future int         // the index of the first bucket that has not begun
+	Same   int         // how many buckets of Before the first Open ones of Now are compared with
+}
+
+// Window divides a range. A month is compared with the month before: day by day until it is over, and then as a whole. Other ranges
+// are compared with as many buckets right before.
+func (r Range) Window(g Grain, now time.Time) Window {
+	w := Window{Grain: g}
+	for at := g.Start(r.From); !at.After(r.To); at = g.Next(at, 1) {
+		w.Now = append(w.Now, at)
+	}
+	if month := r.ID == "month" || r.ID == "last-month"; g == Day && month {
+		for at := Month.Next(w.Now[0], -1); at.Before(w.Now[0]); at = g.Next(at, 1) {
+			w.Before = append(w.Before, at)
+		}
+	} else {
+		for i := range w.Now {
+			w.Before = append(w.Before, g.Next(w.Now[0], i-len(w.Now)))
+		}
+	}
+	before := len(w.Before)
+	for len(w.Before) < len(w.Now) {
+		w.Before = append(w.Before, time.Time{})
+	}
+	for i, at := range w.Now {
+		if !g.Next(at, 1).After(now) {
+			w.Open = i + 1
+		}
+		if !at.After(now) {
+			w.Future = i + 1
+		}
+	}
+	if w.Same = min(w.Open, before); w.Open == len(w.Now) {
+		w.Same = before
+	}
+	return w
+}
+
+// Beyond reports whether the buckets have days outside the range, as the first and the last week of a month do.
+func (w Window) Beyond(r Range) bool {
+	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)
+}
+
+// Text names the first n buckets of starts: Nov 1 to 20.
+func (w Window) Text(starts []time.Time, n int) string {
+	if n == 0 {
+		return ""
+	}
+	first, last := starts[0], w.Grain.Next(starts[n-1], 1).AddDate(0, 0, -1)
+	switch {
+	case first.Equal(last):
+		return first.Format("Jan 2")
+	case first.Year() == last.Year() && first.Month() == last.Month():
+		return first.Format("Jan 2") + " to " + last.Format("2")
+	case first.Year() == last.Year():
+		return first.Format("Jan 2") + " to " + last.Format("Jan 2")
+	}
+	return first.Format("Jan 2, 2006") + " to " + last.Format("Jan 2, 2006")
+}
+
+// FullDays returns the days that are over of the bucket that is not, and as many of the bucket before. some is false when there are
+// none, and for days.
+func (w Window) FullDays(now time.Time) (from, to, before, beforeTo time.Time, some bool) {
+	if w.Grain == Day || w.Open >= w.Future {
+		return from, to, before, beforeTo, false
+	}
+	from, before = w.Now[w.Open], w.Before[w.Open]
+	to = Day.Start(now).AddDate(0, 0, -1)
+	n := int(to.Sub(from)/(24*time.Hour)) + 1
+	beforeTo = before.AddDate(0, 0, n-1)
+	if end := w.Grain.Next(before, 1).AddDate(0, 0, -1); beforeTo.After(end) { // a shorter month
+		beforeTo = end
+	}
+	return from, to, before, beforeTo, n > 0
+}

@@ -1,0 +1,233 @@
+// Package measure writes the values of metrics for people and divides time into the periods that they are compared by.
+package measure
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Unit is how values are written.
+type Unit struct {
+	Name     string // of the API, such as count; empty: no unit
+	Currency string // ISO 4217, for currency_minor; empty: unknown
+}
+
+// The units of the API.
+const (
+	Currency = "currency_minor"
+	Count    = "count"
+	Ratio    = "ratio"
+	Duration = "duration_ms"
+	Bytes    = "bytes"
+)
+
+// exponents has the currencies whose minor unit is not a hundredth (ISO 4217).
+var exponents = map[string]int{
+	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0, "UGX": 0, "UYI": 0,
+	"VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0, "BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
+	"CLF": 4, "UYW": 4,
+}
+
+// symbols has the currencies that are better known by a sign.
+var symbols = map[string]string{"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}
+
+// Exponent returns how many decimals the minor unit of the currency stands for.
+func (u Unit) Exponent() int {
+	if e, known := exponents[u.Currency]; known {
+		return e
+	}
+	return 2
+}
+
+// scale is one size of a unit, such as hours.
+type scale struct {
+	from   float64 // values from here on are written in it
+	size   float64
+	suffix string
+}
+
+var durations = []scale{{0, 1, " ms"}, {1000, 1000, " s"}, {60_000, 60_000, " min"}, {3_600_000, 3_600_000, " h"}, {172_800_000, 86_400_000, " d"}}
+
+var sizes = []scale{{0, 1, " B"}, {1e3, 1e3, " kB"}, {1e6, 1e6, " MB"}, {1e9, 1e9, " GB"}, {1e12, 1e12, " TB"}, {1e15, 1e15, " PB"}}
+
+var plain = []scale{{0, 1, ""}, {1e4, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "B"}, {1e12, 1e12, "T"}}
+
+func fit(all []scale, value float64) scale {
+	best := all[0]
+	for _, s := range all {
+		if math.Abs(value) >= s.from {
+			best = s
+		}
+	}
+	return best
+}
+
+// Whole reports whether values are whole numbers.
+func (u Unit) Whole() bool { return u.Name == Count }
+
+// Text writes a value, such as € 8,240.00, 2.1 % or 2.2 h.
+func (u Unit) Text(v float64) string {
+	switch u.Name {
+	case Currency:
+		e := u.Exponent()
+		return u.money(Number(v/math.Pow10(e), e, e))
+	case Count:
+		return Number(v, 0, 2)
+	case Ratio:
+		return Number(v*100, 0, 2) + " %"
+	case Duration:
+		s := fit(durations, v)
+		return Number(v/s.size, 0, digits(v/s.size)) + s.suffix
+	case Bytes:
+		s := fit(sizes, v)
+		return Number(v/s.size, 0, digits(v/s.size)) + s.suffix
+	}
+	return Number(v, 0, 2)
+}
+
+// money puts a currency before an amount and the sign before both.
+func (u Unit) money(amount string) string {
+	sign := ""
+	if rest, negative := strings.CutPrefix(amount, "−"); negative {
+		sign, amount = "−", rest
+	}
+	switch symbol, known := symbols[u.Currency]; {
+	case known:
+		return sign + symbol + " " + amount
+	case u.Currency != "":
+		return sign + u.Currency + " " + amount
+	}
+	return sign + amount
+}
+
+// Short writes a value with about three digits, for tiles and axes: € 48.2k.
+func (u Unit) Short(v float64) string {
+	switch u.Name {
+	case Currency:
+		v /= math.Pow10(u.Exponent())
+		if s := fit(plain, v); s.size > 1 {
+			return u.money(Number(v/s.size, 0, digits(v/s.size)) + s.suffix)
+		}
+		if v == math.Trunc(v) {
+			return u.money(Number(v, 0, 0))
+		}
+		return u.money(Number(v, u.Exponent(), u.Exponent()))
+	case Count, "", "score":
+		s := fit(plain, v)
+		if s.size == 1 {
+			return Number(v, 0, 2)
+		}
+		return Number(v/s.size, 0, digits(v/s.size)) + s.suffix
+	}
+	return u.Text(v)
+}
+
+// digits returns how many decimals make about three digits.
+func digits(v float64) int {
+	switch v = math.Abs(v); {
+	case v >= 100 || v == math.Trunc(v):
+		return 0
+	case v >= 10:
+		return 1
+	}
+	return 2
+}
+
+// Change writes how a value moved: percent, or points for a ratio. sign is -1, 0 or 1. ok is false when nothing can be said: percent
+// of zero.
+func (u Unit) Change(now, before float64) (text string, sign int, ok bool) {
+	var v float64
+	suffix := " %"
+	switch {
+	case u.Name == Ratio:
+		v, suffix = (now-before)*100, " points"
+	case before == 0 && now == 0:
+		return "no change", 0, true
+	case before == 0:
+		return "", 0, false
+	default:
+		v = (now - before) / math.Abs(before) * 100
+	}
+	most := 0
+	if math.Abs(v) < 10 {
+		most = 1
+	}
+	text = Number(v, 0, most)
+	switch {
+	case text == "0":
+		return "no change", 0, true
+	case v > 0:
+		return "+" + text + suffix, 1, true
+	}
+	return text + suffix, -1, true
+}
+
+// step returns the smallest display size of this unit for an axis up to top, in the values' own unit.
+func (u Unit) step(top float64) float64 {
+	switch u.Name {
+	case Currency:
+		return math.Pow10(u.Exponent())
+	case Ratio:
+		return 0.01
+	case Duration:
+		return fit(durations, top).size
+	case Bytes:
+		return fit(sizes, top).size
+	}
+	return 1
+}
+
+// Ticks returns three to seven round values that cover low to high, in steps of 1, 2 or 5. A count has whole steps.
+func (u Unit) Ticks(low, high float64) []float64 {
+	if !(high > low) { // a flat line in the middle
+		high, low = high+1, min(low, max(0, low-1))
+	}
+	size := u.step(max(math.Abs(low), math.Abs(high)))
+	step := nice((high-low)/size/4) * size
+	if u.Whole() && step < 1 {
+		step = 1
+	}
+	var out []float64
+	first := math.Floor(low/step + 1e-9)
+	for n := first; ; n++ {
+		out = append(out, n*step)
+		if n*step >= high-step*1e-9 && len(out) > 1 || len(out) > 12 {
+			return out
+		}
+	}
+}
+
+// nice returns the smallest of 1, 2, 5 × 10^n that is not below v.
+func nice(v float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*base >= v*(1-1e-9) {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// Number writes a number with separated thousands and between least and most decimals.
+func Number(v float64, least, most int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', most, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	for len(fraction) > least && strings.HasSuffix(fraction, "0") {
+		fraction = fraction[:len(fraction)-1]
+	}
+	var out strings.Builder
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		out.WriteString("−")
+	}
+	for i, digit := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			out.WriteByte(',')
+		}
+		out.WriteRune(digit)
+	}
+	if fraction != "" {
+		out.WriteString("." + fraction)
+	}
+	return out.String()
+}

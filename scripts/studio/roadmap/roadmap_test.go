@@ -1,0 +1,71 @@
+package roadmap_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/scripts/studio/roadmap"
+)
+
+// Ensure columns have readable names, are in the order of their first items, and that items without a column come last.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	items := []string{"", "in_progress", "next", "in_progress", "über-morgen", "next", ""}
+	var got []string
+	for _, c := range roadmap.Columns(items, func(s string) string { return s }) {
+		got = append(got, c.Name+" "+strings.Repeat("i", len(c.Items)))
+	}
+	if diff := cmp.Diff([]string{"In progress ii", "Next ii", "Über morgen i", "Other ii"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func render(t *testing.T, b roadmap.Board) string {
+	t.Helper()
+	var out strings.Builder
+	if err := roadmap.WritePage(&out, b); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// Ensure the page shows every public text of an item, as text and nothing else, and loads and runs nothing.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	hostile := `<script>alert("x")</script>`
+	text := render(t, roadmap.Board{
+		Name: "Road & map", Company: hostile, Language: "de", PublishedAt: "2026-08-01T10:15:00.000Z",
+		Items: []roadmap.Item{
+			{Slug: "offline-maps", Title: "Offline <b>maps</b>", Summary: hostile, ColumnID: "now", CategoryIDs: []string{"big_maps"}, TargetLabel: "Q4"},
+			{Slug: "bare", Title: "Bare"},
+		},
+	})
+	for _, want := range []string{
+		`<html lang="de">`, `<h1>Road &amp; map</h1>`, `<time datetime="2026-08-01">`, `id="offline-maps"`, `Offline &lt;b&gt;maps&lt;/b&gt;`,
+		`&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;`, `<h2>Now<span>1</span></h2>`, `<h2>Other<span>1</span></h2>`, `Big maps`, `Q4`, `<h3>Bare</h3>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if found := regexp.MustCompile(`<script|<link|<img|<iframe|@import|url\(|https?:|itm_`).FindString(text); found != "" {
+		t.Errorf("the page has %s", found)
+	}
+}
+
+// Ensure a board without a name, a time or items is a page, too.
+func TestEmptyPage(t *testing.T) {
+	t.Parallel()
+	text := render(t, roadmap.Board{})
+	for _, want := range []string{`<html lang="en">`, `<title>Roadmap</title>`, `<h1>Roadmap</h1>`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	if strings.Contains(text, "<time") || strings.Contains(text, "<section>") {
+		t.Error(text)
+	}
+}

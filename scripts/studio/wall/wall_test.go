@@ -1,0 +1,94 @@
+package wall_test
+
+import (
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"growthworkspace/scripts/studio/wall"
+)
+
+// Ensure a clock time has exactly the times that show it, none when the clocks skip it and two when they go back over it.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		zone, clock string
+		want        []string
+		skipped     string
+	}{
+		{"UTC", "2026-03-29T02:30", []string{"02:30"}, ""},
+		{"Europe/Berlin", "2026-01-15T09:00", []string{"08:00"}, ""},
+		{"Europe/Berlin", "2026-07-15T09:00", []string{"07:00"}, ""},
+		{"Europe/Berlin", "2026-03-29T01:59", []string{"00:59"}, ""},
+		{"Europe/Berlin", "2026-03-29T02:00", nil, "02:00 03:00"},
+		{"Europe/Berlin", "2026-03-29T02:59", nil, "02:00 03:00"},
+		{"Europe/Berlin", "2026-03-29T03:00", []string{"01:00"}, ""},
+		{"Europe/Berlin", "2026-10-25T01:59", []string{"23:59"}, ""},
+		{"Europe/Berlin", "2026-10-25T02:00", []string{"00:00", "01:00"}, ""},
+		{"Europe/Berlin", "2026-10-25T02:59", []string{"00:59", "01:59"}, ""},
+		{"Europe/Berlin", "2026-10-25T03:00", []string{"02:00"}, ""},
+		{"America/New_York", "2026-03-08T02:30", nil, "02:00 03:00"},
+		{"America/New_York", "2026-11-01T01:30", []string{"05:30", "06:30"}, ""},
+		{"Australia/Lord_Howe", "2026-10-04T02:15", nil, "02:00 02:30"},
+		{"Australia/Lord_Howe", "2026-04-05T01:45", []string{"14:45", "15:15"}, ""},
+		{"Pacific/Apia", "2011-12-30T12:00", nil, "00:00 00:00"},
+		{"Asia/Kolkata", "2026-08-12T00:10", []string{"18:40"}, ""},
+	} {
+		zone, ok := wall.Zone(c.zone)
+		if !ok {
+			t.Fatal("no zone ", c.zone)
+		}
+		clock, err := time.Parse(wall.Layout, c.clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := wall.Times(clock, zone)
+		if len(got) != len(c.want) {
+			t.Errorf("%s %s: %v", c.zone, c.clock, got)
+			continue
+		}
+		for i, at := range got {
+			if at.UTC().Format("15:04") != c.want[i] || at.Format(wall.Layout) != c.clock {
+				t.Errorf("%s %s: %v", c.zone, c.clock, got)
+			}
+		}
+		before, after, skipped := wall.Skipped(clock, zone)
+		if skipped != (c.skipped != "") || skipped && before.Format("15:04 ")+after.Format("15:04") != c.skipped {
+			t.Errorf("%s %s: %v %v %v", c.zone, c.clock, before, after, skipped)
+		}
+	}
+}
+
+// Ensure every hour of a year comes back from its clock time.
+func TestTimesComeBack(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Chatham"} {
+		zone, ok := wall.Zone(name)
+		if !ok {
+			t.Fatal("no zone ", name)
+		}
+		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for range 365 * 48 {
+			at = at.Add(30 * time.Minute)
+			found := 0
+			for _, other := range wall.Times(at.In(zone), zone) {
+				if other.Equal(at) {
+					found++
+				}
+			}
+			if found != 1 {
+				t.Fatalf("%s %s: %v", name, at, wall.Times(at.In(zone), zone))
+			}
+		}
+	}
+}
+
+// Ensure a missing or unknown name is UTC and told as unknown, and never the zone of this machine.
+func TestZoneUnknown(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "Local", "Europe/Nowhere", "../x"} {
+		if zone, ok := wall.Zone(name); ok || zone != time.UTC {
+			t.Error(name, zone, ok)
+		}
+	}
+}

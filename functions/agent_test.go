@@ -125,6 +125,7 @@ func TestWhyNoPoints(t *testing.T) {
 		{map[string]any{"metricKey": "visits", "grain": "month"}, "The metric visits has no points of grain month. Stored grains: day. Its aggregation is not set, so nothing is computed from days."},
 		{map[string]any{"metricKey": "rate", "grain": "week"}, "The metric rate has no points of grain week. Stored grains: day. Nothing is computed for a derived metric."},
 		{map[string]any{"metricKey": "leads", "from": "2026-04-01"}, "The metric custom.leads has points of grain day from 2026-01-30 to 2026-03-02, and none that starts between from and to."},
+		{map[string]any{"metricKey": "leads", "seriesId": "0000000000000000"}, "The metric custom.leads has no point of grain day of the series 0000000000000000 here. Without seriesId the points name their series; each grain has other ids."},
 		{map[string]any{"metricKey": "growth.signups", "grain": "week", "to": "2026-08-09"}, "The metric growth.signups has points of grain week from 2026-08-10 to 2026-08-10, and none that starts between from and to."},
 	} {
 		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_list_metric_points", Arguments: c.arguments})
@@ -137,6 +138,28 @@ func TestWhyNoPoints(t *testing.T) {
 		}
 		if r := s.Call(t, key, "list_metric_points", c.arguments); r.Body != `{"items":[]}` {
 			t.Errorf("%v: %s", c.arguments, r.Body)
+		}
+	}
+}
+
+// Ensure an agent whose list of live items is empty reads why.
+func TestWhyNothingIsLive(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for boardID, c := range map[string]struct{ record, want string }{
+		"brd_a": {`{"id":"brd_a"}`, "The board was never published."},
+		"brd_b": {`{"id":"brd_b","publishedVersion":3}`, "The board was imported without its live items. Visitors see none until it is published."},
+		"brd_c": {`{"id":"brd_c","publishedVersion":3,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`, "No item had the status published when the board was last published."},
+	} {
+		load(t, s, "board", json.RawMessage(c.record))
+		arguments := map[string]any{"boardId": boardID}
+		got := callTool(t, s, key, "list_plan_live_items", arguments)
+		if got.IsError || len(got.Content) != 2 || got.Content[1].Text != c.want {
+			t.Errorf("%s: %+v, want %s", boardID, got.Content, c.want)
+		}
+		if r := s.Call(t, key, "list_plan_live_items", arguments); r.Body != `{"items":[]}` {
+			t.Errorf("%s: %s", boardID, r.Body)
 		}
 	}
 }

@@ -81,15 +81,25 @@ func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r
 // whose result decides about a write, or for which a missing record would be wrong. Lists read their index or their
 // partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
 var consistentReads = map[string][]string{
+	"delete_optimise_audit": {"Query"},                                                       // findings must not be left behind
+	"delete_plan_board":     {"Query item", "Query slug", "Query snapshot", "Query version"}, // nothing new must be left behind
+
 	"preview_plan_publish":    {"Query item"},   // shows what the next publish would do
 	"publish_plan_board":      {"Query item"},   // the content must be that of one moment
 	"create_plan_item":        {"Query slug"},   // finds a free slug
 	"push_metric_points":      {"BatchGetItem"}, // the definitions: a point goes to the series of the stored key
 	"push_feedback":           {"BatchGetItem"}, // the records: a stored one must not be created again
-	"list_metric_points":      {"BatchGetItem"}, // the same for a read
-	"list_keys":               {"Query key"},    // a key that leaked must not be missed
+	"get_optimise_goal":       {"BatchGetItem"}, // the goal and its site
+	"update_optimise_goal":    {"BatchGetItem"},
+	"delete_optimise_goal":    {"BatchGetItem"},
+	"delete_optimise_site":    {"Query goal"}, // a new goal must not be left behind
+	"list_keys":               {"Query key"},  // a key that leaked must not be missed
 	"list_broadcast_plans":    {"Query plan"},
+	"create_broadcast_plan":   {"Query plan"}, // so that it counts a plan that was just created
 	"list_broadcast_channels": {"Query channel"},
+
+	"delete_metric_points":     {"BatchGetItem", "Query pt"},
+	"delete_metric_definition": {"Query def", "Query pt"}, // an id without a record; a definition with points must not be deleted
 }
 
 // Ensure every read by id sees all earlier writes, as does the memory of an Idempotency-Key, and that other reads of an

@@ -178,7 +178,7 @@ func (d *twins) compare(c generated) {
 var (
 	place          = regexp.MustCompile(`^(?:path|query|body)\.`)
 	unknownProblem = regexp.MustCompile(`^(.*): unknown (?:parameter|property|argument).*$`)
-	whole          = regexp.MustCompile(`^(?:body|arguments): `)
+	whole          = regexp.MustCompile(`^(?:body|arguments): (?:everything but findings )?`) // arguments are bounded with their findings
 )
 
 // alike returns messages without the place of an argument, which only HTTP names, and without the hint of an unknown one.
@@ -195,7 +195,7 @@ func alike(messages []string) []string {
 }
 
 var generatedID = func() *regexp.Regexp {
-	prefixes := []string{id.Company, id.Key, "req"}
+	prefixes := []string{id.Company, id.Key, "req", "pk_live"}
 	for _, kind := range functions.Transfers(nil) {
 		if kind.Prefix != "" {
 			prefixes = append(prefixes, kind.Prefix)

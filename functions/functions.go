@@ -69,21 +69,21 @@ func Transfers(t *table.Client) []transfer.Type {
 	return out
 }
 
+// Uploads returns a function that returns why the body of a request with more than 256 KB must not be read, nil if it may be. It is
+// for a server in front of Handler; see api.API.CheckUpload.
+func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
+	return api.New(Operations(t), service.Config(t, log)).CheckUpload
+}
+
 // Handler serves the whole service on one port, with the routes that API Gateway has in an account. Each area has a
 // handler of its own, chosen by the path segment, and requests pass through the same event conversion as in Lambda.
 // A path that belongs to no area goes to the company area, which responds with not_found.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
-	return Greeting(t, log, openapi.Demo{})
-}
-
-// Greeting is Handler with a reference page that also shows a demo company and its key. It is for a server on the
-// developer's own machine; see openapi.Demo.
-func Greeting(t *table.Client, log *slog.Logger, demo openapi.Demo) http.Handler {
 	byName := map[string]http.Handler{}
 	for _, a := range All() {
 		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log), t.NewID)
 	}
-	description := gateway.Local(openapi.Handler(t.NewID, demo), t.NewID)
+	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
 	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Service-Version", version.Current) // for requests that gateway.Local rejects itself

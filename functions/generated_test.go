@@ -91,7 +91,8 @@ func (d *twins) valid() map[string]any {
 
 var samples = map[string][]string{
 	"web": {"https://example.com", "http://[::1]:80/a?b=c#d"}, "timezone": {"Europe/Berlin", "Asia/Calcutta", "UTC"}, "language": {"de", "zu"}, "date-time": {"2026-08-11T09:30:00Z", "2020-02-29T23:59:60.5+02:00", "2026-08-11T09:30:00.123456789-11:00"},
-	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "ideaId": {"ida_1"},
+	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "seriesId": {"6t2v8x0z4b1d3f5h"}, "ideaId": {"ida_1"},
+	"planId": {"pln_1"}, "siteId": {"sit_1"}, "contentTypeId": {"cty_1"}, "brandGoalId": {"bgl_1"}, "host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
 }
 
 func (d *twins) pick(values []string) string { return values[d.random.Intn(len(values))] }
@@ -104,11 +105,17 @@ func (d *twins) value(f schema.Field) any {
 		return int64(least) + d.random.Int63n(int64(most-least)+1)
 	case schema.Number:
 		return float64(d.random.Intn(1000)) / 8
+	case schema.Any:
+		return []any{d.words(0, 20), map[string]any{"page": "/", "n": d.random.Intn(9)}, nil}
 	case schema.Boolean:
 		return d.random.Intn(2) == 0
 	case schema.Array:
 		list := []any{}
 		for range d.random.Intn(min(4, f.Items)) {
+			if f.Fields == nil && f.Format+f.Pattern != "" {
+				list = append(list, d.pick(samples[f.Format+f.Pattern]))
+				continue
+			}
 			if f.Fields == nil {
 				list = append(list, d.words(0, min(f.Each, 20)))
 				continue

@@ -39,7 +39,8 @@ func TestContractsOfWrites(t *testing.T) {
 		if got, want := accepts(op, "Idempotency-Key"), op.Method == http.MethodPost && op.Effect != api.Read; got != want {
 			t.Errorf("%s accepts an Idempotency-Key: %v, want %v", op.ID, got, want)
 		}
-		want := op.Method == http.MethodPatch || op.Method == http.MethodDelete || op.ID == "publish_plan_board"
+		one := op.Method == http.MethodPatch || op.Method == http.MethodDelete && op.ID != "delete_metric_points" // of one record
+		want := one || op.ID == "publish_plan_board"
 		if got := accepts(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
 		}
@@ -93,11 +94,23 @@ func TestReplay(t *testing.T) {
 // changeable names an argument of each operation, and changed has a value for it that makes a different request.
 var (
 	changeable = map[string]string{
-		"create_plan_item": "title", "publish_plan_board": "If-Match", "create_broadcast_post": "body", "create_context_content_type": "name",
+		"create_optimise_audit": "summary",
+		"create_broadcast_plan": "name", "create_broadcast_idea": "title",
+		"create_optimise_goal": "name",
+		"create_optimise_site": "name",
+		"create_plan_board":    "name",
+		"create_plan_item":     "title", "publish_plan_board": "If-Match", "create_broadcast_post": "body", "create_context_content_type": "name",
+		"create_metric_definition": "name", "create_context_goal": "name",
 		"push_metric_points": "points", "push_feedback": "records", "create_key": "name", "rotate_key": "overlapSeconds",
 	}
 	changed = map[string]any{
-		"create_plan_item": "Yet another", "publish_plan_board": "*", "create_broadcast_post": "Hi there", "create_context_content_type": "Saga",
+		"create_optimise_audit": "Slow.",
+		"create_broadcast_plan": "Summer", "create_broadcast_idea": "A night in the office",
+		"create_optimise_goal": "Called",
+		"create_optimise_site": "Blog",
+		"create_plan_board":    "Plans",
+		"create_plan_item":     "Yet another", "publish_plan_board": "*", "create_broadcast_post": "Hi there", "create_context_content_type": "Saga",
+		"create_metric_definition": "Leads", "create_context_goal": "Rating 4.8",
 		"push_metric_points": []any{map[string]any{"metricKey": "growth.signups", "ts": "2026-08-02", "value": 7}},
 		"push_feedback":      []any{map[string]any{"source": "reddit", "externalId": "t3_90071"}}, "create_key": "Other", "rotate_key": 7,
 	}
@@ -218,6 +231,8 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 		switch title++; op.ID {
 		case "create_plan_item":
 			args["title"] = fmt.Sprintf("Number %d", title) // otherwise the service has to find a free slug
+		case "create_metric_definition":
+			args["key"] = fmt.Sprintf("growth.metric_%d", title)
 		case "publish_plan_board":
 			s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", title), "status": "published"})
 		case "rotate_key":

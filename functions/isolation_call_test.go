@@ -169,6 +169,8 @@ func (d drawer) value(f schema.Field) any {
 		return rapid.Int64Range(int64(max(*f.Min, -5)), int64(min(*f.Max, 1000))).Draw(d.r, f.Name)
 	case schema.Number:
 		return float64(rapid.IntRange(0, 1000).Draw(d.r, f.Name)) / 8
+	case schema.Any:
+		return map[string]any{"page": d.among(f.Name, "/", "/a")}
 	case schema.Boolean:
 		return rapid.Bool().Draw(d.r, f.Name)
 	case schema.Map:

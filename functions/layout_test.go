@@ -54,7 +54,7 @@ func under(name string, places ...string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
-// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared.
+// Ensure imports point one way: scripts, infra → functions → functions/<area> → shared. The studio imports only the client.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	areas := map[string]bool{}
@@ -73,6 +73,8 @@ func TestImportsPointOneWay(t *testing.T) {
 				t.Errorf("%s imports %s: shared must import no area and no command", name, i)
 			case parts[0] == "functions" && target[0] != "shared" && target[0] != "functions":
 				t.Errorf("%s imports %s: functions must import no command", name, i)
+			case under(name, "scripts/studio") && !strings.HasSuffix(name, "_test.go") && !under(ours, "scripts/studio", "shared/client"):
+				t.Errorf("%s imports %s: the studio is made from the public API alone, through shared/client", name, i)
 			case parts[0] == "functions" && len(parts) > 2 && areas[parts[1]] && target[0] == "functions" && (len(target) < 2 || target[1] != parts[1]):
 				t.Errorf("%s imports %s: an area must not import another area", name, i)
 			}
@@ -97,6 +99,7 @@ func TestDependenciesHaveOwners(t *testing.T) {
 		"golang.org/x/sys":                            {"shared/engine"},
 		"golang.org/x/term":                           {"scripts/workspace"},
 		"github.com/anyascii/go":                      {"functions/plan"},
+		"github.com/oaswrap/spec-ui":                  {"functions/openapi"},
 		"github.com/rivo/uniseg":                      {"functions/broadcast"},
 		"golang.org/x/text":                           {"functions/plan", "functions/broadcast"},
 		"github.com/aws/aws-cdk-go/awscdk/v2":         {"infra/cdk"},

@@ -260,7 +260,9 @@ func TestStatusMatrix(t *testing.T) {
 			r.header.Set("Content-Type", "text/plain")
 			return hasBody(op)
 		}},
-		{"large body", 413, "payload_too_large", "body: ", false, body(`{"a":"` + strings.Repeat("a", 256<<10) + `"}`)},
+		{"large body", 413, "payload_too_large", "body: ", false, func(r *request, op api.Operation) bool {
+			return body(`{"a":"`+strings.Repeat("a", op.BodyLimit())+`"}`)(r, op)
+		}},
 		{"null", 400, "bad_request", "must not be null", false, func(r *request, op api.Operation) bool {
 			refused := func(f schema.Field) bool { return f.In == schema.InBody && f.Null == schema.NullRefused }
 			i := slices.IndexFunc(op.Input, refused)

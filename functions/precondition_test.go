@@ -11,8 +11,18 @@ import (
 
 // readers has, for each operation that changes a record, the operation that reads it.
 var readers = map[string]string{
+	"update_optimise_audit": "get_optimise_audit", "delete_optimise_audit": "get_optimise_audit",
+	"update_optimise_goal": "get_optimise_goal", "delete_optimise_goal": "get_optimise_goal",
 	"update_company": "get_company", "update_plan_item": "get_plan_item", "delete_plan_item": "get_plan_item", "update_feedback_reply": "get_feedback",
+	"update_plan_board": "get_plan_board", "delete_plan_board": "get_plan_board",
+	"delete_feedback":      "get_feedback",
+	"update_optimise_site": "get_optimise_site", "delete_optimise_site": "get_optimise_site",
+	"update_broadcast_idea": "get_broadcast_idea", "delete_broadcast_idea": "get_broadcast_idea",
+	"update_broadcast_plan": "get_broadcast_plan", "delete_broadcast_plan": "get_broadcast_plan",
 	"update_broadcast_post": "get_broadcast_post", "delete_broadcast_post": "get_broadcast_post", "update_context_brand_kit": "get_context_brand_kit",
+	"update_metric_definition": "get_metric_definition", "delete_metric_definition": "get_metric_definition",
+	"update_context_content_type": "get_context_content_type", "delete_context_content_type": "get_context_content_type",
+	"update_context_goal": "get_context_goal", "delete_context_goal": "get_context_goal",
 }
 
 // Ensure every response with a single record has an ETag, and that a read with it in If-None-Match gets a 304.

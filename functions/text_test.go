@@ -29,6 +29,9 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 		out = append(out, planted{args, path + "." + f.Name + at})
 	}
 	switch {
+	case f.Kind == schema.Any:
+		add("a\x00", "")
+		add([]any{map[string]any{"\x00": 1}}, "")
 	case f.Kind == schema.String:
 		add("a\x00", "")
 	case f.Kind == schema.Map:

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
@@ -74,7 +75,7 @@ func (c called) response(t *testing.T) apitest.Response {
 	return r
 }
 
-func listTools(t *testing.T, s *apitest.Service, key string) (names []string, size int) {
+func listTools(t *testing.T, s *apitest.Service, key string) (names []string) {
 	t.Helper()
 	r := message(t, s, key, "tools/list", nil)
 	var frame struct {
@@ -84,7 +85,7 @@ func listTools(t *testing.T, s *apitest.Service, key string) (names []string, si
 	for _, tool := range frame.Result.Tools {
 		names = append(names, tool.Name)
 	}
-	return names, len(r.Body)
+	return names
 }
 
 // Ensure tools/list returns exactly the tools that the scopes of the key allow.
@@ -98,22 +99,82 @@ func TestToolsOfEveryScope(t *testing.T) {
 				want = append(want, "service_"+op.ID)
 			}
 		}
-		if got, _ := listTools(t, s, s.Key(t, scope)); !slices.Equal(got, want) {
+		if got := listTools(t, s, s.Key(t, scope)); !slices.Equal(got, want) {
 			t.Errorf("%s sees %v, want %v", scope, got, want)
 		}
 	}
 }
 
-// Ensure the list of all tools is at most 48 KB, so that it leaves room in a model's context.
-func TestToolListSize(t *testing.T) {
+// Ensure tools/list has at most 62 KB for a full key and 18 KB for a key with the scopes of one area, as a client receives it.
+func TestToolListSizes(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
-	names, full := listTools(t, s, s.Key(t))
-	if len(names) != len(toolOperations()) || full > 48<<10 {
-		t.Errorf("%d tools in %d bytes", len(names), full)
+	areas := map[string][]auth.Scope{}
+	for _, scope := range auth.Scopes() {
+		area, _, _ := strings.Cut(string(scope), ":")
+		areas[area] = append(areas[area], scope)
 	}
-	plan, some := listTools(t, s, s.Key(t, auth.PlanRead))
-	t.Logf("tools/list: %d tools in %d bytes; with plan:read %d in %d", len(names), full, len(plan), some)
+	if full := message(t, s, s.Key(t), "tools/list", nil); len(full.Body) > 62_000 {
+		t.Errorf("a full key: %d bytes", len(full.Body))
+	}
+	for area, scopes := range areas {
+		if some := message(t, s, s.Key(t, scopes...), "tools/list", nil); len(some.Body) > 18_000 {
+			t.Errorf("%s: %d bytes", area, len(some.Body))
+		}
+	}
+}
+
+// Ensure the areas in the query of the endpoint are those of the specification and that each lists and calls its own tools, through the
+// gateway's event, and that a tool of another area is answered like a name that no tool has.
+func TestToolsOfAreas(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	at := func(query, method string, params any) apitest.Response {
+		text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Send(t, key, "POST", "http://api.test/mcp?"+query, string(text))
+	}
+	listed := 0
+	for area, reader := range map[string]string{
+		"company": "get_company", "keys": "list_keys", "plan": "list_plan_boards", "feedback": "list_feedback", "metrics": "list_metric_definitions",
+		"optimise": "list_optimise_sites", "broadcast": "list_broadcast_plans", "context": "list_context_goals",
+	} {
+		var frame struct {
+			Result struct{ Tools []struct{ Name string } }
+		}
+		at("areas="+area, "tools/list", nil).Decode(t, &frame)
+		for _, tool := range frame.Result.Tools {
+			name := strings.TrimPrefix(tool.Name, "service_")
+			i := slices.IndexFunc(toolOperations(), func(op api.Operation) bool { return op.ID == name })
+			path := toolOperations()[i].Path
+			if !strings.HasPrefix(path, "/v1/companies/{companyId}/"+area) && (area != "company" || strings.Count(path, "/") > 3) {
+				t.Errorf("%s lists %s, whose path is %s", area, tool.Name, path)
+			}
+			listed++
+		}
+		if r := at("areas="+area, "tools/call", map[string]any{"name": "service_" + reader}); r.Status != 200 || !strings.Contains(r.Body, `"structuredContent"`) {
+			t.Errorf("%s: %s: %d %s", area, reader, r.Status, r.Body)
+		}
+		other := "list_keys"
+		if area == "keys" {
+			other = "list_feedback"
+		}
+		got, unknown := at("areas="+area, "tools/call", map[string]any{"name": "service_" + other}), at("areas="+area, "tools/call", map[string]any{"name": "service_nope"})
+		if got.Status != unknown.Status || got.Body != strings.ReplaceAll(unknown.Body, "service_nope", "service_"+other) || !strings.Contains(got.Body, "unknown tool") {
+			t.Errorf("%s: %s: %d %s, an unknown name: %d %s", area, other, got.Status, got.Body, unknown.Status, unknown.Body)
+		}
+	}
+	if listed != len(toolOperations()) {
+		t.Errorf("the areas list %d tools of %d", listed, len(toolOperations()))
+	}
+	for _, query := range []string{"areas=", "areas=nope", "areas=plan,plan", "areas=plan&areas=keys", "areas=plan,", "areas=plan;keys"} {
+		if r := at(query, "ping", nil); r.Status != 400 || !strings.Contains(r.Body, "areas") && !strings.Contains(r.Body, "malformed") {
+			t.Errorf("%s: %d %s", query, r.Status, r.Body)
+		}
+	}
 }
 
 // Ensure operations that return a secret are not tools, so that a secret never enters a model's context.
@@ -127,7 +188,7 @@ func TestNoToolIssuesKeys(t *testing.T) {
 		if r.Decode(t, &frame); frame.Error.Code != -32602 || strings.Contains(r.Body, "secret") {
 			t.Errorf("%s: %s", operation, r.Body)
 		}
-		if names, _ := listTools(t, s, key); slices.Contains(names, "service_"+operation) {
+		if names := listTools(t, s, key); slices.Contains(names, "service_"+operation) {
 			t.Errorf("%s is listed", operation)
 		}
 	}
@@ -141,7 +202,7 @@ func TestToolsSayWhereIDsAre(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)
-	listed, _ := listTools(t, s, key)
+	listed := listTools(t, s, key)
 	where := regexp.MustCompile(`no such record; (service_list_[a-z_]+) lists the ids`)
 	seen := 0
 	for _, op := range toolOperations() {

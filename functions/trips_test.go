@@ -17,9 +17,20 @@ func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	exceptions := map[string]int{
+		"create_optimise_audit":    5, // draft; findings; audit; old drafts
+		"update_optimise_audit":    8, // the audit; draft; findings; the audit; the write; the old findings; the draft; old drafts
+		"delete_optimise_audit":    5, // the audit; the marker; the findings; they are deleted; the marker
+		"get_metric_definition":    2, // the id's record; the definition
+		"delete_metric_points":     3, // the definition; the points; the writes
+		"delete_metric_definition": 4, // the id's record; the definition; its points; the write
 		"update_metric_definition": 3, // the id's record; the definition; the write
-		"preview_plan_publish":     1, // 2 when the board has a published snapshot to compare with
-		"publish_plan_board":       5, // collect; claim and snapshot; collect again; marks; commit
+		"delete_optimise_goal":     3, // the site and the goal; the goal, to delete it as read; the delete
+		"delete_optimise_site":     4, // the site; the marker; the goals; the marker
+		"delete_feedback":          3, // the record; the reference to it, if an import kept its id; the deletion of both
+		"preview_plan_publish":     2, // collect; the published snapshot to compare with: 1 before the first publish
+		"delete_plan_board":        6, // the board; its items; marker in its place; its versions; what else belongs to it; the marker
+		"list_plan_live_items":     2, // the board, which names its snapshot; a part of that
+		"publish_plan_board":       6, // collect; the published snapshot; claim and snapshot; collect again; marks; commit
 	}
 	waves := &apitest.Waves{}
 	s := start(t, waves)

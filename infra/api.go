@@ -81,11 +81,11 @@ func gatewayResponses() []GatewayResponse {
 		{"INVALID_SIGNATURE", fault.Unauthorised, "the key is missing or not valid"},
 		{"MISSING_AUTHENTICATION_TOKEN", fault.NotFound, "no such path"}, // the gateway has no such route
 		{"QUOTA_EXCEEDED", fault.RateLimited, "too many requests from all callers together"},
-		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: must have at most 262144 bytes"},
+		{"REQUEST_TOO_LARGE", fault.PayloadTooLarge, "body: is larger than any that the service accepts"},
 		{"RESOURCE_NOT_FOUND", fault.NotFound, "no such path"},
 		{"THROTTLED", fault.RateLimited, "too many requests from all callers together"},
 		{"UNAUTHORIZED", fault.Unauthorised, "the key is missing or not valid"},
-		{"UNSUPPORTED_MEDIA_TYPE", fault.BadRequest, "body: must be application/json"},
+		{"UNSUPPORTED_MEDIA_TYPE", fault.BadRequest, "body: must be application/json, plain or compressed with gzip"},
 		{"WAF_FILTERED", fault.Forbidden, "the request may not reach the service"},
 	}
 }

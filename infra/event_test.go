@@ -37,8 +37,11 @@ import (
 // fixtureIDs has the values for the placeholders of sample events in the fixture company. A name with an operation before
 // the dot is only for that operation.
 var fixtureIDs = map[string]string{
-	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "feedbackId": "fbk_1", "metricKey": "growth.signups",
-	"siteId": "sit_1", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "planId": "pln_1", "ideaId": "ida_1", "definitionId": "mdf_1",
+	"delete_optimise_audit.auditId": "aud_2",
+	"delete_plan_board.boardId":     "brd_2",
+	"get_optimise_goal.goalId":      "gol_1", "update_optimise_goal.goalId": "gol_1", "delete_optimise_goal.goalId": "gol_2",
+	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "delete_metric_definition.definitionId": "mdf_2", "feedbackId": "fbk_1", "metricKey": "growth.signups", "from": "2026-08-10", "to": "2026-08-10",
+	"siteId": "sit_1", "delete_optimise_site.siteId": "sit_2", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "goalId": "bgl_1", "planId": "pln_1", "ideaId": "ida_1", "definitionId": "mdf_1",
 }
 
 // stage is the service as separate functions, as the stack deploys them, with a table whose calls are recorded.
@@ -244,6 +247,12 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 			out = append(out, variant{"with an Idempotency-Key", e})
 		}
 	}
+	if op.ID == "delete_metric_points" { // the rest of the record of points
+		e := s.event(t, op.ID)
+		e.MultiValueQueryStringParameters["to"] = []string{"2026-08-31"}
+		e.QueryStringParameters = nil
+		out = append(out, variant{"a month", e})
+	}
 	if op.ID == "push_feedback" { // of a record that is stored by now
 		e := s.event(t, op.ID)
 		e.Body = strings.Replace(e.Body, `"title":"text"`, `"title":"another"`, 1)
@@ -259,6 +268,9 @@ func queries(op api.Operation) []map[string][]string {
 		values := f.Enum
 		if id, ok := fixtureIDs[f.Name]; ok {
 			values = []string{id}
+		}
+		if f.Format == "day" && strings.HasSuffix(strings.ToLower(f.Name), "from") {
+			values = []string{"2026-01-01"}
 		}
 		if f.In != schema.InQuery || len(values) == 0 {
 			continue
@@ -286,14 +298,38 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	used, byOperation := map[string]bool{}, map[string]*use{}
 	bare, nameless := newStage(t), newStage(t)
 	nameless.load(t)
-	if err := nameless.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}}); err != nil {
+	if err := nameless.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_1"}, {PK: table.Partition(nameless.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
 		t.Fatal(err)
+	}
+	dead := newStage(t)
+	dead.load(t)
+	plan := table.Partition(dead.CompanyID, "plan")
+	if err := dead.Table.Transact(t.Context(),
+		dead.Table.WriteUpdate(table.Key{PK: plan, SK: "board#brd_1"}, "SET claim = :claim", "", nil, table.Item{":claim": table.String("snp_1")}),
+		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_1#0000000002#snp_1#00000"}}, struct{}{}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 4 { // of writes of findings that were cut off long ago; a request ends three of them
+		k := table.Keys{Key: table.Key{PK: table.Partition(nameless.CompanyID, "optimise"), SK: fmt.Sprintf("draft#drf_%d", n)}}
+		cut := struct {
+			AuditID string   `store:"auditId"`
+			Chunks  []string `store:"chunks"`
+		}{"aud_none", []string{"gen_1#000"}}
+		if err := nameless.Table.Put(t.Context(), []table.Item{nameless.Table.NewItem(k, cut)}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, rare := range []struct {
 		s        *stage
 		area, op string
 	}{
-		{bare, "context", "update_context_brand_kit"},     // a company without a brand kit: the update creates it
+		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
+		{dead, "plan", "publish_plan_board"},          // another publish died: this one deletes its snapshot
+		{nameless, "optimise", "create_optimise_audit"},
+		{nameless, "optimise", "update_optimise_audit"},
+		{nameless, "metrics", "get_metric_definition"},
+		{nameless, "metrics", "delete_metric_definition"},
 		{nameless, "metrics", "update_metric_definition"}, // an id without a record: the update finds its definition
 	} {
 		rare.s.recorder.take(t, rare.s.Table.Name())
@@ -461,7 +497,7 @@ func checkGrantsAreUsed(t *testing.T, used map[string]bool) {
 	}
 }
 
-// Ensure the role of the MCP function allows the calls of listing and calling tools.
+// Ensure the role of the MCP function allows the calls of listing and calling tools, and that the event has the areas of the query.
 func TestToolCallIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -474,12 +510,13 @@ func TestToolCallIsAllowed(t *testing.T) {
 	} {
 		got := s.functions["mcp"](t, events.APIGatewayProxyRequest{
 			HTTPMethod: "POST", Path: mcpserver.Path, Body: body, RequestContext: events.APIGatewayProxyRequestContext{Protocol: "HTTP/1.1"},
+			QueryStringParameters: map[string]string{"areas": "plan"}, MultiValueQueryStringParameters: map[string][]string{"areas": {"plan"}},
 			MultiValueHeaders: map[string][]string{
 				"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Host": {"api.test"},
 			},
 		})
 		calls := s.recorder.take(t, s.Table.Name())
-		if got.StatusCode != http.StatusOK || len(calls) == 0 {
+		if got.StatusCode != http.StatusOK || len(calls) == 0 || strings.Contains(got.Body, "service_list_feedback") {
 			t.Errorf("%s: %d %s, %d calls", body, got.StatusCode, got.Body, len(calls))
 		}
 		for _, call := range calls {

@@ -1,8 +1,6 @@
 package infra
 
 import (
-	"strings"
-
 	"growthworkspace/functions/openapi"
 )
 
@@ -32,15 +30,9 @@ func areaRoutes(area string) []Route {
 }
 
 func openapiRoutes() (out []Route) {
-	names := map[string]string{openapi.Path: "Document", openapi.PagePath: "Root"}
+	names := map[string]string{openapi.Path: "Document", openapi.ReferencePath: "Root", openapi.ScriptPath: "Script"}
 	for _, path := range openapi.Paths() {
-		name, named := names[path]
-		if !named { // /page.css is PageCss
-			for part := range strings.FieldsFuncSeq(path, func(c rune) bool { return c == '/' || c == '.' }) {
-				name += strings.ToUpper(part[:1]) + part[1:]
-			}
-		}
-		out = append(out, Route{name, path})
+		out = append(out, Route{names[path], path})
 	}
 	return out
 }

@@ -235,3 +235,11 @@ func (s Store) ReportFailed(ctx context.Context, companyID, postID, claimID, rea
 func (s Store) RetryPost(ctx context.Context, companyID, postID, claimID string) (Dispatch, error) {
 	return dispatches.Change(ctx, s.table, companyID, postID, func(d *Dispatch) error { return d.retry(claimID) })
 }
+
+func normalised(sent *string) *string {
+	if sent == nil {
+		return nil
+	}
+	text := timestamp.Normalise(*sent)
+	return &text
+}

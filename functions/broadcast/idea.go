@@ -26,7 +26,7 @@ type Idea struct {
 	UpdatedAt     *string     `json:"updatedAt" format:"date-time"`
 }
 
-// IdeaStatus is the state of an idea.
+// IdeaStatus is the state of an idea. Any state may follow any.
 type IdeaStatus string
 
 // Values implements schema.Enum.
@@ -44,10 +44,10 @@ func (SourceKind) Values() []string {
 func (i Idea) newestFirst() string { return table.Join(table.Newest(i.CreatedAt), i.ID) }
 
 type listIdeasInput struct {
-	Limit  int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
-	PlanID *string     `query:"planId" max:"50" doc:"only ideas of this content plan"`
-	Status *IdeaStatus `query:"status" doc:"only ideas with this status"`
-	Cursor api.Cursor  `query:"cursor" doc:"cursor of the next page, from the previous response"`
+	Limit  int64       `query:"limit" default:"50" min:"1" max:"200"`
+	PlanID *string     `query:"planId" max:"50" doc:"ideas of this plan"`
+	Status *IdeaStatus `query:"status" doc:"ideas with this status"`
+	Cursor api.Cursor  `query:"cursor"`
 }
 
 // listIdeas lists ideas. A malformed planId matches nothing, like an unknown one.
@@ -61,4 +61,88 @@ func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasI
 		return api.List[Idea]{}, err
 	}
 	return api.NewTextList[Idea](ideas, next), nil
+}
+
+type getIdeaInput struct {
+	IdeaID string `path:"ideaId"`
+}
+
+func (s service) getIdea(ctx context.Context, caller api.Caller, in getIdeaInput) (Idea, error) {
+	return s.store.GetIdea(ctx, caller.CompanyID, in.IdeaID)
+}
+
+type createIdeaInput struct {
+	api.Idempotent
+
+	Title         string     `json:"title" min:"1" max:"200" doc:"in a line"`
+	PlanID        *string    `json:"planId" max:"50" pattern:"planId" doc:"its plan"`
+	ContentTypeID *string    `json:"contentTypeId" max:"50" pattern:"contentTypeId" doc:"kind of post it would become"`
+	Summary       *string    `json:"summary" max:"2000" doc:"what the post would say"`
+	Rationale     *string    `json:"rationale" max:"2000" doc:"why to post it"`
+	Platforms     []Platform `json:"platforms" items:"50" doc:"suggested platforms"`
+	SourceKind    SourceKind `json:"sourceKind" default:"manual" doc:"where it comes from"`
+	SourceID      *string    `json:"sourceId" max:"200" doc:"id of that record"`
+	SuggestedFor  *string    `json:"suggestedFor" format:"date-time" doc:"when to post it"`
+	Status        IdeaStatus `json:"status" default:"suggested" doc:"the decision"`
+}
+
+// createIdea creates an idea. Records that it names need not exist, as in createPlan.
+func (s service) createIdea(ctx context.Context, caller api.Caller, in createIdeaInput) (Idea, error) {
+	return s.store.InsertIdea(ctx, caller.CompanyID, Idea{
+		PlanID: in.PlanID, ContentTypeID: in.ContentTypeID, Title: &in.Title, Summary: in.Summary, Rationale: in.Rationale,
+		Platforms: names(in.Platforms), SourceKind: &in.SourceKind, SourceID: in.SourceID, SuggestedFor: in.SuggestedFor, Status: &in.Status,
+	})
+}
+
+type updateIdeaInput struct {
+	api.Condition
+
+	IdeaID        string                    `path:"ideaId"`
+	Title         *string                   `json:"title" min:"1" max:"200" doc:"in a line"`
+	PlanID        api.Clearable[*string]    `json:"planId" max:"50" pattern:"planId" doc:"its plan"`
+	ContentTypeID api.Clearable[*string]    `json:"contentTypeId" max:"50" pattern:"contentTypeId" doc:"kind of post it would become"`
+	Summary       api.Clearable[*string]    `json:"summary" max:"2000" doc:"what the post would say"`
+	Rationale     api.Clearable[*string]    `json:"rationale" max:"2000" doc:"why to post it"`
+	Platforms     api.Clearable[[]Platform] `json:"platforms" items:"50" doc:"replaces the list"`
+	SourceKind    *SourceKind               `json:"sourceKind" doc:"where it comes from"`
+	SourceID      api.Clearable[*string]    `json:"sourceId" max:"200" doc:"id of that record"`
+	SuggestedFor  api.Clearable[*string]    `json:"suggestedFor" format:"date-time" doc:"when to post it"`
+	Status        *IdeaStatus               `json:"status" doc:"the decision; any may follow any"`
+}
+
+func (s service) updateIdea(ctx context.Context, caller api.Caller, in updateIdeaInput) (Idea, error) {
+	return s.store.ModifyIdea(ctx, caller.CompanyID, in.IdeaID, in.apply)
+}
+
+func (in updateIdeaInput) apply(i *Idea) error {
+	if err := in.Condition.Check(*i); err != nil {
+		return err
+	}
+	api.Set(&i.Title, in.Title)
+	in.PlanID.Apply(&i.PlanID)
+	in.ContentTypeID.Apply(&i.ContentTypeID)
+	in.Summary.Apply(&i.Summary)
+	in.Rationale.Apply(&i.Rationale)
+	if in.Platforms.Sent {
+		i.Platforms = names(in.Platforms.Value)
+	}
+	api.Set(&i.SourceKind, in.SourceKind)
+	in.SourceID.Apply(&i.SourceID)
+	in.SuggestedFor.Apply(&i.SuggestedFor)
+	api.Set(&i.Status, in.Status)
+	return nil
+}
+
+type deleteIdeaInput struct {
+	api.Condition
+
+	IdeaID string `path:"ideaId"`
+}
+
+func (s service) deleteIdea(ctx context.Context, caller api.Caller, in deleteIdeaInput) (api.Deleted, error) {
+	check := func(i Idea) error { return in.Condition.Check(i) }
+	if err := s.store.RemoveIdea(ctx, caller.CompanyID, in.IdeaID, check); err != nil {
+		return api.Deleted{}, err
+	}
+	return api.Deleted{ID: in.IdeaID, Deleted: true}, nil
 }

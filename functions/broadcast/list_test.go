@@ -45,13 +45,11 @@ func orNull(values []string, n int) any {
 	return values[n]
 }
 
-// someTime returns null or one of five times, so that many records have the same time.
-func someTime(random *rand.Rand) any {
-	if n := random.IntN(6); n > 0 {
-		return fmt.Sprintf("2026-0%d-01T00:00:00.000Z", n)
-	}
-	return nil
-}
+// edges are the ends of a day and what is next to them, and a time before 1970.
+var edges = []string{"1969-07-20T20:17:40.000Z", "2026-02-28T23:59:59.999Z", "2026-03-01T00:00:00.000Z", "2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}
+
+// someTime returns null or one of edges, so that many records have the same time.
+func someTime(random *rand.Rand) any { return orNull(edges, random.IntN(len(edges)+1)) }
 
 func target(list string, filters map[string]string, limit int) string {
 	q := url.Values{"limit": {fmt.Sprint(limit)}}
@@ -275,4 +273,92 @@ func TestDuePostsByKeys(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"pst_1", "pst_2", "pst_3"}) {
 		t.Error(got, err)
 	}
+}
+
+// between returns the posts from one day to another, both inclusive; "" is no bound.
+func between(posts []record, from, to string) []record {
+	return slices.DeleteFunc(slices.Clone(posts), func(p record) bool {
+		at, _ := postTime(p).(string)
+		return (from != "" || to != "") && at == "" || from != "" && at[:10] < from || to != "" && at[:10] > to
+	})
+}
+
+// Ensure a list of posts with from and to has exactly the posts of these days, in either order, with every kind of filter, and that its
+// pages have no gaps or repeats.
+func TestPostsOfDays(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	s := start(t)
+	posts := manyPosts()
+	load(t, s, "post", posts...)
+	for _, filters := range []map[string]string{
+		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"}, {"ideaId": "ida_a", "status": "draft"},
+	} {
+		key := s.Key(t)
+		for _, window := range [][2]string{
+			{"", ""}, {"2026-03-01", ""}, {"", "2026-03-01"}, {"2026-03-01", "2026-03-01"}, {"2026-02-28", "2026-03-02"}, {"2026-03-03", ""}, {"", "1969-07-19"}, {"0001-01-01", "9999-12-31"},
+		} {
+			for _, order := range []string{"", "desc", "asc"} {
+				args := map[string]string{"from": window[0], "to": window[1], "order": order}
+				want := expected(between(posts, window[0], window[1]), postTime, filters)
+				if order == "asc" {
+					slices.Reverse(want)
+				}
+				for name, value := range filters {
+					args[name] = value
+				}
+				for _, limit := range []int{1 + len(want)/3, 200} {
+					pages := follow(t, s, key, target("posts", args, limit))
+					if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != max(1, (len(want)+limit-1)/limit) {
+						t.Errorf("%v limit %d: got %v, want %v", args, limit, pages, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Ensure days that do not exist or are in the wrong order, and other orders, are refused; that a time counts as its day in UTC; and that
+// a cursor works only with the days and the order it came from.
+func TestPostDayArguments(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "post", record{"id": "pst_1", "scheduledFor": "2026-03-01T00:00:00Z"}, record{"id": "pst_2", "scheduledFor": "2026-03-01T23:59:59.999Z"}, record{"id": "pst_3", "scheduledFor": "2026-03-02T00:00:00Z"})
+	const list = "list_broadcast_posts"
+	both := func(t *testing.T, r apitest.Response) {
+		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
+			t.Error(got)
+		}
+	}
+	r := s.Call(t, s.Key(t), list, record{"limit": 1, "from": "2026-03-01", "order": "asc"})
+	next, err := url.Parse(nextOf(t, r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := next.Query().Get("cursor")
+	rejected := func(name string, args record) apitest.Scenario {
+		args["cursor"] = cursor
+		return apitest.Scenario{Name: name, Op: list, Args: args, Want: 400, WantMessage: "query.cursor: is not a cursor of this list with these filters"}
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "one day", Op: list, Args: record{"from": "2026-03-01", "to": "2026-03-01"}, Check: both},
+		{Name: "times of the day, with an offset", Op: list, Args: record{"from": "2026-03-02T00:59:00+01:00", "to": "2026-03-01T12:00:00Z"}, Check: both},
+		{Name: "from after to", Op: list, Args: record{"from": "2026-03-02", "to": "2026-03-01"}, Want: 400, WantMessage: "query.from: must not be after to"},
+		{Name: "a day that does not exist", Op: list, Args: record{"from": "2026-02-29"}, Want: 400, WantMessage: "query.from: must be a day, for example 2026-08-11"},
+		{Name: "a month that does not exist", Op: list, Args: record{"to": "2026-13-01"}, Want: 400, WantMessage: "query.to: must be a day"},
+		{Name: "no day", Op: list, Args: record{"from": "", "to": "today"}, Want: 400, Check: countMessages(2)},
+		{Name: "another order", Op: list, Args: record{"order": "ASC"}, Want: 400, WantMessage: "query.order: must be one of desc, asc"},
+		{Name: "all problems at once", Op: list, Args: record{"from": "2026-03-02", "to": "2026-03-01", "order": "x", "status": "sent"}, Want: 400, Check: countMessages(3)},
+		{Name: "ideas have no days", Op: "list_broadcast_ideas", Args: record{"from": "2026-03-01"}, Want: 400, WantMessage: "query.from: unknown"},
+		{Name: "the cursor", Op: list, Args: record{"from": "2026-03-01", "order": "asc", "cursor": cursor}, Check: func(t *testing.T, r apitest.Response) {
+			if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_3"}) {
+				t.Error(got)
+			}
+		}},
+		rejected("no days", record{"order": "asc"}),
+		rejected("another day", record{"from": "2026-03-02", "order": "asc"}),
+		rejected("one day more", record{"from": "2026-03-01", "to": "2026-03-05", "order": "asc"}),
+		rejected("the other order", record{"from": "2026-03-01", "order": "desc"}),
+		rejected("the default order", record{"from": "2026-03-01"}),
+	})
 }

@@ -3,6 +3,7 @@ package broadcast
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
@@ -67,6 +68,25 @@ func (p Post) latestFirst() string {
 	return table.Join(table.Newest(table.FirstTime(p.ScheduledFor, p.CreatedAt)), p.ID)
 }
 
+// positions returns the least and the greatest position of the posts from one time until another, both inclusive; null is no bound.
+// With a bound, posts without any time are outside.
+func positions(from, until *string) (least, greatest string) {
+	if from == nil && until == nil {
+		return "", ""
+	}
+	if until != nil {
+		least = table.Newest(until)
+	}
+	greatest = table.Newest(from) // null: before the posts without any time
+	if from != nil {
+		greatest = table.Join(greatest, afterIDs)
+	}
+	return least, greatest
+}
+
+// afterIDs sorts after every id.
+const afterIDs = "~"
+
 // sent reports whether a post is publishing or published. If so, the API must not change it. A post without a status, which an
 // import may create, is not sent.
 func (p Post) sent() bool {
@@ -95,19 +115,47 @@ const (
 )
 
 type listPostsInput struct {
-	Limit    int64       `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
-	Platform *Platform   `query:"platform" doc:"only posts for this platform"`
-	Status   *PostStatus `query:"status" doc:"only posts with this status"`
-	IdeaID   *string     `query:"ideaId" max:"50" doc:"only posts based on this content idea"`
-	Cursor   api.Cursor  `query:"cursor" doc:"cursor of the next page, from the previous response"`
+	Limit    int64       `query:"limit" default:"50" min:"1" max:"200"`
+	Platform *Platform   `query:"platform" doc:"posts for this platform"`
+	Status   *PostStatus `query:"status" doc:"posts with this status"`
+	IdeaID   *string     `query:"ideaId" max:"50" doc:"posts based on this idea"`
+	From     *string     `query:"from" format:"day" doc:"first day, inclusive, UTC"`
+	To       *string     `query:"to" format:"day" doc:"last day, inclusive, UTC"`
+	Order    Order       `query:"order" default:"desc" doc:"asc: earliest first"`
+	Cursor   api.Cursor  `query:"cursor"`
 }
+
+// Check implements api.Checker.
+func (in listPostsInput) Check() []string {
+	if timestamp.Reversed(in.From, in.To) {
+		return []string{"query.from: must not be after to"}
+	}
+	return nil
+}
+
+// Order is the order of a list by time.
+type Order string
+
+// OrderAscending is earliest first.
+const OrderAscending Order = "asc"
+
+// Values implements schema.Enum.
+func (Order) Values() []string { return []string{"desc", string(OrderAscending)} }
 
 // listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
 	if in.IdeaID != nil && !id.Valid(ideaIDs, *in.IdeaID) {
 		return api.NewList[Post](nil, ""), nil
 	}
-	filter := PostFilter{IdeaID: in.IdeaID, Platform: in.Platform, Status: in.Status}
+	filter := PostFilter{IdeaID: in.IdeaID, Platform: in.Platform, Status: in.Status, Order: in.Order}
+	if in.From != nil {
+		day, _ := timestamp.ParseDay(*in.From) // validated
+		filter.From = new(timestamp.Format(day))
+	}
+	if in.To != nil {
+		day, _ := timestamp.ParseDay(*in.To)
+		filter.Until = new(timestamp.Format(day.AddDate(0, 0, 1).Add(-time.Millisecond)))
+	}
 	posts, next, err := s.store.ListPosts(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Post]{}, err
@@ -119,13 +167,13 @@ type createPostInput struct {
 	api.Idempotent
 
 	Platform     Platform        `json:"platform" doc:"where to publish it; cannot be changed later"`
-	Title        *string         `json:"title" max:"200"`
-	Body         string          `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23"`
+	Title        *string         `json:"title" max:"200" doc:"a headline, where the platform has one"`
+	Body         string          `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
 	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
 	IdeaID       *string         `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
 	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     *string         `json:"deepLink" max:"2000" doc:"the link that the post opens"`
-	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"omit to leave unscheduled; a time in the past is due at once"`
+	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once"`
 	Status       *SettableStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
 }
 
@@ -150,16 +198,8 @@ func (s service) createPost(ctx context.Context, caller api.Caller, in createPos
 	return s.store.InsertPost(ctx, caller.CompanyID, Post{
 		IdeaID: in.IdeaID, Platform: &in.Platform, Title: in.Title, Body: &in.Body,
 		ThreadParts: threadParts(&in.Platform, &in.Body), Hashtags: in.Hashtags, Destination: in.Destination,
-		DeepLink: in.DeepLink, ScheduledFor: normalised(in.ScheduledFor), Status: &status,
+		DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: &status,
 	})
-}
-
-func normalised(sent *string) *string {
-	if sent == nil {
-		return nil
-	}
-	text := timestamp.Normalise(*sent)
-	return &text
 }
 
 type getPostInput struct {
@@ -174,13 +214,13 @@ type updatePostInput struct {
 	api.Condition
 
 	PostID       string                  `path:"postId"`
-	Title        api.Clearable[*string]  `json:"title" max:"200" doc:"the title"`
-	Body         *string                 `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23"`
-	Hashtags     api.Clearable[[]string] `json:"hashtags" items:"50" each:"200" doc:"replaces the whole list"`
+	Title        api.Clearable[*string]  `json:"title" max:"200" doc:"a headline, where the platform has one"`
+	Body         *string                 `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
+	Hashtags     api.Clearable[[]string] `json:"hashtags" items:"50" each:"200" doc:"replaces the list"`
 	Destination  api.Clearable[*string]  `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     api.Clearable[*string]  `json:"deepLink" max:"2000" doc:"the link that the post opens"`
-	ScheduledFor api.Clearable[*string]  `json:"scheduledFor" format:"date-time" doc:"a time in the past is due at once; a scheduled post needs one"`
-	Status       *SettableStatus         `json:"status" doc:"scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is"`
+	ScheduledFor api.Clearable[*string]  `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once; a scheduled post needs one"`
+	Status       *SettableStatus         `json:"status" doc:"scheduled needs a scheduledFor, sent or stored; draft keeps it"`
 }
 
 // empty reports whether the request changes nothing.
@@ -213,9 +253,7 @@ func (in updatePostInput) apply(p *Post) error {
 	in.Hashtags.Apply(&p.Hashtags)
 	in.DeepLink.Apply(&p.DeepLink)
 	in.Destination.Apply(&p.Destination)
-	if in.ScheduledFor.Sent {
-		p.ScheduledFor = normalised(in.ScheduledFor.Value)
-	}
+	in.ScheduledFor.Apply(&p.ScheduledFor)
 	if in.Status != nil {
 		p.setStatus(PostStatus(*in.Status))
 	}

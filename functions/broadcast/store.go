@@ -12,7 +12,8 @@ import (
 // list over all values includes the records without one.
 //
 //	access                      key                          index
-//	plans, all                  B / plan#<id>                base; bounded, ordered in memory
+//	plans, one; all             B / plan#<id>                base; bounded, ordered in memory
+//	ideas, one                  B / idea#<id>                base
 //	ideas of a plan, a status   B#ideas#plan#<plan>#<status> GSI1, sparse
 //	ideas of a plan             the same, of every status    GSI1, merged
 //	ideas of a status           B#ideas#status#<status>      GSI2
@@ -24,7 +25,7 @@ import (
 //	channels, all               B / channel#<id>             base; bounded, ordered in memory
 //
 // Sort keys are createdAt#id for ideas and (scheduledFor ?? createdAt)#id for posts, inverted so that the newest comes first and
-// null last. Due posts are the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled
+// null last. A list of posts from one day to another, or earliest first, reads the same partitions with bounds, or backwards. Due posts are the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled
 // post without a time, which only an import can create, is there under its createdAt and is never due.
 type Store struct{ table *table.Client }
 
@@ -120,6 +121,36 @@ func (s Store) ListPlans(ctx context.Context, companyID, after string, limit int
 	return page, next, nil
 }
 
+// plansMax is how many content plans a company may create. An import may bring more.
+const plansMax = 200
+
+// InsertPlan creates a plan with a new id and the current time, and returns it. Returns fault.Conflict when the company has plansMax of
+// them.
+func (s Store) InsertPlan(ctx context.Context, companyID string, p Plan) (Plan, error) {
+	if err := table.Room(ctx, s.table, collection(companyID, kindPlan), plansMax, "content plans"); err != nil {
+		return Plan{}, err
+	}
+	now := s.table.Now()
+	p.ID, p.CompanyID, p.CreatedAt, p.UpdatedAt = s.table.NewID(planIDs), companyID, &now, &now
+	return p, idempotency.Insert(ctx, s.table, p, planKeys(p), p)
+}
+
+// GetPlan returns a plan, or fault.ErrNotFound.
+func (s Store) GetPlan(ctx context.Context, companyID, planID string) (Plan, error) {
+	return table.Get[Plan](ctx, s.table, recordKey(companyID, kindPlan, planID))
+}
+
+// ModifyPlan changes a plan by compare-and-set (table.Modify).
+func (s Store) ModifyPlan(ctx context.Context, companyID, planID string, change func(*Plan) error) (Plan, error) {
+	return table.Modify(ctx, s.table, recordKey(companyID, kindPlan, planID), planKeys, change)
+}
+
+// RemovePlan deletes a plan unless check returns an error (table.Remove).
+func (s Store) RemovePlan(ctx context.Context, companyID, planID string, check func(Plan) error) error {
+	_, err := table.Remove(ctx, s.table, recordKey(companyID, kindPlan, planID), check)
+	return err
+}
+
 // ListChannels returns all channels, ordered by platform.
 func (s Store) ListChannels(ctx context.Context, companyID string) ([]Channel, error) {
 	channels, err := whole[Channel](ctx, s, companyID, kindChannel)
@@ -161,16 +192,44 @@ func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, af
 	return table.ListTexts[Idea](ctx, s.table, q)
 }
 
-// PostFilter filters a list of posts. A nil field matches any value. IdeaID must be a well-formed id.
-type PostFilter struct {
-	IdeaID   *string
-	Platform *Platform
-	Status   *PostStatus
+// InsertIdea creates an idea with a new id and the current time, and returns it.
+func (s Store) InsertIdea(ctx context.Context, companyID string, i Idea) (Idea, error) {
+	now := s.table.Now()
+	i.ID, i.CompanyID, i.CreatedAt, i.UpdatedAt = s.table.NewID(ideaIDs), companyID, &now, &now
+	return i, idempotency.Insert(ctx, s.table, i, ideaKeys(i), i)
 }
 
-// ListPosts returns a page of posts as JSON texts, latest first.
+// GetIdea returns an idea, or fault.ErrNotFound.
+func (s Store) GetIdea(ctx context.Context, companyID, ideaID string) (Idea, error) {
+	return table.Get[Idea](ctx, s.table, recordKey(companyID, kindIdea, ideaID))
+}
+
+// ModifyIdea changes an idea by compare-and-set (table.Modify). Its index entries move with its plan and status.
+func (s Store) ModifyIdea(ctx context.Context, companyID, ideaID string, change func(*Idea) error) (Idea, error) {
+	return table.Modify(ctx, s.table, recordKey(companyID, kindIdea, ideaID), ideaKeys, change)
+}
+
+// RemoveIdea deletes an idea unless check returns an error (table.Remove).
+func (s Store) RemoveIdea(ctx context.Context, companyID, ideaID string, check func(Idea) error) error {
+	_, err := table.Remove(ctx, s.table, recordKey(companyID, kindIdea, ideaID), check)
+	return err
+}
+
+// PostFilter filters and orders a list of posts. A nil field matches any value. IdeaID must be a well-formed id, From and Until
+// timestamps. They bound scheduledFor, or createdAt of a post without one, and include their own millisecond.
+type PostFilter struct {
+	IdeaID      *string
+	Platform    *Platform
+	Status      *PostStatus
+	From, Until *string
+	Order       Order // empty: latest first
+}
+
+// ListPosts returns a page of posts as JSON texts, latest first unless the filter has another order. It reads no post outside From and
+// Until.
 func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
-	q := table.Query{After: after, Limit: limit}
+	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the keys begin with the latest
+	q.From, q.Until = positions(f.From, f.Until)
 	switch {
 	case f.IdeaID != nil:
 		q.Index, q.Partitions, q.Filter = table.GSI1, []string{postsOfIdea(companyID, *f.IdeaID)}, f.onTop()

@@ -71,6 +71,53 @@ func TestReadUnits(t *testing.T) {
 	}
 }
 
+// Ensure the posts of some days cost the same however many there are on others, for every combination of filters, in either order, and
+// on a page in the middle: an agenda of a month reads this month.
+func TestReadUnitsOfDays(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	const limit = 4
+	few, many := start(t), start(t)
+	for s, outside := range map[*apitest.Service]int{few: 0, many: 200} {
+		var posts []record
+		add := func(day string, n int) {
+			for n := range n {
+				posts = append(posts, record{
+					"id": fmt.Sprintf("pst_%s%d", strings.ReplaceAll(day, "-", ""), n), "platform": []any{"x", "push"}[n%2], "status": []any{"scheduled", "draft"}[n/2%2],
+					"scheduledFor": day + "T12:00:00Z", "ideaId": []any{nil, "ida_a"}[n/4%2], "body": strings.Repeat("A text. ", 100),
+				})
+			}
+		}
+		add("2026-02-28", outside)
+		add("2026-03-01", 24)
+		add("2026-03-02", 24)
+		add("2026-03-03", outside)
+		load(t, s, "post", posts...)
+	}
+	platform, status, idea := broadcast.PlatformX, broadcast.PostStatusScheduled, "ida_a"
+	for _, f := range []broadcast.PostFilter{
+		{}, {Platform: &platform}, {Status: &status}, {Platform: &platform, Status: &status}, {IdeaID: &idea}, {IdeaID: &idea, Status: &status},
+	} {
+		for _, order := range []broadcast.Order{"desc", "asc"} {
+			f.From, f.Until, f.Order = new("2026-03-01T00:00:00.000Z"), new("2026-03-02T23:59:59.999Z"), order
+			name := fmt.Sprintf("platform=%t status=%t ideaId=%t %s", f.Platform != nil, f.Status != nil, f.IdeaID != nil, order)
+			for page, after := 1, ""; page == 1 || after != ""; page++ {
+				compareUnits(t, fmt.Sprintf("%s, page %d", name, page), few, many, func(s *apitest.Service) table.Units {
+					ctx, m := apitest.Request(t)
+					_, next, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, f, after, limit)
+					if err != nil {
+						t.Error(err)
+					}
+					if s == many {
+						after = next
+					}
+					return m.Units()
+				})
+			}
+		}
+	}
+}
+
 func compareUnits(t *testing.T, name string, few, many *apitest.Service, list func(*apitest.Service) table.Units) {
 	t.Helper()
 	a, b := list(few), list(many)
@@ -122,6 +169,10 @@ func TestDefaultListUnits(t *testing.T) {
 		}
 		for what, f := range map[string]broadcast.PostFilter{
 			"posts": {}, "posts of a platform": {Platform: new(broadcast.PlatformX)}, "posts with a status": {Status: new(broadcast.PostStatusPublished)},
+			"posts of a day": {From: new("2026-01-01T00:00:00.000Z"), Until: new("2026-01-01T23:59:59.999Z"), Order: broadcast.OrderAscending},
+			"posts of a day with a status": {
+				Status: new(broadcast.PostStatusPublished), From: new("2026-01-01T00:00:00.000Z"), Until: new("2026-01-01T23:59:59.999Z"), Order: broadcast.OrderAscending,
+			},
 			"posts of a platform with a status": {Platform: new(broadcast.PlatformX), Status: new(broadcast.PostStatusPublished)},
 		} {
 			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {

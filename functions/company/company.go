@@ -21,7 +21,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_companies", Method: "GET", Path: "/v1/companies", Scope: auth.CompanyRead,
 			Summary:     "List the key's companies: always exactly one",
-			Description: "Every other path contains the company's id.",
+			Description: "Its id is the companyId of every record.",
 		}, s.listCompanies),
 		api.Define(api.Spec{
 			ID: "get_company", Method: "GET", Path: "/v1/companies/{companyId}", Scope: auth.CompanyRead,
@@ -31,7 +31,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "update_company", Method: "PATCH", Path: "/v1/companies/{companyId}", Scope: auth.CompanyWrite, Effect: api.Write,
 			Summary:     "Update the company's profile",
-			Description: "Changes only the properties that are sent.",
+			Description: "Changes only what is sent.",
 		}, s.updateCompany),
 		api.Define(api.Spec{
 			ID: "list_keys", Method: "GET", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysRead,
@@ -40,8 +40,8 @@ func Operations(t *table.Client) []api.Operation {
 		}, s.listKeys),
 		api.Define(api.Spec{
 			ID: "get_current_key", Method: "GET", Path: "/v1/companies/{companyId}/keys/current",
-			Summary:     "Get the record of the key that authenticates the request",
-			Description: "Shows the key's company, scopes and expiry.",
+			Summary:     "Get the calling key",
+			Description: "Its company, scopes and expiry.",
 		}, s.getCurrentKey),
 		api.Define(api.Spec{
 			ID: "create_key", Method: "POST", Path: "/v1/companies/{companyId}/keys", Scope: auth.KeysWrite, Effect: api.Create, NotTool: true,

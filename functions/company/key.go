@@ -15,8 +15,8 @@ import (
 )
 
 type listKeysInput struct {
-	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
-	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor api.Cursor `query:"cursor"`
 }
 
 func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInput) (api.List[keys.Key], error) {
@@ -62,8 +62,7 @@ func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyI
 		}
 	}
 	if in.ExpiresAt != nil {
-		// Times are stored in milliseconds. Unless rounded first, a key could expire in the millisecond of its creation.
-		if timestamp.Normalise(*in.ExpiresAt) <= s.store.now() {
+		if *in.ExpiresAt <= s.store.now() {
 			return keys.IssuedKey{}, fault.Invalid("body.expiresAt", "must be in the future")
 		}
 		grant.ExpiresAt, _ = timestamp.Parse(*in.ExpiresAt)

@@ -75,13 +75,13 @@ type updateCompanyInput struct {
 
 	Name            *string                      `json:"name" min:"1" max:"200" doc:"display name"`
 	Summary         api.Clearable[*string]       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
-	WebsiteURL      api.Clearable[*string]       `json:"websiteUrl" format:"web" max:"2000" doc:"URL of the website, http or https"`
-	RepositoryURL   api.Clearable[*string]       `json:"repositoryUrl" format:"web" max:"2000" doc:"URL of the source code, http or https"`
-	Industry        api.Clearable[*string]       `json:"industry" max:"200" doc:"free text"`
+	WebsiteURL      api.Clearable[*string]       `json:"websiteUrl" format:"web" max:"2000" doc:"URL of the website, http or https" tool:"the website, http or https"`
+	RepositoryURL   api.Clearable[*string]       `json:"repositoryUrl" format:"web" max:"2000" doc:"URL of the source code, http or https" tool:"the source code, http or https"`
+	Industry        api.Clearable[*string]       `json:"industry" max:"200" doc:"free text" tool:"the industry, as free text"`
 	Stage           api.Clearable[*Stage]        `json:"stage" doc:"the stage of the company"`
 	TargetMarket    api.Clearable[*TargetMarket] `json:"targetMarket" doc:"the kind of customers it sells to"`
-	PrimaryLanguage api.Clearable[*string]       `json:"primaryLanguage" format:"language" doc:"ISO 639-1 code in small letters, such as de"`
-	Timezone        api.Clearable[*string]       `json:"timezone" format:"timezone" doc:"a name of the IANA time zone database, such as Europe/Berlin"`
+	PrimaryLanguage api.Clearable[*string]       `json:"primaryLanguage" format:"language" doc:"ISO 639-1 code in small letters, such as de" tool:"ISO 639-1, such as de"`
+	Timezone        api.Clearable[*string]       `json:"timezone" format:"timezone" doc:"a name of the IANA time zone database, such as Europe/Berlin" tool:"IANA name such as Europe/Berlin"`
 }
 
 func (s service) updateCompany(ctx context.Context, caller api.Caller, in updateCompanyInput) (Company, error) {

@@ -2,6 +2,8 @@ package company
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,7 +15,7 @@ import (
 //
 //	access        key
 //	get, modify   <company>#company / profile
-//	all           a scan, only for the operator's command line
+//	all, erase    a scan, only for the operator's command line
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -46,6 +48,91 @@ func (s Store) Create(ctx context.Context, c Company) error {
 	return s.table.Insert(ctx, keysOf(c), c)
 }
 
+// Erase deletes every record of a company, in all areas: records, keys, snapshots, findings and stored responses. It returns how
+// many it deleted, by area, also when it fails. It scans the table, because records such as findings have partitions of their own.
+// Only the operator can call it, after the company's keys are refused.
+//
+// The profile goes last. So a call that ends early leaves the company there, and the next call goes on. progress is called with the
+// number of deleted records; it may be nil.
+func (s Store) Erase(ctx context.Context, companyID string, progress func(deleted int)) (map[string]int, error) {
+	deleted := map[string]int{}
+	for {
+		before := total(deleted)
+		kept, err := s.eraseRecords(ctx, companyID, deleted, progress)
+		if err != nil {
+			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
+		}
+		if total(deleted) > before {
+			continue // a request that was under way may have written behind the scan
+		}
+		if err := s.table.Delete(ctx, kept); err != nil {
+			return deleted, fmt.Errorf("erase company %s: %w", companyID, err)
+		}
+		tally(deleted, kept)
+		return deleted, s.table.Delete(ctx, []table.Key{profileKey(companyID)})
+	}
+}
+
+func total(deleted map[string]int) (n int) {
+	for _, of := range deleted {
+		n += of
+	}
+	return n
+}
+
+// tally counts records by area, the part of a partition key behind the company.
+func tally(deleted map[string]int, keys []table.Key) {
+	for _, k := range keys {
+		area := strings.SplitN(k.PK, "#", 3)[1]
+		deleted[area]++
+	}
+}
+
+// eraseRecords deletes what a scan finds, but for the profile and the keys, which it returns.
+func (s Store) eraseRecords(ctx context.Context, companyID string, deleted map[string]int, progress func(int)) (kept []table.Key, err error) {
+	in := &dynamodb.ScanInput{
+		FilterExpression: aws.String("begins_with(pk, :company)"), ProjectionExpression: aws.String("pk, sk"),
+		ExpressionAttributeValues: table.Item{":company": table.String(table.Partition(companyID, ""))},
+		ConsistentRead:            aws.Bool(true),
+	}
+	keys := table.Partition(companyID, table.KeysArea)
+	err = s.scan(ctx, in, func(page []table.Item) error {
+		var gone []table.Key
+		for _, item := range page {
+			switch k := table.KeyOf(item); {
+			case k == profileKey(companyID):
+			case k.PK == keys:
+				kept = append(kept, k)
+			default:
+				gone = append(gone, k)
+			}
+		}
+		if err := s.table.Delete(ctx, gone); err != nil {
+			return err
+		}
+		tally(deleted, gone)
+		if progress != nil && len(gone) > 0 {
+			progress(total(deleted))
+		}
+		return nil
+	})
+	return kept, err
+}
+
+// scan calls visit with every page of a scan of the table.
+func (s Store) scan(ctx context.Context, in *dynamodb.ScanInput, visit func(page []table.Item) error) error {
+	for {
+		out, err := s.table.Scan(ctx, in)
+		if err != nil {
+			return err
+		}
+		if err := visit(out.Items); err != nil || len(out.LastEvaluatedKey) == 0 {
+			return err
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
 // All returns every company in the table. It scans the table, because no index covers more than one company. Only the operator
 // can call it: the roles of the functions do not allow scans.
 func (s Store) All(ctx context.Context) ([]Company, error) {
@@ -54,21 +141,18 @@ func (s Store) All(ctx context.Context) ([]Company, error) {
 		FilterExpression:          aws.String("sk = :profile"),
 		ExpressionAttributeValues: table.Item{":profile": table.String(profile)},
 	}
-	for {
-		out, err := s.table.Scan(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range out.Items {
+	err := s.scan(ctx, in, func(page []table.Item) error {
+		for _, item := range page {
 			var c Company
 			if err := table.Decode(item, &c); err != nil {
-				return nil, err
+				return err
 			}
 			companies = append(companies, c)
 		}
-		if len(out.LastEvaluatedKey) == 0 {
-			return companies, nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return companies, nil
 }

@@ -37,7 +37,7 @@ type updateBrandKitInput struct {
 	api.Condition
 
 	VoiceTone       api.Clearable[[]string] `json:"voiceTone" items:"50" each:"200" doc:"words that describe the tone; replaces the list"`
-	VoiceGuidelines api.Clearable[*string]  `json:"voiceGuidelines" max:"10000" doc:"what writers and text generators should and should not do, as prose"`
+	VoiceGuidelines api.Clearable[*string]  `json:"voiceGuidelines" max:"10000" doc:"what writers and text generators should and should not do, as prose" tool:"dos and don'ts for writers, as prose"`
 	VoiceExamples   api.Clearable[[]string] `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
 	AvoidWords      api.Clearable[[]string] `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
 	ArtStyle        api.Clearable[*string]  `json:"artStyle" max:"2000" doc:"how images look"`

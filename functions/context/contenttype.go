@@ -22,8 +22,8 @@ type ContentType struct {
 }
 
 type listContentTypesInput struct {
-	Limit  int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
-	Cursor api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
+	Limit  int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor api.Cursor `query:"cursor"`
 }
 
 func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in listContentTypesInput) (api.List[ContentType], error) {
@@ -48,14 +48,22 @@ func contentTypeOrder(t ContentType) string {
 	return "=" + string(name[:min(len(name), nameCharsOrdered)]) + "\x00" + t.ID
 }
 
+type getContentTypeInput struct {
+	ContentTypeID string `path:"contentTypeId"`
+}
+
+func (s service) getContentType(ctx stdcontext.Context, caller api.Caller, in getContentTypeInput) (ContentType, error) {
+	return s.store.ContentType(ctx, caller.CompanyID, in.ContentTypeID)
+}
+
 type createContentTypeInput struct {
 	api.Idempotent
 
-	Name             string   `json:"name" min:"1" max:"200"`
+	Name             string   `json:"name" min:"1" max:"200" doc:"what people call it, such as Tip"`
 	Description      *string  `json:"description" max:"2000" doc:"what this kind of post is"`
 	Guidance         *string  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
-	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"the platforms that such posts go to by default"`
-	Cadence          *string  `json:"cadence" max:"200" doc:"how often such posts appear, as free text"`
+	DefaultPlatforms []string `json:"defaultPlatforms" items:"50" each:"200" doc:"the platforms that such posts go to by default" tool:"its usual platforms"`
+	Cadence          *string  `json:"cadence" max:"200" doc:"how often such posts appear, as free text" tool:"how often, as free text"`
 	Active           bool     `json:"active" doc:"whether the type is in use"`
 }
 
@@ -70,12 +78,12 @@ type updateContentTypeInput struct {
 	api.Condition
 
 	ContentTypeID    string                  `path:"contentTypeId"`
-	Name             *string                 `json:"name" min:"1" max:"200"`
+	Name             *string                 `json:"name" min:"1" max:"200" doc:"what people call it"`
 	Description      api.Clearable[*string]  `json:"description" max:"2000" doc:"what this kind of post is"`
 	Guidance         api.Clearable[*string]  `json:"guidance" max:"2000" doc:"how this kind of post should be written"`
-	DefaultPlatforms api.Clearable[[]string] `json:"defaultPlatforms" items:"50" each:"200" doc:"replaces the list"`
-	Cadence          api.Clearable[*string]  `json:"cadence" max:"200" doc:"how often such posts appear, as free text"`
-	Active           *bool                   `json:"active"`
+	DefaultPlatforms api.Clearable[[]string] `json:"defaultPlatforms" items:"50" each:"200" doc:"the platforms that such posts go to by default; replaces the list" tool:"replaces the list"`
+	Cadence          api.Clearable[*string]  `json:"cadence" max:"200" doc:"how often such posts appear, as free text" tool:"how often, as free text"`
+	Active           *bool                   `json:"active" doc:"whether the type is in use"`
 }
 
 func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in updateContentTypeInput) (ContentType, error) {
@@ -91,4 +99,18 @@ func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in
 		api.Set(&t.Active, in.Active)
 		return nil
 	})
+}
+
+type deleteContentTypeInput struct {
+	api.Condition
+
+	ContentTypeID string `path:"contentTypeId"`
+}
+
+func (s service) deleteContentType(ctx stdcontext.Context, caller api.Caller, in deleteContentTypeInput) (api.Deleted, error) {
+	check := func(t ContentType) error { return in.Condition.Check(t) }
+	if err := s.store.RemoveContentType(ctx, caller.CompanyID, in.ContentTypeID, check); err != nil {
+		return api.Deleted{}, err
+	}
+	return api.Deleted{ID: in.ContentTypeID, Deleted: true}, nil
 }

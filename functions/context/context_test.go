@@ -76,6 +76,10 @@ func TestScopes(t *testing.T) {
 		{Name: "read does not create", Op: "create_context_content_type", Key: read, Args: created, Want: 401, WantMessage: "context:write"},
 		{Name: "read does not update", Op: "update_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
 		{Name: "write updates", Op: "update_context_content_type", Key: write, Args: map[string]any{"contentTypeId": contentType}},
+		{Name: "read reads a content type", Op: "get_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}},
+		{Name: "read does not delete it", Op: "delete_context_content_type", Key: read, Args: map[string]any{"contentTypeId": contentType}, Want: 401, WantMessage: "context:write"},
+		{Name: "read does not create a goal", Op: "create_context_goal", Key: read, Args: map[string]any{"name": "G"}, Want: 401, WantMessage: "context:write"},
+		{Name: "write creates a goal", Op: "create_context_goal", Key: write, Args: map[string]any{"name": "G"}},
 		{Name: "read lists goals", Op: "list_context_goals", Key: read},
 		{Name: "write does not list", Op: "list_context_goals", Key: write, Want: 401, WantMessage: "context:read"},
 	})

@@ -12,10 +12,10 @@ import (
 // Store stores brand kits, content types and goals in the partition <company>#context. Content types and goals are
 // bounded collections: a list reads them whole and orders them in memory.
 //
-//	access                               key
-//	brand kit: get, modify               … / brandkit
-//	content type: create, modify, list   … / contenttype#<id>
-//	goal: list                           … / goal#<id>
+//	access                                            key
+//	brand kit: get, modify                            … / brandkit
+//	content type: get, create, modify, remove, list   … / contenttype#<id>
+//	goal: get, create, modify, remove, list           … / goal#<id>
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -92,8 +92,20 @@ func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]Content
 	return table.Whole[ContentType](ctx, s.table, collection(companyID, contentTypeKind))
 }
 
-// CreateContentType stores a new content type and sets its id, company and times.
+// collectionMax is how many content types, and how many goals, a company may create.
+const collectionMax = 200
+
+// ContentType returns one content type. Returns fault.ErrNotFound when there is none.
+func (s Store) ContentType(ctx stdcontext.Context, companyID, contentTypeID string) (ContentType, error) {
+	return table.Get[ContentType](ctx, s.table, contentTypeKey(companyID, contentTypeID))
+}
+
+// CreateContentType stores a new content type and sets its id, company and times. Returns fault.Conflict when the company
+// has collectionMax of them.
 func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t ContentType) (ContentType, error) {
+	if err := table.Room(ctx, s.table, collection(companyID, contentTypeKind), collectionMax, "content types"); err != nil {
+		return ContentType{}, err
+	}
 	now := s.table.Now()
 	t.ID, t.CompanyID, t.CreatedAt, t.UpdatedAt = s.table.NewID(contentTypeIDs), companyID, &now, &now
 	return t, idempotency.Insert(ctx, s.table, t, contentTypeKeys(t), t)
@@ -104,7 +116,40 @@ func (s Store) ModifyContentType(ctx stdcontext.Context, companyID, contentTypeI
 	return table.Modify(ctx, s.table, contentTypeKey(companyID, contentTypeID), contentTypeKeys, change)
 }
 
+// RemoveContentType deletes one content type, as table.Remove does.
+func (s Store) RemoveContentType(ctx stdcontext.Context, companyID, contentTypeID string, check func(ContentType) error) error {
+	_, err := table.Remove(ctx, s.table, contentTypeKey(companyID, contentTypeID), check)
+	return err
+}
+
 // Goals returns the company's brand goals in no particular order.
 func (s Store) Goals(ctx stdcontext.Context, companyID string) ([]Goal, error) {
 	return table.Whole[Goal](ctx, s.table, collection(companyID, goalKind))
+}
+
+// Goal returns one brand goal. Returns fault.ErrNotFound when there is none.
+func (s Store) Goal(ctx stdcontext.Context, companyID, goalID string) (Goal, error) {
+	return table.Get[Goal](ctx, s.table, goalKey(companyID, goalID))
+}
+
+// CreateGoal stores a new brand goal and sets its id, company and times. Returns fault.Conflict when the company has
+// collectionMax of them.
+func (s Store) CreateGoal(ctx stdcontext.Context, companyID string, g Goal) (Goal, error) {
+	if err := table.Room(ctx, s.table, collection(companyID, goalKind), collectionMax, "brand goals"); err != nil {
+		return Goal{}, err
+	}
+	now := s.table.Now()
+	g.ID, g.CompanyID, g.CreatedAt, g.UpdatedAt = s.table.NewID(goalIDs), companyID, &now, &now
+	return g, idempotency.Insert(ctx, s.table, g, goalKeys(g), g)
+}
+
+// ModifyGoal changes one brand goal by compare-and-set, as table.Modify does.
+func (s Store) ModifyGoal(ctx stdcontext.Context, companyID, goalID string, change func(*Goal) error) (Goal, error) {
+	return table.Modify(ctx, s.table, goalKey(companyID, goalID), goalKeys, change)
+}
+
+// RemoveGoal deletes one brand goal, as table.Remove does.
+func (s Store) RemoveGoal(ctx stdcontext.Context, companyID, goalID string, check func(Goal) error) error {
+	_, err := table.Remove(ctx, s.table, goalKey(companyID, goalID), check)
+	return err
 }

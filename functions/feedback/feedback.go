@@ -18,31 +18,37 @@ func Operations(t *table.Client) []api.Operation {
 	return []api.Operation{
 		api.Define(api.Spec{
 			ID: "list_feedback", Method: "GET", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackRead,
-			Summary: "List reviews and mentions, lowest priority number first",
-			Description: "Ordered by priority (lowest first, null last), then by postedAt (newest first). Filters combine with AND; " +
-				"a record whose field is null matches no filter value. replyStatus=needs_review lists the review queue. " + thirdParty,
+			Summary: "List reviews and mentions, the most urgent first",
+			Description: "Lowest priority number first, null last, then newest; with postedFrom or postedTo newest first. Includes answered ones: " +
+				"replyStatus none has the unanswered, needs_review those that wait for a person. " + thirdParty,
 		}, s.listFeedback),
 		api.Define(api.Spec{
 			ID: "get_feedback", Method: "GET", Path: "/v1/companies/{companyId}/feedback/{feedbackId}", Scope: auth.FeedbackRead,
-			Summary: "Get a review or mention", Description: thirdParty,
+			Summary: "Get a review or mention with its reply", Description: thirdParty,
 		}, s.getFeedback),
 		api.Define(api.Spec{
 			ID: "push_feedback", Method: "POST", Path: "/v1/companies/{companyId}/feedback", Scope: auth.FeedbackWrite,
 			Effect: api.Write, Class: auth.ClassPush, Errors: []fault.Code{fault.Conflict},
-			Summary: "Push reviews and mentions",
+			Summary: "Push reviews and mentions from their platforms",
 			Description: "source and externalId identify a record: a new one is created, a stored one changes, so a push can be " +
-				"repeated. A property that is left out keeps its stored value. The reply and its status are never touched. Nothing " +
-				"is stored unless every record is valid. " + thirdParty,
+				"repeated. What is left out keeps its stored value. Never touches replies. Stores nothing unless every record is valid. " +
+				"Returns counts. " + thirdParty,
 		}, s.pushFeedback),
 		api.Define(api.Spec{
 			ID: "update_feedback_reply", Method: "PATCH", Path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply",
 			Scope: auth.FeedbackWrite, Effect: api.Write, Errors: []fault.Code{fault.Conflict},
 			Summary: "Update the text or the status of a reply",
-			Description: "Stores the text and the status; it sends nothing. approved marks the reply as ready to post. Changing " +
-				"or clearing the text of an approved reply without sending a status returns it to draft, and so does its first text: an " +
-				"approved reply without a text is not posted. Only the posting step sets " +
-				"posting, posted and failed. A reply that is posting or posted cannot be changed (conflict). " + thirdParty,
+			Description: "Posts nothing: approved only marks the reply as ready, and a person posts it. A new or cleared text takes an " +
+				"approved reply back to draft unless replyStatus is sent, and so does its first text: an approved reply without a text " +
+				"is not posted. Refused while posting and once posted (conflict). Returns the record. " + thirdParty,
 		}, s.updateFeedbackReply),
+		api.Define(api.Spec{
+			ID: "delete_feedback", Method: "DELETE", Path: "/v1/companies/{companyId}/feedback/{feedbackId}",
+			Scope: auth.FeedbackWrite, Effect: api.Destructive, Errors: []fault.Code{fault.Conflict},
+			Summary: "Delete a review or mention with its reply",
+			Description: "Deletes nothing on the platform. Refused while the reply is posting (conflict). Pushed or imported again, it is " +
+				"created anew, without the reply. " + thirdParty,
+		}, s.deleteFeedback),
 	}
 }
 

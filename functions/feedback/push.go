@@ -6,7 +6,6 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/timestamp"
 )
 
 // PushFeedbackResult is the result of a push of feedback.
@@ -26,19 +25,19 @@ type pushFeedbackInput struct {
 // stored value.
 type pushedFeedback struct {
 	Source      Source                    `json:"source" doc:"the platform it was posted on"`
-	ExternalID  string                    `json:"externalId" min:"1" max:"200" doc:"the id on the platform; with source, it identifies the record"`
+	ExternalID  string                    `json:"externalId" min:"1" max:"200" doc:"the id on the platform; with source, it identifies the record" tool:"the id on the platform"`
 	Kind        *Kind                     `json:"kind" null:"never" doc:"review when a new record leaves it out; cannot change later"`
 	ExternalURL api.Clearable[*string]    `json:"externalUrl" format:"web" max:"2000" doc:"the web address on the platform"`
-	AuthorName  api.Clearable[*string]    `json:"authorName" max:"200"`
-	Title       api.Clearable[*string]    `json:"title" max:"300"`
-	Body        api.Clearable[*string]    `json:"body" max:"40000"`
-	Rating      api.Clearable[*int64]     `json:"rating" min:"1" max:"5" doc:"stars; not for a mention"`
+	AuthorName  api.Clearable[*string]    `json:"authorName" max:"200" doc:"as the platform shows it"`
+	Title       api.Clearable[*string]    `json:"title" max:"300" doc:"its title"`
+	Body        api.Clearable[*string]    `json:"body" max:"40000" doc:"its text"`
+	Rating      api.Clearable[*float64]   `json:"rating" whole:"true" min:"1" max:"5" doc:"stars; not for a mention"`
 	AppVersion  api.Clearable[*string]    `json:"appVersion" max:"200" doc:"the app version it is about"`
 	Territory   api.Clearable[*string]    `json:"territory" max:"200" doc:"the country of the store"`
 	Locale      api.Clearable[*string]    `json:"locale" max:"200" doc:"the language it is written in"`
 	PostedAt    api.Clearable[*string]    `json:"postedAt" format:"date-time" doc:"when it was posted"`
 	Flags       api.Clearable[[]Flag]     `json:"flags" items:"50" doc:"risk labels"`
-	Priority    api.Clearable[*int64]     `json:"priority" doc:"lower sorts first"`
+	Priority    api.Clearable[*float64]   `json:"priority" whole:"true" doc:"lower sorts first"`
 	Sentiment   api.Clearable[*Sentiment] `json:"sentiment" doc:"the tone of the text"`
 }
 
@@ -128,28 +127,16 @@ func (p pushedFeedback) apply(f *Feedback) (field, problem string) {
 	p.AuthorName.Apply(&f.AuthorName)
 	p.Title.Apply(&f.Title)
 	p.Body.Apply(&f.Body)
-	number(p.Rating).Apply(&f.Rating)
+	p.Rating.Apply(&f.Rating)
 	p.AppVersion.Apply(&f.AppVersion)
 	p.Territory.Apply(&f.Territory)
 	p.Locale.Apply(&f.Locale)
-	if p.PostedAt.Value != nil {
-		p.PostedAt.Value = new(timestamp.Normalise(*p.PostedAt.Value))
-	}
 	p.PostedAt.Apply(&f.PostedAt)
 	p.Flags.Apply(&f.Flags)
-	number(p.Priority).Apply(&f.Priority)
+	p.Priority.Apply(&f.Priority)
 	p.Sentiment.Apply(&f.Sentiment)
 	if f.Rating != nil && f.Kind != nil && *f.Kind == KindMention && (p.Rating.Value != nil || p.Kind != nil) {
 		return "rating", noRating
 	}
 	return "", ""
-}
-
-// number returns a whole number as it is stored.
-func number(sent api.Clearable[*int64]) (out api.Clearable[*float64]) {
-	out.Sent = sent.Sent
-	if sent.Value != nil {
-		out.Value = new(float64(*sent.Value))
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package feedback_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -281,57 +280,13 @@ func TestPushConcurrently(t *testing.T) {
 	}
 }
 
-// mortal is a transport whose process dies after a number of calls: all later ones fail. With during, the last call is done,
-// and its response is lost.
-type mortal struct {
-	mu     sync.Mutex
-	calls  int // left
-	during bool
-	dead   bool
-}
-
-func (m *mortal) set(calls int, during bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.calls, m.during, m.dead = calls, during, false
-}
-
-// died reports whether a call has failed.
-func (m *mortal) died() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.dead
-}
-
-// RoundTrip implements http.RoundTripper.
-func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.mu.Lock()
-	m.calls--
-	fails := m.calls < 0
-	sent := !fails || m.calls == -1 && m.during
-	m.dead = m.dead || fails
-	m.mu.Unlock()
-	if sent {
-		out, err := apitest.Transport.RoundTrip(r)
-		if err != nil || !fails {
-			return out, err
-		}
-		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
-		_ = out.Body.Close()                 // the response is lost anyway
-	}
-	return &http.Response{
-		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"the process has died"}`)),
-	}, nil
-}
-
 // Ensure a push whose process dies at any call to the table is completed by sending it again, with its Idempotency-Key or
 // without, that another push with that key is 400 and stores nothing, and that no review ever has two records.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	faults := &mortal{}
-	faults.set(1<<30, false)
+	faults := &apitest.Mortal{}
+	faults.Heal()
 	s := apitest.NewOver(t, feedback.Operations, faults)
 	key := s.Key(t)
 	once := func(name string, records ...string) apitest.Response {
@@ -348,13 +303,13 @@ func TestPushThroughDeaths(t *testing.T) {
 				body = append(body, fmt.Sprintf(`{"source":"app_store","externalId":"%s %d","title":%q}`, name, n, name))
 			}
 			body = append(body, fmt.Sprintf(`{"source":"reddit","externalId":"known","title":%q}`, name))
-			faults.set(calls, during)
+			faults.Set(calls, during)
 			first := once(name, body...)
-			died = died || faults.died()
-			if first.Status == http.StatusOK && faults.died() {
+			died = died || faults.Died()
+			if first.Status == http.StatusOK && faults.Died() {
 				t.Errorf("%s: 200 from a process that died", name)
 			}
-			faults.set(1<<30, false)
+			faults.Heal()
 			before := len(all(t, s))
 			other := once(name, fmt.Sprintf(`{"source":"google_play","externalId":%q}`, name))
 			if other.Status == http.StatusOK { // nothing of the first push had begun, so the key was free for this one

@@ -1,9 +1,12 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/timestamp"
 )
 
 // Feedback is a review or a mention, and the reply to it.
@@ -63,15 +66,28 @@ type Sentiment string
 func (Sentiment) Values() []string { return []string{"positive", "neutral", "negative"} }
 
 type listFeedbackInput struct {
-	Limit       int64        `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
-	Cursor      api.Cursor   `query:"cursor" doc:"cursor of the next page, from the previous response"`
-	Source      *Source      `query:"source" doc:"only records from this platform"`
-	Sentiment   *Sentiment   `query:"sentiment" doc:"only records with this tone"`
-	ReplyStatus *ReplyStatus `query:"replyStatus" doc:"only records with this reply status; needs_review is the review queue"`
+	Limit       int64        `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor      api.Cursor   `query:"cursor"`
+	Source      *Source      `query:"source" doc:"only from this platform"`
+	Sentiment   *Sentiment   `query:"sentiment" doc:"only with this tone"`
+	ReplyStatus *ReplyStatus `query:"replyStatus" doc:"only with this state of the reply; needs_review is the review queue" tool:"only with this reply status"`
+	PostedFrom  *string      `query:"postedFrom" format:"day" doc:"only posted on this day, in UTC, and later"`
+	PostedTo    *string      `query:"postedTo" format:"day" doc:"only posted on this day, in UTC, and earlier"`
+}
+
+// Check implements api.Checker.
+func (in listFeedbackInput) Check() []string {
+	if timestamp.Reversed(in.PostedFrom, in.PostedTo) {
+		return []string{"query.postedFrom: must not be after postedTo"}
+	}
+	return nil
 }
 
 func (s service) listFeedback(ctx context.Context, caller api.Caller, in listFeedbackInput) (api.List[Feedback], error) {
-	filter := Filter{in.Source, in.Sentiment, in.ReplyStatus}
+	filter := Filter{Source: in.Source, Sentiment: in.Sentiment, ReplyStatus: in.ReplyStatus}
+	if in.PostedFrom != nil || in.PostedTo != nil {
+		filter.Posted = &Days{*cmp.Or(in.PostedFrom, new("")), *cmp.Or(in.PostedTo, new(""))}
+	}
 	records, next, err := s.store.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
 	return api.NewTextList[Feedback](records, next), err
 }
@@ -82,4 +98,27 @@ type getFeedbackInput struct {
 
 func (s service) getFeedback(ctx context.Context, caller api.Caller, in getFeedbackInput) (Feedback, error) {
 	return s.store.Get(ctx, caller.CompanyID, in.FeedbackID)
+}
+
+type deleteFeedbackInput struct {
+	api.Condition
+
+	FeedbackID string `path:"feedbackId"`
+}
+
+func (in deleteFeedbackInput) check(f Feedback) error {
+	if err := in.Condition.Check(f); err != nil {
+		return err
+	}
+	if f.status() == ReplyStatusPosting {
+		return fault.New(fault.Conflict, "the reply is being posted; delete the record once the reply is posted or failed")
+	}
+	return nil
+}
+
+func (s service) deleteFeedback(ctx context.Context, caller api.Caller, in deleteFeedbackInput) (api.Deleted, error) {
+	if err := s.store.Remove(ctx, caller.CompanyID, in.FeedbackID, in.check); err != nil {
+		return api.Deleted{}, err
+	}
+	return api.Deleted{ID: in.FeedbackID, Deleted: true}, nil
 }

@@ -42,8 +42,8 @@ type updateFeedbackReplyInput struct {
 	api.Condition
 
 	FeedbackID  string                 `path:"feedbackId"`
-	ReplyBody   api.Clearable[*string] `json:"replyBody" max:"6000" doc:"the text of the reply"`
-	ReplyStatus *SettableReplyStatus   `json:"replyStatus" doc:"only the posting step sets posting, posted and failed"`
+	ReplyBody   api.Clearable[*string] `json:"replyBody" max:"6000" doc:"the text that would be posted"`
+	ReplyStatus *SettableReplyStatus   `json:"replyStatus" doc:"agents should stop at needs_review; a person approves. posting, posted and failed are set by whoever posts" tool:"agents should stop at needs_review; a person approves"`
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {

@@ -19,9 +19,14 @@ import (
 //	list source, sentiment       GSI3   …#voice#<source>#<sentiment>               1 with both, 4 with one
 //	list replyStatus             GSI4   …#queue#<status>                           1
 //	list replyStatus and others  GSI2   …#reply#<status>#<source>#<sentiment>      1 with both, 4 with one
+//	list posted days             GSI5   …#posted#waiting, …#posted#settled         2; 1 with replyStatus
+//	is GSI5 complete             base   … / index#posted                           1, beside the list
 //
 // Every combination of filters is a key, so a page reads only what it returns, from each partition that it merges. A null
 // source or sentiment has a partition of its own. GSI2 and GSI4 are sparse: no filter value matches a null replyStatus.
+//
+// With posted days the sort key is postedAt#id, newest first, and the other filters drop what the range has beside them: a
+// record has one key for each index, so there is none left for every combination. GSI5 lacks records without postedAt.
 type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
@@ -32,6 +37,7 @@ type Filter struct {
 	Source      *Source
 	Sentiment   *Sentiment
 	ReplyStatus *ReplyStatus
+	Posted      *Days // newest posted first; a null postedAt is in no range
 }
 
 const (
@@ -43,6 +49,11 @@ const (
 
 func feedbackKey(companyID, feedbackID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, area), SK: table.Join(kind, feedbackID)}
+}
+
+// collection has all records of a company.
+func collection(companyID string) table.Collection {
+	return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
 }
 
 func allPartition(companyID string) string { return table.Partition(companyID, area, "all") }
@@ -67,6 +78,7 @@ func keysOf(f Feedback) table.Keys {
 		GSI1: table.Key{PK: allPartition(f.CompanyID), SK: order},
 		GSI3: table.Key{PK: voicePartition(f.CompanyID, source, sentiment), SK: order},
 	}
+	keys.GSI5 = postedKey(f)
 	if f.ReplyStatus != nil {
 		keys.GSI4 = table.Key{PK: queuePartition(f.CompanyID, *f.ReplyStatus), SK: order}
 		keys.GSI2 = table.Key{PK: replyPartition(f.CompanyID, *f.ReplyStatus, source, sentiment), SK: order}
@@ -120,6 +132,9 @@ func query(companyID string, f Filter) table.Query {
 
 // List returns a page of the records that match a filter, as JSON texts, and the position of the next page.
 func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
+	if f.Posted != nil {
+		return s.listPosted(ctx, companyID, f, after, limit)
+	}
 	q := query(companyID, f)
 	q.After, q.Limit = after, limit
 	return table.ListTexts[Feedback](ctx, s.table, q)

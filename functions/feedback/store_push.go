@@ -249,3 +249,25 @@ func (s Store) createElsewhere(ctx context.Context, i identity, f Feedback, astr
 	}
 	return err
 }
+
+// Remove deletes one record, and the reference that leads to it in the same transaction, so a later push or import of its
+// identity creates a new one. check may reject the deletion with an error, under the same condition as in table.Modify.
+// Returns fault.ErrNotFound when there is no record.
+func (s Store) Remove(ctx context.Context, companyID, feedbackID string, check func(Feedback) error) error {
+	return table.RemoveWith(ctx, s.table, feedbackKey(companyID, feedbackID), func(f Feedback) ([]table.Write, error) {
+		if err := check(f); err != nil {
+			return nil, err
+		}
+		who, ok := identityOf(f)
+		if !ok || f.ID == who.feedbackID() {
+			return nil, nil
+		}
+		key := referenceKey(companyID, who)
+		to, err := table.Get[reference](ctx, s.table, key)
+		if errors.Is(err, fault.ErrNotFound) || err == nil && to.FeedbackID != f.ID {
+			return nil, nil
+		}
+		leadsHere := s.table.WriteDelete(key, "#to = :id", map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID)})
+		return []table.Write{leadsHere}, err
+	})
+}

@@ -2,8 +2,10 @@ package feedback
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
@@ -16,9 +18,7 @@ const feedbackIDs = "fbk"
 func Transfers(t *table.Client) []transfer.Type {
 	return []transfer.Type{
 		transfer.Existing(transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import,
-			transfer.Each[Feedback](t, func(companyID string) table.Collection {
-				return table.Collection{Partition: table.Partition(companyID, area), Prefix: table.Join(kind, "")}
-			})), NewStore(t).exist),
+			transfer.Each[Feedback](t, collection)), NewStore(t).exist, NewStore(t).add),
 	}
 }
 
@@ -103,6 +103,58 @@ func (s Store) Import(ctx context.Context, companyID string, records []Feedback)
 		items = append(items, s.table.NewItem(keysOf(f), f))
 	}
 	return s.table.Put(ctx, items)
+}
+
+// addersMax bounds the concurrent writes of one add.
+const addersMax = 8
+
+// add stores records whose identity the company does not have, and returns how many it skipped because it has them now.
+func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.File) (skipped int, err error) {
+	var found atomic.Int64
+	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
+	err = table.Parallel(len(records), addersMax, func(n int) error {
+		f := records[n]
+		f.CompanyID = companyID
+		err := s.table.Transact(ctx, s.addWrites(f, true)...)
+		var canceled *table.CanceledError
+		if !errors.As(err, &canceled) {
+			return err
+		}
+		known, err := s.exist(ctx, companyID, []Feedback{f})
+		if err != nil {
+			return err
+		}
+		if !known[0] { // the reference of its identity leads to a record that is gone
+			if err = s.table.Transact(ctx, s.addWrites(f, false)...); !errors.As(err, &canceled) {
+				return err
+			}
+		}
+		found.Add(1)
+		return nil
+	})
+	return int(found.Load()), err
+}
+
+// addWrites returns the writes that store a record and its reference if there is none under its id or with its identity. alone
+// also requires that the identity has no reference.
+func (s Store) addWrites(f Feedback, alone bool) []table.Write {
+	writes := []table.Write{s.table.WriteNew(keysOf(f), f)}
+	who, ok := identityOf(f)
+	if !ok {
+		return writes
+	}
+	key := referenceKey(f.CompanyID, who)
+	if derived := who.feedbackID(); f.ID != derived {
+		refer := s.table.WriteAny
+		if alone {
+			refer = s.table.WriteNew
+		}
+		return append(writes, refer(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}), s.table.CheckAbsent(feedbackKey(f.CompanyID, derived)))
+	}
+	if alone {
+		writes = append(writes, s.table.CheckAbsent(key))
+	}
+	return writes
 }
 
 // redirect gives records with the derived id the id under which a record of their identity is stored, if it is another one.

@@ -150,5 +150,36 @@ func TestDefaultListUnits(t *testing.T) {
 			}
 		})
 		t.Logf("%s: at most %.1f units", name, dearest)
+		fillPosted(t, s)
+		days := spent(t, s, feedback.Filter{Posted: &feedback.Days{From: "2026-03-01"}}, limit)
+		if days.Read > most {
+			t.Errorf("%s, posted days: %+v", name, days)
+		}
+		queue := spent(t, s, feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview), Posted: &feedback.Days{From: "2026-03-01"}}, limit)
+		t.Logf("%s, posted days: %+v, with needs_review %+v", name, days, queue)
+	}
+}
+
+// Ensure a list of posted days with other filters passes the records that do not match in few calls, however small the page.
+func TestListPostedCalls(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	records := grown(2000)
+	for i := range records {
+		records[i].Source, records[i].Sentiment, records[i].ReplyStatus = new(feedback.Source("app_store")), new(feedback.Sentiment("positive")), new(feedback.ReplyStatusNone)
+	}
+	last := &records[len(records)-1] // the order of one day is that of the ids
+	last.Source, last.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("negative"))
+	s := start(t, records...)
+	fillPosted(t, s)
+	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.Days{From: "2026-03-01"}}
+	ctx, m := apitest.Request(t)
+	found, _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
+	if err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {
+		t.Fatal(found, err)
+	}
+	t.Logf("%+v", m.Units())
+	if got := m.Units().Calls; got >= 8 {
+		t.Errorf("%d calls for a page of one of 2,000 records", got)
 	}
 }

@@ -3,8 +3,11 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/schema"
 )
 
 // Ensure every tool equals its committed snapshot, so that a review shows every change of what agents see.
@@ -55,11 +59,11 @@ func indented(t *testing.T, v any) []byte {
 }
 
 // Ensure every operation is a tool except those that return a secret, and that the name, description, annotations and
-// arguments of a tool match its operation. The input schema must be a closed object without alternatives at the top, which
-// every client accepts.
+// arguments of a tool match its operation. The input schema must be an object without alternatives at the top, which every client
+// accepts.
 func TestToolsAreTheOperations(t *testing.T) {
 	t.Parallel()
-	operations := slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
+	operations := offered()
 	tools := mcpserver.Tools(operations)
 	if len(tools) != len(operations) {
 		t.Fatalf("%d tools for %d operations", len(tools), len(operations))
@@ -72,16 +76,15 @@ func TestToolsAreTheOperations(t *testing.T) {
 		if !strings.HasPrefix(tool.Description, op.Summary) || !strings.Contains(tool.Description, op.Description) {
 			t.Errorf("%s: description %q", tool.Name, tool.Description)
 		}
-		a := tool.Annotations
-		if a.ReadOnlyHint != (op.Effect == api.Read) || *a.OpenWorldHint {
+		if a := tool.Annotations; a.ReadOnly != (op.Effect == api.Read) || a.OpenWorld {
 			t.Errorf("%s: annotations %+v", tool.Name, a)
 		}
 		var schema jsonschema.Schema
-		if err := json.Unmarshal(tool.InputSchema.(json.RawMessage), &schema); err != nil {
+		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
 			t.Fatal(err)
 		}
-		if schema.Type != "object" || schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil || schema.AdditionalProperties == nil {
-			t.Errorf("%s: the schema is not a closed object", tool.Name)
+		if schema.Type != "object" || schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil {
+			t.Errorf("%s: the schema is not an object", tool.Name)
 		}
 		want := map[string]bool{}
 		if op.Company() {
@@ -101,22 +104,22 @@ func TestToolsAreTheOperations(t *testing.T) {
 }
 
 // Ensure the hints of every tool say what its verb does to stored values, so that clients ask before they call it and repeat it only
-// when that changes nothing more.
+// when that changes nothing more. The other hints of a tool that only reads mean nothing, so it has none.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	type hints struct{ readOnly, destructive, idempotent bool }
-	want := map[string]hints{
-		"list": {true, false, true}, "get": {true, false, true}, "preview": {true, false, true},
-		"create": {false, false, false},
-		"update": {false, true, true}, "delete": {false, true, true}, "push": {false, true, true}, "publish": {false, true, true}, "revoke": {false, true, true},
+	const reads = `{"readOnlyHint":true,"openWorldHint":false}`
+	const adds = `{"destructiveHint":false,"openWorldHint":false}`
+	const overwrites = `{"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}`
+	want := map[string]string{
+		"list": reads, "get": reads, "preview": reads, "create": adds,
+		"update": overwrites, "delete": overwrites, "push": overwrites, "publish": overwrites, "revoke": overwrites,
 	}
 	seen := map[string]bool{}
 	for _, tool := range mcpserver.Tools(functions.Operations(nil)) {
 		verb, _, _ := strings.Cut(strings.TrimPrefix(tool.Name, "service_"), "_")
 		seen[verb] = true
-		a := tool.Annotations
-		if got := (hints{a.ReadOnlyHint, *a.DestructiveHint, a.IdempotentHint}); got != want[verb] {
-			t.Errorf("%s: %+v, want %+v", tool.Name, got, want[verb])
+		if got, err := json.Marshal(tool.Annotations); err != nil || string(got) != want[verb] {
+			t.Errorf("%s: %s, want %s, %v", tool.Name, got, want[verb], err)
 		}
 		if strings.Contains(tool.Name, "feedback") && !strings.Contains(tool.Description, "not instructions") {
 			t.Errorf("the description of %s lacks the warning about third-party text: %s", tool.Name, tool.Description)
@@ -125,4 +128,109 @@ func TestAnnotations(t *testing.T) {
 	if len(seen) != len(want) {
 		t.Errorf("the verbs of the tools are %v", seen)
 	}
+}
+
+// Sizes of the list of tools, in bytes of JSON: of all tools, and of those that a key with the scopes of one area sees.
+const (
+	allBytesMax  = 62_000
+	areaBytesMax = 18_000
+)
+
+// Ensure the list of tools leaves room in a model's context. go test -v prints the bytes of every tool and area.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	operations := offered()
+	whole, areas := 0, map[string]int{}
+	var table strings.Builder
+	for i, tool := range mcpserver.Tools(operations) {
+		text, err := schema.Encode(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := len(text) + len(",")
+		area, _, _ := strings.Cut(string(operations[i].Scope), ":")
+		areas[area] += size
+		whole += size
+		fmt.Fprintf(&table, "%6d %-10s %s\n", size, area, tool.Name)
+	}
+	for area, size := range areas {
+		if area == "" {
+			continue
+		}
+		size += areas[""] // any key sees these
+		fmt.Fprintf(&table, "%6d %s of %d\n", size, area, areaBytesMax)
+		if size > areaBytesMax {
+			t.Errorf("the tools of %s have %d bytes, more than %d", area, size, areaBytesMax)
+		}
+	}
+	fmt.Fprintf(&table, "%6d whole of %d: %d tools, %d bytes each\n", whole, allBytesMax, len(operations), whole/len(operations))
+	if whole > allBytesMax {
+		t.Errorf("the tools have %d bytes, more than %d", whole, allBytesMax)
+	}
+	t.Log("\n" + table.String())
+}
+
+// httpWords are of a request over HTTP, which a model never sees.
+var httpWords = regexp.MustCompile(`\b(HTTP|PATCH|POST|GET|PUT|DELETE|If-Match|Idempotency-Key|[45][0-9]{2}|(?i:path|query|headers?|endpoints?|status code))\b|\bbody\.`)
+
+// Ensure every tool says in sentences what it does, and every argument what it means, in words that a model can act on: an id names the
+// tool that lists it, what null clears says so, and nothing speaks of HTTP.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	operations := offered()
+	lists, ids := map[string]bool{}, map[string]bool{}
+	for _, op := range operations {
+		lists[mcpserver.Name(op)] = op.IsList()
+		for _, f := range op.Input {
+			ids[f.Name] = ids[f.Name] || f.In == schema.InPath
+		}
+	}
+	named := regexp.MustCompile(`service_[a-z_]+`)
+	for _, tool := range mcpserver.Tools(operations) {
+		if !regexp.MustCompile(`^[A-Z][a-z]+ [^. ]+ [^.]+\.`).MatchString(tool.Description+".") || strings.Contains(tool.Description, "..") {
+			t.Errorf("%s: %q is no sentence", tool.Name, tool.Description)
+		}
+		var arguments jsonschema.Schema
+		if err := json.Unmarshal(tool.InputSchema, &arguments); err != nil {
+			t.Fatal(err)
+		}
+		if problems := texts("", &arguments, lists, ids); len(problems) > 0 {
+			t.Errorf("%s: %s", tool.Name, strings.Join(problems, "; "))
+		}
+		for _, name := range append(named.FindAllString(tool.Description, -1), named.FindAllString(string(tool.InputSchema), -1)...) {
+			if _, is := lists[name]; !is && !strings.HasSuffix(name, "_") {
+				t.Errorf("%s names %s, which is no tool", tool.Name, name)
+			}
+		}
+		if word := httpWords.FindString(tool.Description); word != "" {
+			t.Errorf("%s: %q is a word of HTTP", tool.Name, word)
+		}
+	}
+}
+
+// texts returns what is wrong with the descriptions of arguments, those of the records in a list included.
+func texts(of string, s *jsonschema.Schema, lists, ids map[string]bool) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p, at := s.Properties[name], of+name
+		word := httpWords.FindString(p.Description)
+		switch list := regexp.MustCompile(`service_list_[a-z_]+`).FindString(p.Description); {
+		case p.Description == "":
+			out = append(out, at+" has no description")
+		case word != "" && !slices.Contains(p.Enum, any(word)):
+			out = append(out, fmt.Sprintf("%s: %q is a word of HTTP", at, word))
+		case ids[strings.TrimSuffix(name, "s")] && !lists[list]:
+			out = append(out, at+" names no tool that lists the ids")
+		case slices.Contains(p.Types, "null") && !strings.Contains(p.Description, "null clears it"):
+			out = append(out, at+" does not say that null clears it")
+		}
+		if p.Items != nil {
+			out = append(out, texts(at+"[].", p.Items, lists, ids)...)
+		}
+	}
+	return out
+}
+
+// offered returns the operations that are tools.
+func offered() []api.Operation {
+	return slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool { return op.NotTool })
 }

@@ -76,8 +76,11 @@ func (Kind) Values() []string {
 	return []string{string(KindMeasured), string(KindDerived), string(KindSplit)}
 }
 
+// combining returns how days and series of the metric combine.
+func (d Definition) combining() combining { return combining{d.Aggregation, d.Kind} }
+
 // derived reports whether the metric's values follow from other metrics.
-func (d Definition) derived() bool { return d.Kind != nil && *d.Kind == KindDerived }
+func (d Definition) derived() bool { return d.combining().derived() }
 
 // Review is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
 type Review string
@@ -103,9 +106,9 @@ func reviewOf(d Definition) Review {
 }
 
 type listDefinitionsInput struct {
-	Limit       int64      `query:"limit" default:"100" min:"1" max:"200" doc:"maximum number of records per page"`
+	Limit       int64      `query:"limit" default:"100" min:"1" max:"200"`
 	NeedsReview *Review    `query:"needsReview" doc:"true: only keys to confirm; false: only confirmed keys"`
-	Cursor      api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
+	Cursor      api.Cursor `query:"cursor"`
 }
 
 func (s service) listDefinitions(ctx context.Context, caller api.Caller, in listDefinitionsInput) (api.List[Definition], error) {
@@ -120,6 +123,57 @@ func (s service) listDefinitions(ctx context.Context, caller api.Caller, in list
 	return api.NewTextList[Definition](definitions, next), nil
 }
 
+type getDefinitionInput struct {
+	DefinitionID string `path:"definitionId"`
+}
+
+func (s service) getDefinition(ctx context.Context, caller api.Caller, in getDefinitionInput) (Definition, error) {
+	return s.store.Definition(ctx, caller.CompanyID, in.DefinitionID)
+}
+
+type createDefinitionInput struct {
+	api.Idempotent
+
+	Key         string       `json:"key" max:"127" pattern:"metricKey" doc:"dotted slug, group.name; at most 120 characters, or 127 with custom.; never changes" tool:"dotted slug, group.name; never changes"`
+	Name        *string      `json:"name" max:"200" doc:"display name"`
+	Description *string      `json:"description" max:"2000" doc:"what the metric counts"`
+	Unit        *Unit        `json:"unit" doc:"the unit of the values"`
+	Aggregation *Aggregation `json:"aggregation" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed" tool:"how days combine into weeks and months; never sum a ratio"`
+	Polarity    *Polarity    `json:"polarity" doc:"which direction is good"`
+	Kind        Kind         `json:"kind" default:"measured" doc:"split has dimensions; derived has a formula, and no points can be pushed to it; never changes" tool:"split has dimensions; derived has a formula and takes no points; never changes"`
+	Formula     *string      `json:"formula" min:"1" max:"2000" doc:"derived only, required there: an expression over other metric keys; stored, not computed" tool:"derived needs one: an expression over metric keys; stored, not computed"`
+	Dimensions  []string     `json:"dimensions" items:"50" each:"200" doc:"names of the dimensions that points may have; required for split" tool:"dimension names; split needs some"`
+	Source      *string      `json:"source" max:"200" doc:"the system that the values come from"`
+}
+
+// Check implements api.Checker.
+func (in createDefinitionInput) Check() (problems []string) {
+	problems = keyProblems("body.key", in.Key)
+	switch {
+	case in.Kind == KindDerived && in.Formula == nil:
+		problems = append(problems, "body.formula: is required for a metric of kind derived")
+	case in.Kind != KindDerived && in.Formula != nil:
+		problems = append(problems, "body.formula: "+formulaOfOthers)
+	}
+	if in.Kind == KindSplit && len(in.Dimensions) == 0 {
+		problems = append(problems, "body.dimensions: is required "+dimensionsOfSplit)
+	}
+	return problems
+}
+
+// dimensionsOfSplit ends the problem with missing dimensions of a split metric.
+const dimensionsOfSplit = "for a metric of kind split, with at least one name"
+
+// formulaOfOthers is the problem with a formula of a metric that is not derived.
+const formulaOfOthers = "is only for a metric of kind derived"
+
+func (s service) createDefinition(ctx context.Context, caller api.Caller, in createDefinitionInput) (Definition, error) {
+	return s.store.CreateDefinition(ctx, caller.CompanyID, Definition{
+		Key: in.Key, Name: in.Name, Description: in.Description, Unit: in.Unit, Aggregation: in.Aggregation, Polarity: in.Polarity,
+		Kind: &in.Kind, Formula: in.Formula, Dimensions: in.Dimensions, Source: in.Source, NeedsReview: new(false),
+	})
+}
+
 type updateDefinitionInput struct {
 	api.Condition
 
@@ -127,10 +181,10 @@ type updateDefinitionInput struct {
 	Name         api.Clearable[*string]      `json:"name" max:"200" doc:"display name"`
 	Description  api.Clearable[*string]      `json:"description" max:"2000" doc:"what the metric counts"`
 	Unit         api.Clearable[*Unit]        `json:"unit" doc:"the unit of the values"`
-	Aggregation  api.Clearable[*Aggregation] `json:"aggregation" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed"`
+	Aggregation  api.Clearable[*Aggregation] `json:"aggregation" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed" tool:"how days combine into weeks and months; never sum a ratio"`
 	Polarity     api.Clearable[*Polarity]    `json:"polarity" doc:"which direction is good"`
-	Formula      *string                     `json:"formula" min:"1" max:"2000" doc:"derived metrics only: an expression over other metric keys; stored, not computed"`
-	Dimensions   api.Clearable[[]string]     `json:"dimensions" items:"50" each:"200" doc:"names of the dimensions that points may have; replaces the list"`
+	Formula      *string                     `json:"formula" min:"1" max:"2000" doc:"derived metrics only: an expression over other metric keys; stored, not computed" tool:"derived only: an expression over metric keys; stored, not computed"`
+	Dimensions   api.Clearable[[]string]     `json:"dimensions" items:"50" each:"200" doc:"names of the dimensions that points may have; replaces the list" tool:"dimension names; replaces the list"`
 	Source       api.Clearable[*string]      `json:"source" max:"200" doc:"the system that the values come from"`
 	NeedsReview  *bool                       `json:"needsReview" doc:"only false: the definition is confirmed"`
 }
@@ -149,7 +203,10 @@ func (s service) updateDefinition(ctx context.Context, caller api.Caller, in upd
 			return err
 		}
 		if in.Formula != nil && !d.derived() {
-			return fault.Invalid("body.formula", "is only for a metric of kind derived")
+			return fault.Invalid("body.formula", formulaOfOthers)
+		}
+		if in.Dimensions.Sent && len(in.Dimensions.Value) == 0 && d.Kind != nil && *d.Kind == KindSplit {
+			return fault.Invalid("body.dimensions", "must stay "+dimensionsOfSplit)
 		}
 		in.Name.Apply(&d.Name)
 		in.Description.Apply(&d.Description)
@@ -162,4 +219,15 @@ func (s service) updateDefinition(ctx context.Context, caller api.Caller, in upd
 		api.Set(&d.NeedsReview, in.NeedsReview)
 		return nil
 	})
+}
+
+type deleteDefinitionInput struct {
+	api.Condition
+
+	DefinitionID string `path:"definitionId"`
+}
+
+func (s service) deleteDefinition(ctx context.Context, caller api.Caller, in deleteDefinitionInput) (api.Deleted, error) {
+	err := s.store.DeleteDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d Definition) error { return in.Condition.Check(d) })
+	return api.Deleted{ID: in.DefinitionID, Deleted: true}, err
 }

@@ -21,7 +21,8 @@ func TestUpdateDefinition(t *testing.T) {
 	s, _ := start(t)
 	load(t, s, s.CompanyID, "metric-definition",
 		definition(1, "custom.leads", `,"needsReview":true,"kind":"measured","createdAt":"2026-01-01T00:00:00Z"`),
-		definition(2, "rate", `,"kind":"derived","formula":"a / b","needsReview":false`), definition(3, "old", ``))
+		definition(2, "rate", `,"kind":"derived","formula":"a / b","needsReview":false`), definition(3, "old", ``),
+		definition(4, "split", `,"kind":"split","dimensions":["country"]`))
 	update := func(id int, properties ...any) map[string]any {
 		args := map[string]any{"definitionId": "mdf_" + string(rune('0'+id))}
 		for i := 0; i < len(properties); i += 2 {
@@ -43,6 +44,10 @@ func TestUpdateDefinition(t *testing.T) {
 		{Name: "null clears", Op: op, Args: update(1, "aggregation", nil, "dimensions", nil), WantFields: map[string]any{"aggregation": nil, "dimensions": nil, "name": "New leads"}},
 		{Name: "a formula of a derived metric", Op: op, Args: update(2, "formula", "a / c"), WantFields: map[string]any{"formula": "a / c"}},
 		{Name: "an empty update", Op: op, Args: update(3), WantFields: map[string]any{"updatedAt": nil}},
+		{Name: "ErrSplitDimensionsNull", Op: op, Args: update(4, "dimensions", nil), Want: 400, WantMessage: "body.dimensions: must stay for a metric of kind split, with at least one name"},
+		{Name: "ErrSplitDimensionsEmpty", Op: op, Args: update(4, "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: must stay"},
+		{Name: "a split metric keeps them", Op: op, Args: update(4, "name", "Split"), WantFields: map[string]any{"name": "Split", "dimensions": []any{"country"}}},
+		{Name: "other dimensions of a split metric", Op: op, Args: update(4, "dimensions", []any{"plan"}), WantFields: map[string]any{"dimensions": []any{"plan"}}},
 		{Name: "ErrFormula", Op: op, Args: update(1, "formula", "a"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
 		{Name: "ErrFormulaNull", Op: op, Args: update(2, "formula", nil), Want: 400, WantMessage: "body.formula: must not be null"},
 		{Name: "ErrNeedsReview", Op: op, Args: update(2, "needsReview", true), Want: 400, WantMessage: "body.needsReview: must be false"},
@@ -93,9 +98,7 @@ func TestRepairDefinitionID(t *testing.T) {
 		}
 		return d.Key, m.Units().Calls
 	}
-	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#mdf_2"}}); err != nil {
-		t.Fatal(err)
-	}
+	forget(t, s, "mdf_2")
 	for _, calls := range []int{4, 2} { // the id; all definitions; the id's record; the definition
 		if key, n := name(store, "mdf_2"); key != "b" || n != calls {
 			t.Errorf("mdf_2 is %s after %d calls, want b after %d", key, n, calls)
@@ -110,6 +113,22 @@ func TestRepairDefinitionID(t *testing.T) {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
 		}
 	}
+}
+
+// forget deletes the record that finds a definition by its id.
+func forget(t *testing.T, s *apitest.Service, definitionID string) {
+	t.Helper()
+	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "metrics"), SK: "defid#" + definitionID}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rounds is how often a race is run.
+func rounds() int {
+	if testing.Short() {
+		return 10
+	}
+	return 100
 }
 
 // queries is a transport that counts the queries, and those that read with strong consistency.

@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"math/big"
+	"slices"
 )
 
 // exactSum adds numbers without rounding, so that a total does not depend on the order of its parts. partials are numbers of
@@ -25,6 +26,16 @@ func (s *exactSum) add(x float64) {
 	}
 	s.partials = append(s.partials[:kept], x)
 }
+
+// merge adds the numbers of another sum.
+func (s *exactSum) merge(other exactSum) {
+	for _, partial := range other.partials {
+		s.add(partial)
+	}
+}
+
+// clone returns a sum that changes alone.
+func (s *exactSum) clone() exactSum { return exactSum{slices.Clone(s.partials)} }
 
 // over returns the exact sum divided by n, rounded once to the nearest number.
 func (s *exactSum) over(n int) float64 {

@@ -2,9 +2,14 @@ package metrics
 
 import (
 	"context"
+	"time"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/table"
 )
+
+// OneRound returns the operations of an area whose deletes of points make one round in each call.
+func OneRound(t *table.Client) []api.Operation { return operations(Store{t, time.Hour}) }
 
 // PutRecords stores points as Store.PutPoints does, in batches. It replaces whole records, so it is for new series.
 func PutRecords(ctx context.Context, s Store, companyID string, points []Point) error {

@@ -101,6 +101,24 @@ func (g Grain) join(period, attribute string) (day string, ok bool) {
 	return "", false
 }
 
+// attributes returns the attribute names of all buckets of a period.
+func (g Grain) attributes(period string) (names []string) {
+	first, err := time.Parse(time.DateOnly, (period + "-01-01")[:len(time.DateOnly)])
+	if err != nil {
+		return nil
+	}
+	for day := first; ; day = day.AddDate(0, 0, 1) {
+		text := day.Format(time.DateOnly)
+		in, name := g.split(text)
+		if in != period {
+			return names
+		}
+		if g.of(text) == text {
+			names = append(names, name)
+		}
+	}
+}
+
 // records returns how many records hold the newest n buckets of a series without gaps, plus one. Reading that extra, older record
 // proves that the oldest period needed was read completely.
 func (g Grain) records(n int) int {

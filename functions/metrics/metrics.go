@@ -4,12 +4,15 @@ package metrics
 import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
 // Operations returns the operations of the area.
-func Operations(t *table.Client) []api.Operation {
-	s := service{NewStore(t)}
+func Operations(t *table.Client) []api.Operation { return operations(NewStore(t)) }
+
+func operations(store Store) []api.Operation {
+	s := service{store}
 	return []api.Operation{
 		api.Define(api.Spec{
 			ID: "list_metric_definitions", Method: "GET", Path: "/v1/companies/{companyId}/metrics/definitions", Scope: auth.MetricsRead,
@@ -17,28 +20,49 @@ func Operations(t *table.Client) []api.Operation {
 			Description: "needsReview=true lists the keys that a push created and nobody has confirmed yet.",
 		}, s.listDefinitions),
 		api.Define(api.Spec{
+			ID: "get_metric_definition", Method: "GET", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
+			Scope: auth.MetricsRead, Summary: "Get a metric definition", Description: "Its key, unit and aggregation.",
+		}, s.getDefinition),
+		api.Define(api.Spec{
+			ID: "create_metric_definition", Method: "POST", Path: "/v1/companies/{companyId}/metrics/definitions",
+			Scope: auth.MetricsWrite, Effect: api.Create, Errors: []fault.Code{fault.Conflict},
+			Summary:     "Define a metric, before its first point is pushed",
+			Description: "growth.signups and custom.growth.signups are two names of one metric: conflict when either is defined.",
+		}, s.createDefinition),
+		api.Define(api.Spec{
 			ID: "update_metric_definition", Method: "PATCH", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
 			Scope: auth.MetricsWrite, Effect: api.Write,
-			Summary: "Update or confirm a metric definition",
-			Description: "Changes only the properties that are sent; an array replaces the whole stored list. The key and the kind do " +
-				"not change. needsReview false confirms a definition that a push created. With an aggregation, weeks and months are " +
-				"computed from days.",
+			Summary:     "Update or confirm a metric definition",
+			Description: "Changes only what is sent. The key and the kind never change. needsReview false confirms a definition that a push created.",
 		}, s.updateDefinition),
+		api.Define(api.Spec{
+			ID: "delete_metric_definition", Method: "DELETE", Path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}",
+			Scope: auth.MetricsWrite, Effect: api.Destructive, Errors: []fault.Code{fault.Conflict},
+			Summary:     "Delete the definition of a metric without points",
+			Description: "conflict while it has points: delete them first with service_delete_metric_points, grain by grain.",
+		}, s.deleteDefinition),
 		api.WhyEmpty(api.Define(api.Spec{
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
-			Description: "Returns the newest `limit` points of the window, oldest first; the next page has the points before them. " +
-				"A week or month that is not stored is computed from the days of its series, as the definition's aggregation says; " +
-				"none or null computes nothing. Either name of a metric works: growth.signups or custom.growth.signups.",
+			Description: "Returns the newest `limit` points of the window; the next page has older ones. A week or month that is not stored is " +
+				"computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one series: the " +
+				"one without dims, or where it has no point the sum, min or max of all others.",
 		}, s.listPoints), s.whyNoPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
 			Effect: api.Write, Class: auth.ClassPush,
 			Summary: "Push metric points",
-			Description: "A point replaces the stored point with the same metricKey, grain, bucket and dims, so a push can be repeated. " +
-				"Points of an undefined key are stored under custom.<key>, with a new definition that needs review; createdKeys lists " +
-				"these keys. Later pushes and reads may use either name. A push to a derived metric is rejected. Nothing is stored unless every point is valid.",
+			Description: "A point replaces the stored one with the same metricKey, grain, bucket and dims, so a push can be repeated. A key without " +
+				"a definition is stored as custom.<key>, with a new one that needs review (createdKeys). Refuses derived metrics. Nothing is stored " +
+				"unless every point is valid.",
 		}, s.pushPoints),
+		api.Define(api.Spec{
+			ID: "delete_metric_points", Method: "DELETE", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,
+			Effect:  api.Destructive,
+			Summary: "Delete the points of a metric between two days, oldest first",
+			Description: "Deletes only stored points of this grain, for good: a week whose days remain is computed again. An unknown key or no " +
+				"match deletes nothing. When points remain, the same call goes on.",
+		}, s.deletePoints),
 	}
 }
 

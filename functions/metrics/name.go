@@ -40,6 +40,14 @@ func checkKeyLength(key string) string {
 		" when it begins with " + customPrefix + ", has " + strconv.Itoa(len(key))
 }
 
+// keyProblems returns the problem of checkKeyLength with the path of an argument. The schema of the input has refused longer keys.
+func keyProblems(path, key string) []string {
+	if wrong := checkKeyLength(key); wrong != "" && len(key) <= keyCharsMax {
+		return []string{path + ": " + wrong}
+	}
+	return nil
+}
+
 // isCustom reports whether a key has the prefix custom.
 func isCustom(key string) bool { return strings.HasPrefix(key, customPrefix) }
 

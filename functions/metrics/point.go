@@ -96,30 +96,41 @@ func dayOf(ts string) string { return ts[:len(time.DateOnly)] }
 type listPointsInput struct {
 	MetricKey string     `query:"metricKey" max:"127" pattern:"metricKey" doc:"a key from the definitions, with or without custom."`
 	Grain     Grain      `query:"grain" default:"day" doc:"the length of the buckets"`
-	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on"`
-	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC"`
-	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"maximum number of points per page; the first page has the newest points of the window"`
+	From      *string    `query:"from" format:"day" doc:"first day, inclusive, UTC; a bucket belongs to the day that it starts on" tool:"first day, UTC"`
+	To        *string    `query:"to" format:"day" doc:"last day, inclusive, UTC" tool:"last day, UTC"`
+	SeriesID  *string    `query:"seriesId" max:"16" pattern:"seriesId" doc:"only this series; a point has the id, another one for each grain"`
+	Total     *bool      `query:"total" doc:"true: one series for the whole metric"`
+	Limit     int64      `query:"limit" default:"365" min:"1" max:"1000" doc:"maximum number of points per page; the first page has the newest points of the window" tool:"points per page"`
 	Cursor    api.Cursor `query:"cursor" doc:"cursor of the next page, with older points, from the previous response"`
 }
 
 // Check implements api.Checker.
-func (in listPointsInput) Check() (problems []string) {
-	if wrong := checkKeyLength(in.MetricKey); wrong != "" && len(in.MetricKey) <= keyCharsMax {
-		problems = append(problems, "query.metricKey: "+wrong)
+func (in listPointsInput) Check() []string {
+	problems := keyProblems("query.metricKey", in.MetricKey)
+	if in.From != nil && in.To != nil {
+		problems = append(problems, windowProblems(*in.From, *in.To)...)
 	}
-	if in.From == nil || in.To == nil {
-		return problems
-	}
-	from, ok1 := timestamp.ParseDay(*in.From)
-	to, ok2 := timestamp.ParseDay(*in.To)
-	if ok1 && ok2 && from.After(to) {
-		problems = append(problems, "query.from: must not be after to")
+	if in.total() && in.SeriesID != nil {
+		problems = append(problems, "query.total: is for all series; leave out seriesId")
 	}
 	return problems
 }
 
+func (in listPointsInput) total() bool { return in.Total != nil && *in.Total }
+
+// windowProblems returns the problem of a window of days whose ends are not in order.
+func windowProblems(first, last string) []string {
+	if timestamp.Reversed(&first, &last) {
+		return []string{"query.from: must not be after to"}
+	}
+	return nil
+}
+
 func (s service) listPoints(ctx context.Context, caller api.Caller, in listPointsInput) (api.List[Point], error) {
-	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit)}
+	q := PointQuery{MetricKey: in.MetricKey, Grain: in.Grain, From: day(in.From), To: day(in.To), Limit: int(in.Limit), Total: in.total()}
+	if in.SeriesID != nil {
+		q.SeriesID = *in.SeriesID
+	}
 	var ok bool
 	if q.Before, ok = parsePosition(string(in.Cursor)); !ok {
 		return api.List[Point]{}, fault.Invalid("query.cursor", "is not a cursor of this list; send the request without cursor to start again")

@@ -22,17 +22,17 @@ type PushResult struct {
 type pushPointsInput struct {
 	api.Idempotent
 
-	Points []pushedPoint `json:"points" min:"1" items:"500" required:"true" doc:"when several have the same identity, the last one is stored"`
+	Points []pushedPoint `json:"points" min:"1" items:"500" required:"true" doc:"when several have the same identity, the last one is stored" tool:"of several for one bucket the last one counts"`
 }
 
 // pushedPoint is a point as callers send it. Names and values in dims have the length limit of all labels.
 type pushedPoint struct {
-	MetricKey string            `json:"metricKey" max:"127" pattern:"metricKey" doc:"the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom."`
+	MetricKey string            `json:"metricKey" max:"127" pattern:"metricKey" doc:"the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom." tool:"a defined key, with or without custom., or a new one"`
 	TS        string            `json:"ts" format:"day" doc:"moved to the start of its bucket, UTC"`
 	Value     float64           `json:"value" doc:"in the unit of the definition"`
 	Grain     Grain             `json:"grain" default:"day" doc:"the length of the bucket; weeks start on Monday"`
-	Dims      map[string]string `json:"dims" items:"10" each:"200" doc:"dimension values"`
-	Currency  *string           `json:"currency" pattern:"currency" max:"3" doc:"ISO 4217"`
+	Dims      map[string]string `json:"dims" items:"10" each:"200" doc:"dimension values" tool:"breakdown labels, such as {\"country\":\"de\"}"`
+	Currency  *string           `json:"currency" pattern:"currency" max:"3" doc:"ISO 4217" tool:"ISO 4217, such as EUR"`
 	BaseValue *float64          `json:"baseValue" doc:"value in the company's base currency"`
 	Source    *string           `json:"source" max:"200" doc:"the system that the value comes from"`
 }
@@ -69,9 +69,7 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 // Check implements api.Checker: the schema bounds all keys by the longest one.
 func (in pushPointsInput) Check() (problems []string) {
 	for i, p := range in.Points {
-		if wrong := checkKeyLength(p.MetricKey); wrong != "" && len(p.MetricKey) <= keyCharsMax {
-			problems = append(problems, fmt.Sprintf("body.points[%d].metricKey: %s", i, wrong))
-		}
+		problems = append(problems, keyProblems(fmt.Sprintf("body.points[%d].metricKey", i), p.MetricKey)...)
 	}
 	return problems
 }

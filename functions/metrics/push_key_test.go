@@ -3,7 +3,6 @@ package metrics_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -90,50 +89,6 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// mortal is a transport whose process dies after a number of calls: all later ones fail. With during, the last call is done,
-// and its response is lost.
-type mortal struct {
-	mu     sync.Mutex
-	calls  int // left
-	during bool
-	dead   bool
-}
-
-func (m *mortal) set(calls int, during bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.calls, m.during, m.dead = calls, during, false
-}
-
-// died reports whether a call has failed.
-func (m *mortal) died() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.dead
-}
-
-// RoundTrip implements http.RoundTripper.
-func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.mu.Lock()
-	m.calls--
-	sent := m.calls >= 0 || m.calls == -1 && m.during && !m.dead
-	fails := m.calls < 0
-	m.dead = m.dead || fails
-	m.mu.Unlock()
-	if sent {
-		out, err := apitest.Transport.RoundTrip(r)
-		if err != nil || !fails {
-			return out, err
-		}
-		_, _ = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
-		_ = out.Body.Close()                 // the response is lost anyway
-	}
-	return &http.Response{
-		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"the process has died"}`)),
-	}, nil
-}
-
 // Ensure a push whose process dies at any call to the table can be sent again with its Idempotency-Key: another push with
 // that key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds old, everything is
 // stored once, and a further retry gets the same response.
@@ -143,9 +98,9 @@ func TestPushThroughDeaths(t *testing.T) {
 	for name, n := range map[string]int{"one transaction": 5, "several transactions": 60} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			faults := &mortal{}
+			faults := &apitest.Mortal{}
 			s := apitest.NewOver(t, metrics.Operations, faults)
-			faults.set(1<<30, false)
+			faults.Heal()
 			key := s.Key(t)
 			deaths := 0
 			for calls := 0; ; calls++ {
@@ -153,13 +108,13 @@ func TestPushThroughDeaths(t *testing.T) {
 				for _, during := range []bool{false, true} {
 					prefix := fmt.Sprintf("d%d%v_", calls, during)
 					body := metricsOf(n, prefix, 1)
-					faults.set(calls, during)
+					faults.Set(calls, during)
 					first := once(t, s, key, prefix, body...)
-					died = died || faults.died()
-					if first.Status == http.StatusOK && faults.died() && n > metricsPerTransaction {
+					died = died || faults.Died()
+					if first.Status == http.StatusOK && faults.Died() && n > metricsPerTransaction {
 						t.Errorf("%s: 200 from a process that died", prefix)
 					}
-					faults.set(1<<30, false)
+					faults.Heal()
 					deaths++
 					other := once(t, s, key, prefix, onDay("custom.other", "2026-01-01", 9))
 					if other.Status == http.StatusOK {
@@ -205,16 +160,16 @@ func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 // Retry-After, when that one does not end in time.
 func TestPushBesideADeadOne(t *testing.T) {
 	t.Parallel()
-	faults := &mortal{}
+	faults := &apitest.Mortal{}
 	s := apitest.NewOver(t, metrics.Operations, faults)
-	faults.set(1<<30, false)
+	faults.Heal()
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
-	faults.set(4, false) // the key, the stored response, the definitions and the claim
+	faults.Set(4, false) // the key, the stored response, the definitions and the claim
 	if r := once(t, s, key, "k", body...); r.Status < 500 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
-	faults.set(1<<30, false)
+	faults.Heal()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, "POST", strings.ReplaceAll(pointsPath, "{companyId}", s.CompanyID), strings.NewReader(`{"points":[`+strings.Join(body, ",")+`]}`))

@@ -8,9 +8,18 @@ import (
 // Roll-up computes the weeks and months of a series from its stored days, as the definition's aggregation says. A stored week
 // or month takes precedence over the computed one. See scripts/docs/reference/metrics.md.
 
+// combining are the fields of a definition that say how days and series combine.
+type combining struct {
+	Aggregation *Aggregation `json:"aggregation"`
+	Kind        *Kind        `json:"kind"`
+}
+
+// derived reports whether the metric's values follow from other metrics.
+func (d combining) derived() bool { return d.Kind != nil && *d.Kind == KindDerived }
+
 // rollsUp returns how the days of the metric combine, "" when they do not: the aggregation is none or not set, or the metric
 // is derived. Without a definition nothing is computed either: that of the zero value has no aggregation.
-func (d Definition) rollsUp() Aggregation {
+func (d combining) rollsUp() Aggregation {
 	if d.Aggregation == nil || *d.Aggregation == AggregationNone || d.derived() {
 		return ""
 	}
@@ -58,6 +67,28 @@ func (b *bucketDays) add(p Point) {
 	}
 	if *p.TS > *b.newest.TS {
 		b.newest = p
+	}
+}
+
+// merge adds the days of another series.
+func (b *bucketDays) merge(other *bucketDays) {
+	if other.days == 0 {
+		return
+	}
+	if b.days == 0 {
+		*b = *other
+		b.values, b.bases = other.values.clone(), other.bases.clone()
+		return
+	}
+	b.days, b.baseDays = b.days+other.days, b.baseDays+other.baseDays
+	b.values.merge(other.values)
+	b.bases.merge(other.bases)
+	b.least, b.most = min(b.least, other.least), max(b.most, other.most)
+	b.leastBase, b.mostBase = min(b.leastBase, other.leastBase), max(b.mostBase, other.mostBase)
+	b.currencies = b.currencies || other.currencies || !sameText(b.currency, other.currency)
+	b.sources = b.sources || other.sources || !sameText(b.source, other.source)
+	if other.ingestedAt != nil && (b.ingestedAt == nil || *other.ingestedAt > *b.ingestedAt) {
+		b.ingestedAt = other.ingestedAt
 	}
 }
 
@@ -114,7 +145,7 @@ func newRollup(grain Grain, matches func(Position) bool) *rollup {
 }
 
 // position returns the position of the bucket that a day belongs to.
-func (r *rollup) position(day Point) Position {
+func (r *rollup) position(day *Point) Position {
 	id, ok := r.series[day.SeriesID]
 	if !ok {
 		id = seriesID(day.MetricKey, r.grain, canonicalDims(day.Dims))
@@ -134,7 +165,7 @@ func (r *rollup) add(days []Point) (found int) {
 		if p.Value == nil {
 			continue
 		}
-		at := r.position(p)
+		at := r.position(&p)
 		b := r.buckets[at]
 		if b == nil {
 			b = &bucketDays{}

@@ -14,6 +14,7 @@ import (
 
 	"growthworkspace/functions/metrics"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
 )
 
 // world is the points of one metric, for the oracle: every stored day, week and month.
@@ -71,6 +72,87 @@ func (w world) want(t *testing.T, grain metrics.Grain) []metrics.Point {
 		return cmp.Or(cmp.Compare(*a.TS, *b.TS), cmp.Compare(a.SeriesID, b.SeriesID))
 	})
 	return list
+}
+
+// wantTotal returns the total of everything, oldest first: the naive oracle of total. refused has the starts of the buckets in
+// which only series have points that do not combine: a window with such buckets alone is refused.
+func (w world) wantTotal(t *testing.T, grain metrics.Grain) (list []metrics.Point, refused []string) {
+	t.Helper()
+	computes := w.aggregation != "" && w.aggregation != "none" && w.kind != "derived"
+	combines := computes && (w.aggregation == "sum" || w.aggregation == "min" || w.aggregation == "max")
+	plain := func(p metrics.Point) bool { return len(p.Dims) == 0 || string(p.Dims) == "{}" }
+	starts := map[string]bool{}
+	startOf := func(p metrics.Point) string {
+		if *p.Grain == grain {
+			return *p.TS
+		}
+		return startOfBucket(grain, mustDay(t, (*p.TS)[:10])).Format("2006-01-02") + "T00:00:00.000Z"
+	}
+	for _, p := range w.stored {
+		if *p.Grain == grain || *p.Grain == metrics.GrainDay {
+			starts[startOf(p)] = true
+		}
+	}
+	for ts := range starts {
+		var own *metrics.Point
+		var ownDays, others []metrics.Point
+		hasOther, hasStored := false, map[string]bool{}
+		for _, p := range w.stored {
+			if *p.Grain != grain || startOf(p) != ts {
+				continue
+			}
+			if plain(p) {
+				own = &p
+				continue
+			}
+			hasOther, hasStored[string(p.Dims)] = true, true
+			if p.Value != nil {
+				others = append(others, p)
+			}
+		}
+		for _, p := range w.stored {
+			if *p.Grain != metrics.GrainDay || grain == metrics.GrainDay || startOf(p) != ts || p.Value == nil || !computes {
+				continue
+			}
+			if plain(p) {
+				ownDays = append(ownDays, p)
+				continue
+			}
+			hasOther = true
+			if !hasStored[string(p.Dims)] {
+				others = append(others, p)
+			}
+		}
+		slices.SortFunc(ownDays, func(a, b metrics.Point) int { return cmp.Compare(*a.TS, *b.TS) })
+		switch {
+		case own != nil:
+			list = append(list, *own)
+		case len(ownDays) > 0:
+			list = append(list, w.combined(t, grain, ts, ownDays))
+		case combines && len(others) > 0:
+			others[len(others)-1].Dims = nil
+			list = append(list, w.combined(t, grain, ts, others))
+		case !combines && hasOther:
+			refused = append(refused, ts)
+		}
+	}
+	slices.SortFunc(list, func(a, b metrics.Point) int { return cmp.Compare(*a.TS, *b.TS) })
+	return list, refused
+}
+
+// checkTotal is checkPages for a total. A window in which only others than the series without dims have points that do not
+// combine is refused.
+func checkTotal(t *testing.T, store metrics.Store, companyID string, q metrics.PointQuery, totals []metrics.Point, refused []string) {
+	t.Helper()
+	in := func(ts string) bool { return ts[:10] >= q.From && (q.To == "" || ts[:10] <= q.To) }
+	if slices.ContainsFunc(refused, in) && !slices.ContainsFunc(totals, func(p metrics.Point) bool { return in(*p.TS) }) {
+		_, _, err := store.ListPoints(t.Context(), companyID, q)
+		if public := fault.Public(err); err == nil || public.Code != fault.BadRequest || !strings.Contains(public.Messages[0], "choose one with seriesId") {
+			t.Errorf("%+v: %v", q, err)
+		}
+		return
+	}
+	checkPages(t, store, companyID, q, totals)
 }
 
 // combined returns the point of a bucket from its days, which are sorted and have values.
@@ -219,6 +301,8 @@ func TestRollUpAgainstOracle(t *testing.T) {
 		for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth, metrics.GrainDay} {
 			all := w.want(t, grain)
 			computed += len(all)
+			totals, refused := w.wantTotal(t, grain)
+			computed += len(totals)
 			for _, limit := range []int{1000, 1 + random.IntN(4), 5 + random.IntN(60)} {
 				q := metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: limit}
 				if limit < 1000 || random.IntN(2) == 0 {
@@ -226,6 +310,15 @@ func TestRollUpAgainstOracle(t *testing.T) {
 					q.From, q.To = from.Format(time.DateOnly), from.AddDate(0, 0, random.IntN(100+limit)).Format(time.DateOnly)
 				}
 				checkPages(t, store, s.CompanyID, q, all)
+				series := all[random.IntN(len(all))].SeriesID
+				one := q
+				one.SeriesID = series
+				if limit == 1000 {
+					checkPages(t, store, s.CompanyID, one, slices.DeleteFunc(slices.Clone(all), func(p metrics.Point) bool { return p.SeriesID != series }))
+				}
+				total := q
+				total.Total = true
+				checkTotal(t, store, s.CompanyID, total, totals, refused)
 			}
 		}
 	}

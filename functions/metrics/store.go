@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -19,10 +23,13 @@ import (
 //
 // Each value of the filter needsReview has its own partition, so a page reads only what it returns. A definition whose
 // needsReview is null is in neither. Points are packed; see Grain.split and pointRecord.
-type Store struct{ table *table.Client }
+type Store struct {
+	table  *table.Client
+	margin time.Duration // what a delete of points leaves before the deadline
+}
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store { return Store{t} }
+func NewStore(t *table.Client) Store { return Store{t, deleteMargin} }
 
 // now returns the current time as a normalised timestamp.
 func (s Store) now() string { return s.table.Now() }
@@ -76,52 +83,129 @@ func (s Store) writeDefinitionName(d Definition) table.Write {
 	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
 }
 
-// ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does. Returns fault.ErrNotFound when
-// the company has none.
-func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (Definition, error) {
-	modify := func(key string) (Definition, error) {
-		return table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
-			if d.ID != definitionID {
-				return fault.ErrNotFound
-			}
-			return change(d)
-		})
+// Definition returns the definition with an id. Returns fault.ErrNotFound when the company has none.
+func (s Store) Definition(ctx context.Context, companyID, definitionID string) (Definition, error) {
+	d, named, err := s.namedDefinition(ctx, companyID, definitionID)
+	if err != nil || named {
+		return d, err
 	}
-	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
-	if err == nil {
-		var d Definition
-		if d, err = modify(name.Key); !errors.Is(err, fault.ErrNotFound) {
-			return d, err
-		}
-	}
-	if !errors.Is(err, fault.ErrNotFound) {
-		return Definition{}, err
-	}
-	key, err := s.findDefinition(ctx, companyID, definitionID)
-	if err != nil {
-		return Definition{}, err
-	}
-	return modify(key)
+	return s.findDefinition(ctx, companyID, definitionID)
 }
 
-// findDefinition returns the key of the definition with an id by reading all definitions, and stores the record that finds it
-// from then on. That record is missing or wrong for definitions that were stored without it, or replaced by an import.
-// Returns fault.ErrNotFound when no definition has the id.
-func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (key string, err error) {
+// namedDefinition returns the definition that the record of its id finds. named is false when that record is missing or
+// wrong: that of a definition that was stored without it, or replaced by an import.
+func (s Store) namedDefinition(ctx context.Context, companyID, definitionID string) (d Definition, named bool, err error) {
+	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+	if err == nil {
+		d, err = table.Get[Definition](ctx, s.table, definitionKey(companyID, name.Key))
+	}
+	if errors.Is(err, fault.ErrNotFound) {
+		return Definition{}, false, nil
+	}
+	return d, err == nil && d.ID == definitionID, err
+}
+
+// findDefinition returns the definition with an id by reading all definitions. Returns fault.ErrNotFound when none has it.
+func (s Store) findDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	var found *Definition
-	err = table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
+	err := table.Each(ctx, s.table, definitionsOf(companyID), func(d Definition) error {
 		if d.ID == definitionID {
 			found = &d
 		}
 		return nil
 	})
+	if err == nil && found == nil {
+		err = fault.ErrNotFound
+	}
 	if err != nil {
-		return "", err
+		return Definition{}, err
 	}
-	if found == nil {
-		return "", fault.ErrNotFound
+	return *found, nil
+}
+
+// byKey calls do with the key of the definition with an id. The key is that of the record of the id; if do finds no
+// definition with the id there, all definitions are read, and the record is stored for the next time. Returns
+// fault.ErrNotFound when no definition has the id.
+func (s Store) byKey(ctx context.Context, companyID, definitionID string, do func(key string) error) error {
+	name, err := table.Get[definitionName](ctx, s.table, definitionIDKey(companyID, definitionID))
+	if err == nil {
+		err = do(name.Key)
 	}
-	return found.Key, s.table.Transact(ctx, s.writeDefinitionName(*found))
+	if !errors.Is(err, fault.ErrNotFound) {
+		return err
+	}
+	d, err := s.findDefinition(ctx, companyID, definitionID)
+	if err != nil {
+		return err
+	}
+	if err := s.table.Transact(ctx, s.writeDefinitionName(d)); err != nil {
+		return err
+	}
+	return do(d.Key)
+}
+
+// CreateDefinition stores a new definition and sets its id, company and times. Returns fault.Conflict when the metric has a
+// definition under one of its names.
+func (s Store) CreateDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
+	now := s.table.Now()
+	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
+	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d)...)
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		stored := d.Key
+		if _, taken := canceled.Failed(0); !taken {
+			stored = otherName(d.Key)
+		}
+		return Definition{}, fault.New(fault.Conflict, "body.key: the metric is already defined, as %s", stored)
+	}
+	return d, err
+}
+
+// ModifyDefinition changes the definition with an id by compare-and-set, as table.Modify does. Returns fault.ErrNotFound when
+// the company has none.
+func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID string, change func(*Definition) error) (d Definition, err error) {
+	err = s.byKey(ctx, companyID, definitionID, func(key string) error {
+		d, err = table.Modify(ctx, s.table, definitionKey(companyID, key), keysOf, func(d *Definition) error {
+			if d.ID != definitionID {
+				return fault.ErrNotFound
+			}
+			return change(d)
+		})
+		return err
+	})
+	return d, err
+}
+
+// DeleteDefinition deletes the definition with an id, unless check returns an error. Returns fault.ErrNotFound when the company
+// has none, and fault.Conflict when its metric has points. A push that creates the first record of points at the same moment
+// counts it on the definition, in the same transaction; then the delete looks for points again, or the push finds no
+// definition and starts again.
+func (s Store) DeleteDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
+	return s.byKey(ctx, companyID, definitionID, func(key string) error {
+		at := definitionKey(companyID, key)
+		return table.RemoveParent(ctx, s.table, at, table.Removal[Definition]{
+			Check: func(d Definition) error {
+				if d.ID != definitionID {
+					return fault.ErrNotFound
+				}
+				return check(d)
+			},
+			Childless: func(ctx context.Context) error { return s.checkNoPoints(ctx, companyID, key) },
+			Also:      []table.Write{s.table.WriteDelete(definitionIDKey(companyID, definitionID), "", nil, nil)},
+		})
+	})
+}
+
+// checkNoPoints returns fault.Conflict when points are stored under a key.
+func (s Store) checkNoPoints(ctx context.Context, companyID, key string) error {
+	prefix := pointPrefix + table.Join(key, "")
+	in := pointsRequest(companyID, prefix, prefix+afterAll)
+	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(1)
+	out, err := s.table.Query(ctx, in)
+	if err == nil && len(out.Items) > 0 {
+		err = fault.New(fault.Conflict, "the metric %s has points; delete its points of every grain first", key)
+	}
+	return err
 }
 
 // definedKeys returns the keys of all definitions, in order.

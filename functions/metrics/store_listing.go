@@ -2,39 +2,36 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
 // ListPoints returns the newest points of the window, oldest first. next is the position of the following page, with
 // older points; zero when there are none. The metric may be named by either of its names. Weeks and months that are not
-// stored are computed from days, if the metric's definition says how.
+// stored are computed from days, if the metric's definition says how. With Total it returns bad_request when the window has
+// points of several series that do not combine.
 //
 // It reads records from the newest period backwards until no unread record can belong to the page, and keeps at most one
-// page of points in memory, and the buckets of the days that it has read. The definitions and the first records are read in
-// parallel, so a series without gaps takes one round trip. Gaps, several series in the same periods, and a metric that is
-// stored under its other name can take more.
+// page of points in memory, and the buckets of the days that it has read. The definition and the first records are read in
+// parallel, so a series without gaps takes one round trip. Gaps, several series in the same periods, and a metric that has no
+// definition under the name as sent can take more.
 func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
-	var known map[string]Definition
-	l := s.newListing(companyID, q)
-	err = table.Both(func() (err error) {
-		known, err = s.Definitions(ctx, companyID, namesOf(q.MetricKey))
-		return err
-	}, func() error { return l.round(ctx) })
+	l, defined, err := s.startListing(ctx, companyID, q)
+	if other := otherName(q.MetricKey); err == nil && !defined && other != "" {
+		q.MetricKey = other
+		var second *listing
+		if second, defined, err = s.startListing(ctx, companyID, q); defined {
+			l = second
+		}
+	}
 	if err != nil {
 		return nil, Position{}, err
-	}
-	key, _ := storedKey(q.MetricKey, known)
-	if key != q.MetricKey {
-		q.MetricKey = key
-		l = s.newListing(companyID, q)
-	}
-	if l.how = known[key].rollsUp(); l.how == "" {
-		l.storedOnly()
 	}
 	for !l.complete() {
 		if err := l.round(ctx); err != nil {
@@ -42,7 +39,25 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 		}
 	}
 	points, next = l.page()
-	return points, next, nil
+	if l.total != nil && len(points) == 0 && q.Before == (Position{}) {
+		err = l.total.refusal(l.definition)
+	}
+	return points, next, err
+}
+
+// startListing reads the definition of a key and the first records in parallel. defined reports whether there is one.
+func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (l *listing, defined bool, err error) {
+	l = s.newListing(companyID, q)
+	var d combining
+	err = table.Both(func() (err error) {
+		d, err = table.Get[combining](ctx, s.table, definitionKey(companyID, q.MetricKey))
+		if defined = err == nil; errors.Is(err, fault.ErrNotFound) {
+			err = nil
+		}
+		return err
+	}, func() error { return l.round(ctx) })
+	l.define(d)
+	return l, defined, err
 }
 
 // listing is one page of the points of a metric while it is being read.
@@ -55,6 +70,9 @@ type listing struct {
 	days   *pointReader // nil: nothing is computed
 	points []Point      // stored points of the grain, newest first, at most want
 	rollup *rollup
+	total  *totals // of one series for all; nil: points and rollup have the series
+
+	definition combining
 }
 
 func (s Store) newListing(companyID string, q PointQuery) *listing {
@@ -64,22 +82,55 @@ func (s Store) newListing(companyID string, q PointQuery) *listing {
 	if q.Grain != GrainDay {
 		l.days = newPointReader(companyID, q.MetricKey, GrainDay, q.dayWindow(), q.Grain.dayRecords(l.want+1))
 	}
+	if q.Total {
+		l.total = newTotals(q.MetricKey, q.Grain)
+	}
 	return l
 }
 
-// storedOnly drops the days.
-func (l *listing) storedOnly() { l.days, l.rollup = nil, newRollup(l.q.Grain, l.q.matches) }
+// define sets how days and series combine. Without a way to combine them the days are dropped.
+func (l *listing) define(d combining) {
+	l.definition = d
+	if l.how = d.rollsUp(); l.how == "" {
+		l.days, l.rollup = nil, newRollup(l.q.Grain, l.q.matches)
+	}
+	if l.total != nil {
+		l.total.define(l.how)
+	}
+}
 
-// entry is a point that the page may have: a stored one, or the days of a bucket that is not stored.
+// entry is a point that the page may have: a stored one, or the days of a bucket that is not stored, or those of all series.
 type entry struct {
 	Position
 	point *Point
 	days  *bucketDays
+	total *totalBucket
+}
+
+// plain reports whether points has all that is known so far.
+func (l *listing) plain() bool { return l.total == nil && len(l.rollup.buckets) == 0 }
+
+// known returns how many entries of the page are known so far, at most want, and the start of the oldest one.
+func (l *listing) known() (n int, oldest string) {
+	if l.plain() {
+		if n = min(l.want, len(l.points)); n > 0 {
+			oldest = *l.points[n-1].TS
+		}
+		return n, oldest
+	}
+	entries := l.newest()
+	if n = len(entries); n > 0 {
+		oldest = entries[n-1].ts
+	}
+	return n, oldest
 }
 
 // newest returns the newest entries known so far, newest first, at most want. Records that are not yet read can only add
 // newer ones, or add days to those there are.
 func (l *listing) newest() []entry {
+	if l.total != nil {
+		return newestEntries(l.total.entries(), l.want)
+	}
 	entries := make([]entry, 0, len(l.points)+len(l.rollup.buckets))
 	isStored := make(map[Position]bool, len(l.rollup.buckets))
 	for i := range l.points {
@@ -94,8 +145,12 @@ func (l *listing) newest() []entry {
 			entries = append(entries, entry{Position: at, days: days})
 		}
 	}
+	return newestEntries(entries, l.want)
+}
+
+func newestEntries(entries []entry, n int) []entry {
 	slices.SortFunc(entries, func(a, b entry) int { return b.compare(a.Position) })
-	return entries[:min(l.want, len(entries))]
+	return entries[:min(n, len(entries))]
 }
 
 func (l *listing) readers() []*pointReader {
@@ -108,8 +163,8 @@ func (l *listing) readers() []*pointReader {
 // missing returns the readers that may still find something that belongs to the page, and the day from which on they have to
 // be complete; "" as long as the page is not full.
 func (l *listing) missing() (open []*pointReader, since string) {
-	if known := l.newest(); len(known) == l.want {
-		since = dayOf(known[l.want-1].ts)
+	if n, oldest := l.known(); n == l.want {
+		since = dayOf(oldest)
 	}
 	for _, r := range l.readers() {
 		if !r.complete(since) {
@@ -127,7 +182,7 @@ func (l *listing) complete() bool {
 // round reads more records with every reader that needs them, in parallel.
 func (l *listing) round(ctx context.Context) error {
 	open, since := l.missing()
-	known := len(l.newest())
+	known, _ := l.known()
 	err := table.Parallel(len(open), len(open), func(n int) error {
 		open[n].plan(since, l.want-known)
 		return open[n].read(ctx, l.table)
@@ -140,7 +195,14 @@ func (l *listing) round(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r == l.days {
+		switch {
+		case l.total != nil && r == l.days:
+			r.found = l.total.addDays(points, l.rollup)
+			continue
+		case l.total != nil:
+			r.found = l.total.addStored(points)
+			continue
+		case r == l.days:
 			r.found = l.rollup.add(points)
 			continue
 		}
@@ -151,23 +213,46 @@ func (l *listing) round(ctx context.Context) error {
 }
 
 // accepts returns whether a point of a reader belongs to the window, and is older than the previous page.
-func (l *listing) accepts(r *pointReader) func(Point) bool {
-	if r == l.days {
-		return func(p Point) bool { return l.q.matches(l.rollup.position(p)) }
+func (l *listing) accepts(r *pointReader) func(*Point) bool {
+	return func(p *Point) bool {
+		position := positionOf(*p)
+		if r == l.days {
+			position = l.rollup.position(p)
+		}
+		if l.q.SeriesID != "" && position.seriesID != l.q.SeriesID {
+			return false
+		}
+		if l.total != nil {
+			position.seriesID = l.total.seriesID
+		}
+		return l.q.matches(position)
 	}
-	return func(p Point) bool { return l.q.matches(positionOf(p)) }
 }
 
 // page returns the points, oldest first, and the position of the next page.
 func (l *listing) page() (points []Point, next Position) {
+	if l.plain() {
+		points = l.points
+		if len(points) > l.q.Limit {
+			points = points[:l.q.Limit]
+			next = positionOf(points[l.q.Limit-1])
+		}
+		slices.Reverse(points)
+		return points, next
+	}
 	entries := l.newest()
 	if len(entries) > l.q.Limit {
 		entries = entries[:l.q.Limit]
 		next = entries[l.q.Limit-1].Position
 	}
+	points = make([]Point, 0, len(entries))
 	for _, e := range slices.Backward(entries) {
 		if e.point != nil {
 			points = append(points, *e.point)
+			continue
+		}
+		if e.total != nil {
+			points = append(points, l.total.point(e))
 			continue
 		}
 		points = append(points, e.days.point(l.q.Grain, e.Position, l.how))
@@ -288,7 +373,7 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 }
 
 // decode returns the points of the last round for which keep returns true.
-func (r *pointReader) decode(keep func(Point) bool) (points []Point, err error) {
+func (r *pointReader) decode(keep func(*Point) bool) (points []Point, err error) {
 	points = make([]Point, 0, bucketsMost(r.items))
 	for _, item := range r.items {
 		if points, err = appendPoints(points, item, keep); err != nil {

@@ -19,6 +19,9 @@ type PointQuery struct {
 	From, To  string   // first and last day, inclusive; empty: open
 	Before    Position // the position of the oldest point on the previous page; zero for the first page
 	Limit     int
+
+	SeriesID string // only this series; empty: all
+	Total    bool   // one series for all: see totals
 }
 
 // Position is the position of a point in the order of a metric's points: by ts, then by series. No point has the zero
@@ -66,7 +69,7 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 			return err
 		}
 		for _, item := range out.Items {
-			points, err := appendPoints(nil, item, func(Point) bool { return true })
+			points, err := appendPoints(nil, item, func(*Point) bool { return true })
 			if err != nil {
 				return err
 			}
@@ -101,7 +104,7 @@ func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grai
 			return err
 		}
 		for _, item := range out.Items {
-			points, err := appendPoints(nil, item, func(Point) bool { return true })
+			points, err := appendPoints(nil, item, func(*Point) bool { return true })
 			if err != nil {
 				return err
 			}

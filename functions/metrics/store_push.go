@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
@@ -31,110 +32,170 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 	return known, err
 }
 
-// pushWrite is one write of a push.
-type pushWrite struct {
-	write   table.Write
-	creates string // the key of the definition that it creates; empty when it sets points
-}
-
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
 // definitions that it created, even with an error (but for a panic). Returns table.ErrExists when one of the definitions, or
-// one with the other name of its metric, exists by now; the caller then reads the definitions again and repeats the push,
-// which is safe as with PutPoints.
+// one with the other name of its metric, exists by now, or when the definition of other points was deleted. The caller then
+// reads the definitions again and repeats the push, which is safe as with PutPoints.
 //
 // A push of up to pushRecordsMax records is one transaction and stores everything or nothing. It remembers the response to
 // an Idempotency-Key, which respond returns for the created keys. A larger push claims that key first. It is several
-// concurrent transactions, with each definition next to points of its metric. When it fails half-way, some series and
-// periods are stored and others are not; repeating the push completes it.
+// concurrent transactions. When it fails half-way, some series and periods are stored and others are not; repeating the push
+// completes it.
+//
+// No point is stored without a definition. DeleteDefinition leaves a definition alone while a record of its points exists, so
+// a push that changes a record only requires that the record exists. A record that does not is created in one transaction
+// with a count on the definition.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {
 	updates, err := packPoints(companyID, points)
 	if err != nil {
 		return nil, err
 	}
 	if len(updates) == 1 && len(fresh) == 0 && !idempotency.Keyed(ctx) {
-		return nil, s.updatePoints(ctx, updates[0]) // costs half as much as a transaction
-	}
-	parts := s.pushParts(companyID, fresh, updates)
-	if len(parts) == 1 {
-		created = createdBy(parts[0])
-		if err := s.pushPart(ctx, parts[0], respond(created)); err != nil {
+		exists, err := s.updatePoints(ctx, updates[0], recordExists) // costs half as much as a transaction
+		if err != nil || exists {
 			return nil, err
 		}
-		return created, nil
+		updates[0].isNew = true
+	}
+	p := s.newPushing(companyID, fresh, updates)
+	if len(p.parts) == 1 {
+		return p.store(ctx, p.parts[0], respond)
 	}
 	if err := idempotency.Claim(ctx, s.table); err != nil {
 		return nil, err
 	}
-	failures := make([]error, len(parts))
-	panicked := table.Parallel(len(parts), pushWidth, func(n int) error {
-		failures[n] = s.pushPart(ctx, parts[n], nil)
+	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
+	panicked := table.Parallel(len(p.parts), pushWidth, func(n int) error {
+		createdBy[n], failures[n] = p.store(ctx, p.parts[n], nil)
 		return nil // the other parts are stored all the same
 	})
 	if panicked != nil {
 		return nil, panicked
 	}
-	for n, failure := range failures {
-		if failure == nil {
-			created = append(created, createdBy(parts[n])...)
-		}
+	for _, failure := range failures {
 		if failure != nil && (err == nil || errors.Is(err, table.ErrExists)) {
 			err = failure // an error that a repetition cannot fix takes precedence over ErrExists
 		}
 	}
-	return created, err
+	return slices.Concat(createdBy...), err
 }
 
-// pushParts returns the writes of each transaction. A definition is in the transaction with the first points of its metric.
-func (s Store) pushParts(companyID string, fresh []Definition, updates []*pointUpdate) (parts [][]pushWrite) {
-	definitions := make(map[string]Definition, len(fresh))
+// pushing is a push while it is being stored.
+type pushing struct {
+	Store
+	companyID string
+	parts     [][]*pointUpdate // the records of each transaction
+	metrics   map[string]*pushedMetric
+}
+
+// pushedMetric is a metric of a push.
+type pushedMetric struct {
+	sync.Mutex             // held by a transaction that writes its definition: two at once would conflict
+	undefined  bool        // had no definition when the push began
+	missing    *Definition // to create; nil when it exists
+}
+
+// newPushing divides the records into parts. Those of one metric are next to each other.
+func (s Store) newPushing(companyID string, fresh []Definition, updates []*pointUpdate) *pushing {
+	p := &pushing{Store: s, companyID: companyID, metrics: map[string]*pushedMetric{}}
 	for _, d := range fresh {
-		definitions[d.Key] = d
+		p.metrics[d.Key] = &pushedMetric{undefined: true, missing: &d}
 	}
-	for some := range slices.Chunk(updates, pushRecordsMax) {
-		var part []pushWrite
-		for _, u := range some {
-			key := u.record.MetricKey
-			if d, ok := definitions[key]; ok {
-				delete(definitions, key)
-				d.ID, d.CompanyID = s.table.NewID(definitionIDs), companyID
-				for _, w := range s.writeNewDefinition(d) {
-					part = append(part, pushWrite{write: w})
-				}
-				part[len(part)-1].creates = key
-			}
-			at, update, names, values := u.expression()
-			part = append(part, pushWrite{write: s.table.WriteUpdate(at, update, "", names, values)})
+	place := map[string]int{}
+	for n, u := range updates {
+		key := u.record.MetricKey
+		if _, known := place[key]; !known {
+			place[key] = n
 		}
-		parts = append(parts, part)
+		if p.metrics[key] == nil {
+			p.metrics[key] = &pushedMetric{}
+		}
+		u.isNew = u.isNew || p.metrics[key].undefined
 	}
-	return parts
+	slices.SortStableFunc(updates, func(a, b *pointUpdate) int { return place[a.record.MetricKey] - place[b.record.MetricKey] })
+	p.parts = slices.Collect(slices.Chunk(updates, pushRecordsMax))
+	return p
 }
 
-// createdBy returns the keys of the definitions that a part creates.
-func createdBy(part []pushWrite) (keys []string) {
-	for _, w := range part {
-		if w.creates != "" {
-			keys = append(keys, w.creates)
+// pushPartTriesMax bounds the attempts of a part. The first tells which of its records are new. Later ones are lost to callers
+// that create or delete one of them.
+const pushPartTriesMax = 16
+
+// store stores a part, and returns the keys of the definitions that it created. A response is stored with it; respond is nil
+// for a part of a larger push.
+func (p *pushing) store(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, err error) {
+	for range pushPartTriesMax {
+		var otherwise bool
+		created, otherwise, err = p.try(ctx, part, respond)
+		if !otherwise {
+			return created, err
 		}
 	}
-	return keys
+	return nil, table.ErrContended
 }
 
-// pushPart makes the writes of a part. A response is stored with them; nil for a part of a larger push.
-func (s Store) pushPart(ctx context.Context, part []pushWrite, response any) error {
-	writes := make([]table.Write, len(part))
-	for i, w := range part {
-		writes[i] = w.write
+// try makes the writes of a part in one transaction. otherwise is set when it stored nothing, because a record exists that
+// was expected not to, or the other way round. Its isNew has been corrected.
+func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(created []string) PushResult) (created []string, otherwise bool, err error) {
+	defer p.lock(part)()
+	var writes []table.Write
+	records, done := map[int]*pointUpdate{}, map[string]bool{}
+	for _, u := range part {
+		key := u.record.MetricKey
+		switch missing := p.metrics[key].missing; {
+		case done[key]:
+		case missing != nil:
+			missing.ID, missing.CompanyID = p.table.NewID(definitionIDs), p.companyID
+			writes = append(writes, p.writeNewDefinition(*missing)...)
+			created, done[key] = append(created, key), true
+		case u.isNew:
+			writes = append(writes, p.table.WriteChild(definitionKey(p.companyID, key)))
+			done[key] = true
+		}
+		records[len(writes)] = u
+		writes = append(writes, p.writePoints(u))
 	}
-	var err error
-	if response == nil {
-		err = s.table.Transact(ctx, writes...)
+	if respond == nil {
+		err = p.table.Transact(ctx, writes...)
 	} else {
-		err = idempotency.Transact(ctx, s.table, response, writes...)
+		err = idempotency.Transact(ctx, p.table, respond(created), writes...)
 	}
 	var canceled *table.CanceledError
-	if errors.As(err, &canceled) { // only the definitions have conditions
-		return table.ErrExists
+	switch {
+	case err == nil:
+		for _, key := range created {
+			p.metrics[key].missing = nil
+		}
+		return created, false, nil
+	case !errors.As(err, &canceled):
+		return nil, false, err
 	}
-	return err
+	for n := range writes {
+		if _, failed := canceled.Failed(n); !failed {
+			continue
+		}
+		u := records[n]
+		if u == nil {
+			return nil, false, table.ErrExists
+		}
+		u.isNew = !u.isNew
+	}
+	return nil, true, nil
+}
+
+// lock locks the metrics of a part whose definitions it writes, in the order of all parts.
+func (p *pushing) lock(part []*pointUpdate) (unlock func()) {
+	var locked []*pushedMetric
+	for _, u := range part {
+		m := p.metrics[u.record.MetricKey]
+		if (u.isNew || m.undefined) && (len(locked) == 0 || locked[len(locked)-1] != m) {
+			m.Lock()
+			locked = append(locked, m)
+		}
+	}
+	return func() {
+		for _, m := range locked {
+			m.Unlock()
+		}
+	}
 }

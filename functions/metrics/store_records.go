@@ -3,9 +3,12 @@ package metrics
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -70,7 +73,7 @@ func encodePoint(p Point) (string, error) {
 
 // appendPoints appends the points of a record for which keep returns true, newest first. keep gets a point with its
 // identity and ts only.
-func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Point, error) {
+func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Point, error) {
 	var record pointRecord
 	if err := table.Decode(item, &record); err != nil {
 		return nil, err
@@ -89,21 +92,22 @@ func appendPoints(points []Point, item table.Item, keep func(Point) bool) ([]Poi
 		day, _ := record.Grain.join(period, name)                 // computed again, because storing it would allocate
 		c, key := &cells[i], pointKey(record.Grain, day)+midnight // pointKey and ts are both parts of this text
 		c.ts = key[len(record.Grain)+1:]
-		p := Point{
+		points = append(points, Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
 			MetricKey: record.MetricKey, Grain: &record.Grain, TS: &c.ts, Dims: record.Dims,
-		}
+		})
+		p := &points[len(points)-1]
 		if !keep(p) {
+			points = points[:len(points)-1]
 			continue
 		}
 		text, ok := item[name].(*types.AttributeValueMemberS)
 		if !ok {
 			return nil, fmt.Errorf("the point %s of %s has an unexpected type", p.PointKey, p.MetricKey)
 		}
-		if err := c.read(text.Value, &p); err != nil {
+		if err := c.read(text.Value, p); err != nil {
 			return nil, fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
 		}
-		points = append(points, p)
 	}
 	return points, nil
 }
@@ -115,7 +119,16 @@ const pointsWriters = 8
 type pointUpdate struct {
 	record  pointRecord
 	buckets map[string]string
+	isNew   bool       // the record has to be created
+	keep    bool       // buckets that have a point keep it
+	before  table.Item // with keep: the attributes that were set, as they were before the update
 }
+
+// The conditions of a push on a record.
+const (
+	recordExists = "attribute_exists(pk)"
+	recordAbsent = "attribute_not_exists(pk)"
+)
 
 // PutPoints stores points with identities (Point.Identify). It replaces a stored point with the same seriesId and
 // pointKey; when the call has several, the last one is stored. All points of one series and period are one update, so 500
@@ -128,7 +141,32 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	if err != nil {
 		return err
 	}
-	return table.Parallel(len(updates), pointsWriters, func(n int) error { return s.updatePoints(ctx, updates[n]) })
+	return table.Parallel(len(updates), pointsWriters, func(n int) error {
+		_, err := s.updatePoints(ctx, updates[n], "")
+		return err
+	})
+}
+
+// AddPoints is PutPoints that keeps stored points. It returns how many of the points it skipped because one with their seriesId and
+// pointKey is stored.
+func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) (skipped int, err error) {
+	updates, err := packPoints(companyID, points)
+	if err != nil {
+		return 0, err
+	}
+	var found atomic.Int64
+	err = table.Parallel(len(updates), pointsWriters, func(n int) error {
+		u := updates[n]
+		u.keep = true
+		_, err := s.updatePoints(ctx, u, "")
+		for bucket, text := range u.buckets {
+			if stored := u.before[bucket]; stored != nil && !reflect.DeepEqual(stored, table.String(text)) { // else it may be this update, whose response was lost
+				found.Add(1)
+			}
+		}
+		return err
+	})
+	return int(found.Load()), err
 }
 
 // packPoints groups points by their record, in the order in which the records first occur.
@@ -156,17 +194,43 @@ func packPoints(companyID string, points []Point) ([]*pointUpdate, error) {
 	return updates, nil
 }
 
-func (s Store) updatePoints(ctx context.Context, u *pointUpdate) error {
+// updatePoints makes an update if the condition is met, which an empty one always is. met reports whether it was.
+func (s Store) updatePoints(ctx context.Context, u *pointUpdate, condition string) (met bool, err error) {
 	key, update, names, values := u.expression()
-	_, err := s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+	in := &dynamodb.UpdateItemInput{
 		Key:              table.Item{table.Base.PK(): table.String(key.PK), table.Base.SK(): table.String(key.SK)},
 		UpdateExpression: &update, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
-	return err
+	}
+	if condition != "" {
+		in.ConditionExpression = &condition
+	}
+	if u.keep {
+		in.ReturnValues = types.ReturnValueUpdatedOld
+	}
+	out, err := s.table.UpdateItem(ctx, in)
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	u.before = out.Attributes
+	return true, nil
 }
 
-// expression returns the arguments of the DynamoDB update. It has no condition, because it is correct for any stored
-// record.
+// writePoints is updatePoints as part of a transaction. Its condition is that the record exists, or that it does not if it has
+// to be created.
+func (s Store) writePoints(u *pointUpdate) table.Write {
+	key, update, names, values := u.expression()
+	condition := recordExists
+	if u.isNew {
+		condition = recordAbsent
+	}
+	return s.table.WriteUpdate(key, update, condition, names, values)
+}
+
+// expression returns the arguments of the DynamoDB update, which is correct for any stored record.
 func (u *pointUpdate) expression() (key table.Key, update string, names map[string]string, values table.Item) {
 	attributes := table.Encode(u.record)
 	delete(attributes, table.Base.PK())
@@ -178,7 +242,11 @@ func (u *pointUpdate) expression() (key table.Key, update string, names map[stri
 	names, values = map[string]string{}, table.Item{}
 	for name, value := range attributes {
 		names["#"+name], values[":"+name] = name, value
-		sets = append(sets, "#"+name+" = :"+name)
+		set := ":" + name
+		if _, isBucket := u.buckets[name]; isBucket && u.keep {
+			set = "if_not_exists(#" + name + ", :" + name + ")"
+		}
+		sets = append(sets, "#"+name+" = "+set)
 	}
 	slices.Sort(sets)
 	update = "SET " + strings.Join(sets, ", ")

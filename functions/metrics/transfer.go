@@ -32,8 +32,8 @@ func Transfers(t *table.Client) []transfer.Type {
 	points = transfer.Verify(points, func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
 		return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
 	})
-	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }))
-	points = transfer.Existing(points, s.pointsExist)
+	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
+	points = transfer.Existing(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
 		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) }, s.importDefinitions),
 		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) }, s.importPoints),
@@ -85,17 +85,48 @@ func bothNames(keys []string) (out []string) {
 // importDefinitions stores definitions, and replaces those with the same key. Returns an error if another metric's definition
 // has taken the other name since the file was checked.
 func (s Store) importDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) error {
+	_, err := s.putAll(ctx, companyID, definitions, true, file)
+	return err
+}
+
+// addDefinitions stores definitions whose keys are not defined, and returns how many it skipped because they are.
+func (s Store) addDefinitions(ctx context.Context, companyID string, definitions []Definition, file transfer.File) (skipped int, err error) {
+	return s.putAll(ctx, companyID, definitions, false, file)
+}
+
+// putAll is putDefinitions for any number of definitions. The last of several with one key counts.
+func (s Store) putAll(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (skipped int, err error) {
 	latest := transfer.LastWins(definitions, func(d Definition) string { return d.Key })
 	for some := range slices.Chunk(latest, importedMax) {
-		if err := s.putDefinitions(ctx, companyID, some, true, file); err != nil {
-			return err
+		n, err := s.putDefinitions(ctx, companyID, some, replace, file)
+		if err != nil {
+			return skipped, err
 		}
+		skipped += n
 	}
-	return nil
+	return skipped, nil
 }
 
 // importPoints stores points, and creates the definitions that their metrics lack.
 func (s Store) importPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) error {
+	points, err := s.definedPoints(ctx, companyID, lines, file)
+	if err != nil {
+		return err
+	}
+	return s.PutPoints(ctx, companyID, points)
+}
+
+// addPoints is importPoints without the points that are stored. It returns how many these are.
+func (s Store) addPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) (skipped int, err error) {
+	points, err := s.definedPoints(ctx, companyID, lines, file)
+	if err != nil {
+		return 0, err
+	}
+	return s.AddPoints(ctx, companyID, points)
+}
+
+// definedPoints returns the points of lines, and creates the definitions that their metrics lack.
+func (s Store) definedPoints(ctx context.Context, companyID string, lines []pointLine, file transfer.File) ([]Point, error) {
 	now := s.now()
 	points := make([]Point, len(lines))
 	missing := map[string]Definition{}
@@ -103,12 +134,8 @@ func (s Store) importPoints(ctx context.Context, companyID string, lines []point
 		points[i] = lines[i].Point
 		missing[points[i].MetricKey] = pushedDefinition(points[i].MetricKey, now)
 	}
-	for some := range slices.Chunk(slices.Collect(maps.Values(missing)), importedMax) {
-		if err := s.putDefinitions(ctx, companyID, some, false, file); err != nil {
-			return err
-		}
-	}
-	return s.PutPoints(ctx, companyID, points)
+	_, err := s.putAll(ctx, companyID, slices.Collect(maps.Values(missing)), false, file)
+	return points, err
 }
 
 // pointsExist reports for each point whether one of the same series and bucket is stored.
@@ -143,14 +170,15 @@ const importTriesMax = 16
 
 // putDefinitions stores definitions with different keys. It leaves those alone whose key is defined, unless replace is set. A
 // definition without an id gets one. A definition is not created beside one with the metric's other name, unless the file
-// has both names: that is a condition of the write.
-func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) error {
+// has both names: that is a condition of the write. It returns how many it left alone.
+func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
 	for range importTriesMax {
 		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		var writes []table.Write
+		left = 0
 		for _, d := range definitions {
 			d.CompanyID = companyID
 			if d.ID == "" {
@@ -159,10 +187,11 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 			stored, defined := storedKey(d.Key, known)
 			switch both := file(fileName(otherName(d.Key))); {
 			case defined && stored != d.Key && !both:
-				return fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
+				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
 			case defined && stored == d.Key && replace:
 				writes = append(writes, s.table.WriteOver(keysOf(d), d, "key", table.String(d.Key)), s.writeDefinitionName(d))
 			case defined && stored == d.Key:
+				left++
 			case both:
 				writes = append(writes, s.table.WriteNew(keysOf(d), d), s.writeDefinitionName(d))
 			default:
@@ -170,15 +199,15 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 			}
 		}
 		if len(writes) == 0 {
-			return nil
+			return left, nil
 		}
 		err = s.table.Transact(ctx, writes...)
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
-			return err
+			return left, err
 		}
 	}
-	return table.ErrContended
+	return 0, table.ErrContended
 }
 
 // Limits of imported records: labelCharsMax for short texts such as names, proseCharsMax for long ones such as descriptions. They
@@ -198,7 +227,7 @@ func checkDefinition(d *Definition) (problems []string) {
 	problems = append(problems, checkText("description", d.Description, proseCharsMax)...)
 	problems = append(problems, checkText("formula", d.Formula, proseCharsMax)...)
 	if d.Formula != nil && !d.derived() {
-		problems = append(problems, "record.formula: is only for a metric of kind derived")
+		problems = append(problems, "record.formula: "+formulaOfOthers)
 	}
 	problems = append(problems, checkText("source", d.Source, labelCharsMax)...)
 	if n := len(d.Dimensions); n > dimensionsMax {

@@ -18,7 +18,7 @@ import (
 func send(t *testing.T, method, target string, header ...string) *http.Response {
 	t.Helper()
 	newID := func(prefix string) string { return prefix + "_1" }
-	h := gateway.Local(openapi.Handler(newID, openapi.Demo{}), newID)
+	h := gateway.Local(openapi.Handler(newID), newID)
 	r := httptest.NewRequestWithContext(t.Context(), method, target, nil)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
@@ -97,8 +97,8 @@ func TestRejects(t *testing.T) {
 		{"GET", "/openapi.json/", "not_found", 404},
 		{"GET", "/%6fpenapi.json", "not_found", 404},
 		{"POST", "/", "method_not_allowed", 405},
-		{"PUT", "/page.js", "method_not_allowed", 405},
-		{"OPTIONS", "/page.css", "method_not_allowed", 405},
+		{"PUT", openapi.ScriptPath, "method_not_allowed", 405},
+		{"OPTIONS", "/", "method_not_allowed", 405},
 		{"GET", "/page.html", "not_found", 404},
 		{"GET", "//", "not_found", 404},
 	} {

@@ -1,5 +1,5 @@
-// Package openapi serves the OpenAPI document and the reference page. scripts/gen generates both from the declared
-// operations. They need no key and no table, so this function does not link the AWS SDK.
+// Package openapi serves the OpenAPI document, which scripts/gen generates from the declared operations, and a reference that
+// a browser draws from it. They need no key and no table, so this function does not link the AWS SDK.
 package openapi
 
 import (
@@ -19,16 +19,15 @@ const Path = "/openapi.json"
 //go:embed openapi.json
 var document []byte
 
-// Paths returns all paths that the function serves: the document, the page and the page's assets.
-func Paths() []string { return []string{Path, PagePath, stylePath, scriptPath} }
+// Paths returns all paths that the function serves: the document, the reference and its script.
+func Paths() []string { return []string{Path, ReferencePath, ScriptPath} }
 
-// Handler serves the document at Path, the page at PagePath and the page's assets, each with an ETag. demo is the company
-// and key that the page shows on a developer's machine; it is zero everywhere else.
+// Handler serves the document at Path, the reference at ReferencePath and its script, each with an ETag.
 //
 // Responds with 404 not_found for any other path, 405 method_not_allowed for methods other than GET and HEAD, and 400
 // bad_request for a Service-Version that is not served.
-func Handler(newID id.Generator, demo Demo) http.Handler {
-	files := served(demo)
+func Handler(newID id.Generator) http.Handler {
+	files := served()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Service-Version", version.Current)
@@ -56,7 +55,7 @@ func Handler(newID id.Generator, demo Demo) http.Handler {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		send(w, r, http.StatusOK, file.header["Content-Type"], file.body)
+		send(w, r, http.StatusOK, file.header["Content-Type"], file.body())
 	})
 }
 

@@ -3,6 +3,8 @@ package optimise
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,7 +15,7 @@ import (
 // Size limits: of the findings as JSON without insignificant space, and of one chunk. Three chunks fit into the megabyte
 // that one query returns.
 const (
-	findingsBytesMax = 5 << 20
+	findingsBytesMax = 4 << 20
 	chunkBytesMax    = 300_000
 )
 
@@ -43,6 +45,23 @@ func (a storedAudit) chunkKeys() (keys []table.Key) {
 		keys = append(keys, chunkKey(a.CompanyID, a.ID, *a.Generation, n))
 	}
 	return keys
+}
+
+// digestOf returns a digest of findings without insignificant space, nil for none.
+func digestOf(findings json.RawMessage) *string {
+	if findings == nil {
+		return nil
+	}
+	sum := sha256.Sum256(findings)
+	return new(base64.RawStdEncoding.EncodeToString(sum[:]))
+}
+
+// has reports whether the audit has the findings with this digest, none for nil. It is false for findings without a digest.
+func (a storedAudit) has(digest *string) bool {
+	if digest == nil {
+		return a.Generation == nil
+	}
+	return equal(a.Digest, digest)
 }
 
 // findings assembles the findings from the chunks that the audit refers to. It returns nil when the audit has none, and an
@@ -83,6 +102,6 @@ func (s Store) packFindings(a *storedAudit, findings json.RawMessage) ([]table.I
 		k := chunkKey(a.CompanyID, a.ID, generation, int64(len(items)))
 		items = append(items, s.table.NewItem(table.Keys{Key: k}, chunk{k.SK, data}))
 	}
-	a.Generation, a.Chunks = &generation, new(int64(len(items)))
+	a.Generation, a.Chunks, a.Digest = &generation, new(int64(len(items))), digestOf(findings)
 	return items, nil
 }

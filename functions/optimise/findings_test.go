@@ -18,7 +18,7 @@ import (
 	"growthworkspace/shared/table"
 )
 
-const findingsMax = 5 << 20
+const findingsMax = 4 << 20
 
 // incompressible returns findings of exactly n bytes that compression hardly reduces.
 func incompressible(n int) string {
@@ -69,7 +69,7 @@ func stored(t *testing.T, s *apitest.Service, auditID string) map[string]int {
 	return sizes
 }
 
-// Ensure findings are returned as the imported JSON value, without insignificant space, for any value of up to 5 MB.
+// Ensure findings are returned as the imported JSON value, without insignificant space, for any value of up to 4 MB.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -91,7 +91,7 @@ func TestFindings(t *testing.T) {
 		"escapes":        {`"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, `"\u00e9\/<&>\ud83d\ude00\u2028é😀"`, 1},
 		"deep":           {deep, deep, 1},
 		"compressible":   {perPage(1_000_000), perPage(1_000_000), -1},
-		"incompressible": {incompressible(findingsMax), incompressible(findingsMax), 14},
+		"incompressible": {incompressible(findingsMax), incompressible(findingsMax), 11},
 	} {
 		t.Run(name, func(t *testing.T) {
 			load(t, s, "audit", `{"id":"aud_1","findings":`+c.given+`}`)
@@ -111,7 +111,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Ensure findings of more than 5 MB, without insignificant space, are rejected with their path.
+// Ensure findings of more than 4 MB, without insignificant space, are rejected with their path.
 func TestFindingsTooLarge(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -123,7 +123,7 @@ func TestFindingsTooLarge(t *testing.T) {
 	if problem := check(strings.Repeat(" ", 100) + incompressible(findingsMax)); problem != "" {
 		t.Error(problem)
 	}
-	want := "record.findings: must have at most 5242880 bytes, has 5242881"
+	want := "record.findings: must have at most 4194304 bytes as compact JSON, has 4194305"
 	if problem := check(incompressible(findingsMax + 1)); problem != want {
 		t.Error(problem)
 	}

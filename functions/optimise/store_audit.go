@@ -3,8 +3,13 @@ package optimise
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
 )
 
@@ -14,8 +19,8 @@ import (
 type storedAudit struct {
 	AuditSummary
 
-	Generation *string `store:"findingsGeneration"` // null: no findings
-	Chunks     *int64  `store:"findingsChunks"`
+	Chunks *int64  `store:"findingsChunks"` // of the generation
+	Digest *string `store:"findingsDigest"` // of the findings; null: no findings, or older than this attribute
 }
 
 func auditKey(companyID, auditID string) table.Key { return key(companyID, auditKind, auditID) }
@@ -87,4 +92,109 @@ func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, 
 		}
 	}
 	return Audit{}, fmt.Errorf("get audit: %w", misfit)
+}
+
+// CreateAudit stores a new audit with its findings, nil for none, and sets its id, company and times.
+func (s Store) CreateAudit(ctx context.Context, companyID string, a AuditSummary, findings json.RawMessage) (AuditSummary, error) {
+	now := s.table.Now()
+	a.ID, a.CompanyID, a.CreatedAt, a.UpdatedAt = s.table.NewID(auditIDs), companyID, &now, &now
+	stored := storedAudit{AuditSummary: a}
+	chunks, err := s.packFindings(&stored, findings)
+	if err != nil {
+		return AuditSummary{}, err
+	}
+	if len(chunks) == 0 {
+		return stored.AuditSummary, idempotency.Insert(ctx, s.table, stored.AuditSummary, keysOfAudit(stored), stored)
+	}
+	d := s.newDraft(stored)
+	if err := s.stage(ctx, companyID, d, chunks); err != nil {
+		return AuditSummary{}, err
+	}
+	err = idempotency.Transact(ctx, s.table, stored.AuditSummary,
+		s.table.WriteNew(keysOfAudit(stored), stored), s.table.WriteDelete(draftKey(companyID, d), "attribute_exists(pk)", nil, nil))
+	if err != nil {
+		return AuditSummary{}, err
+	}
+	s.sweepDrafts(ctx, companyID)
+	return stored.AuditSummary, nil
+}
+
+// ModifyAudit changes an audit by compare-and-set, as table.Modify does, and replaces its findings if findings is sent and other than
+// the stored ones.
+func (s Store) ModifyAudit(
+	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
+) (AuditSummary, error) {
+	digest := digestOf(findings.Value)
+	var before storedAudit
+	after, err := table.Modify(ctx, s.table, auditKey(companyID, auditID), keysOfAudit, func(a *storedAudit) error {
+		before = *a
+		if err := change(&a.AuditSummary); err != nil { // before megabytes are stored for nothing
+			return err
+		}
+		if findings.Sent && !a.has(digest) {
+			return errOther
+		}
+		return nil
+	})
+	if !errors.Is(err, errOther) {
+		return after.AuditSummary, err
+	}
+	next := before
+	next.Generation, next.Chunks, next.Digest = nil, nil, nil
+	chunks, err := s.packFindings(&next, findings.Value)
+	if err != nil {
+		return AuditSummary{}, err
+	}
+	return s.replaceFindings(ctx, companyID, before, next, chunks, change)
+}
+
+// errOther is the error of a write whose audit has other findings than the write expects.
+var errOther = errors.New("the audit has other findings")
+
+// replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of those of before.
+func (s Store) replaceFindings(
+	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
+) (AuditSummary, error) {
+	var drafts []draft
+	for {
+		drafts = append(drafts, s.newDraft(before, next))
+		if err := s.stage(ctx, companyID, drafts[len(drafts)-1], chunks); err != nil {
+			return AuditSummary{}, err
+		}
+		after, err := table.Modify(ctx, s.table, auditKey(companyID, before.ID), keysOfAudit, func(a *storedAudit) error {
+			if !equal(a.Generation, before.Generation) {
+				before = *a
+				return errOther
+			}
+			if err := change(&a.AuditSummary); err != nil {
+				return err
+			}
+			a.Generation, a.Chunks, a.Digest = next.Generation, next.Chunks, next.Digest
+			return nil
+		})
+		if errors.Is(err, errOther) { // the next draft names the findings that are replaced now
+			chunks = nil
+			continue
+		}
+		if err == nil {
+			s.settle(ctx, companyID, drafts, after)
+			s.sweepDrafts(ctx, companyID)
+			return after.AuditSummary, nil
+		}
+		var public *fault.Error
+		if errors.As(err, &public) && public.Code.Status() < http.StatusInternalServerError {
+			s.settle(ctx, companyID, drafts, before)
+		}
+		return AuditSummary{}, err // after another error the audit may refer to either findings, so the drafts stay
+	}
+}
+
+func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// RemoveAudit deletes an audit and its findings, as table.RemoveParent does.
+func (s Store) RemoveAudit(ctx context.Context, companyID, auditID string, check func(AuditSummary) error) error {
+	return table.RemoveParent(ctx, s.table, auditKey(companyID, auditID), table.Removal[storedAudit]{
+		Check: func(a storedAudit) error { return check(a.AuditSummary) },
+		Sweep: func(ctx context.Context) error { return s.sweepFindings(ctx, companyID, auditID) },
+	})
 }

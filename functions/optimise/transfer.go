@@ -39,7 +39,7 @@ func Transfers(t *table.Client) []transfer.Type {
 		transfer.Stored("site-goal", goalIDs, checkGoal, t, keysOfGoal, func(g *SiteGoal) *string { return &g.CompanyID },
 			transfer.Each[SiteGoal](t, of(goalKind))),
 		transfer.Existing(transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit),
-			transfer.ByKey(t, func(companyID string, a Audit) table.Key { return auditKey(companyID, a.ID) })),
+			transfer.ByKey(t, func(companyID string, a Audit) table.Key { return auditKey(companyID, a.ID) }), s.addAudits),
 	}
 }
 
@@ -60,7 +60,7 @@ func checkAudit(a *Audit) []string {
 		return append(problems, "record.findings: "+err.Error())
 	}
 	if text.Len() > findingsBytesMax {
-		return append(problems, fmt.Sprintf("record.findings: must have at most %d bytes, has %d", findingsBytesMax, text.Len()))
+		return append(problems, fmt.Sprintf("record.findings: must have at most %d bytes as compact JSON, has %d", findingsBytesMax, text.Len()))
 	}
 	a.Findings = text.Bytes()
 	return problems
@@ -100,6 +100,30 @@ func (s Store) importAudits(ctx context.Context, companyID string, audits []Audi
 		return err
 	}
 	return s.table.Delete(ctx, replaced)
+}
+
+// addAudits stores audits whose ids are free, and returns how many it skipped because another caller has created them.
+func (s Store) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.File) (skipped int, err error) {
+	for _, a := range transfer.LastWins(audits, func(a Audit) string { return a.ID }) {
+		stored := storedAudit{AuditSummary: a.AuditSummary}
+		stored.CompanyID = companyID
+		chunks, err := s.packFindings(&stored, a.Findings)
+		if err != nil {
+			return skipped, err
+		}
+		if err := s.table.Put(ctx, chunks); err != nil {
+			return skipped, err
+		}
+		taken, err := s.table.Add(ctx, []table.Item{s.table.NewItem(keysOfAudit(stored), stored)})
+		if err == nil && taken > 0 {
+			skipped++
+			err = s.table.Delete(ctx, stored.chunkKeys())
+		}
+		if err != nil {
+			return skipped, err
+		}
+	}
+	return skipped, nil
 }
 
 // chunksOf returns the keys of the chunks that the stored versions of the audits refer to.

@@ -42,9 +42,9 @@ func (Status) Values() []string {
 
 type listItemsInput struct {
 	BoardID string     `path:"boardId"`
-	Limit   int64      `query:"limit" default:"50" min:"1" max:"200" doc:"maximum number of records per page"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200"`
 	Status  *Status    `query:"status" doc:"only items with this status"`
-	Cursor  api.Cursor `query:"cursor" doc:"cursor of the next page, from the previous response"`
+	Cursor  api.Cursor `query:"cursor"`
 }
 
 func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {
@@ -59,14 +59,14 @@ type createItemInput struct {
 	api.Idempotent
 
 	BoardID     string   `path:"boardId"`
-	Title       string   `json:"title" min:"1" max:"200" doc:"the title that visitors see"`
-	Summary     *string  `json:"summary" max:"2000"`
-	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"derived from the title when omitted; cannot change later; unique on its board"`
-	ColumnID    *string  `json:"columnId" max:"200" doc:"the item's column on the public board"`
-	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"the item's categories on the public board"`
-	Status      *Status  `json:"status" doc:"draft when omitted"`
-	SortOrder   *int64   `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
-	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as a quarter label"`
+	Title       string   `json:"title" min:"1" max:"200" doc:"what visitors read first"`
+	Summary     *string  `json:"summary" max:"2000" doc:"what visitors read below the title"`
+	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"unique on its board and fixed; derived from the title when left out"`
+	ColumnID    *string  `json:"columnId" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
+	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"categories on the public board: ids that its page knows" tool:"categories on the public board"`
+	Status      *Status  `json:"status" doc:"draft when left out"`
+	SortOrder   *float64 `json:"sortOrder" whole:"true" doc:"lower first; items without one come last"`
+	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as Q3, not a date"`
 }
 
 func (s service) createItem(ctx context.Context, caller api.Caller, in createItemInput) (Item, error) {
@@ -77,7 +77,7 @@ func (s service) createItem(ctx context.Context, caller api.Caller, in createIte
 	fresh := Item{
 		ID: s.store.table.NewID(itemIDs), RoadmapID: in.BoardID, CompanyID: caller.CompanyID,
 		Title: in.Title, Summary: in.Summary, ColumnID: in.ColumnID, CategoryIDs: in.CategoryIDs, Status: &status,
-		SortOrder: toNumber(in.SortOrder), TargetLabel: in.TargetLabel, CreatedAt: &now, UpdatedAt: &now,
+		SortOrder: in.SortOrder, TargetLabel: in.TargetLabel, CreatedAt: &now, UpdatedAt: &now,
 	}
 	if in.Slug != nil {
 		fresh.Slug = *in.Slug
@@ -98,13 +98,13 @@ type updateItemInput struct {
 	api.Condition
 
 	ItemID      string                  `path:"itemId"`
-	Title       *string                 `json:"title" min:"1" max:"200"`
-	Summary     api.Clearable[*string]  `json:"summary" max:"2000" doc:"the text that visitors see below the title"`
-	ColumnID    api.Clearable[*string]  `json:"columnId" max:"200" doc:"the item's column on the public board"`
-	CategoryIDs api.Clearable[[]string] `json:"categoryIds" items:"50" each:"200" doc:"replaces the whole list"`
-	Status      *Status                 `json:"status"`
-	SortOrder   api.Clearable[*int64]   `json:"sortOrder" doc:"lower numbers come first"`
-	TargetLabel api.Clearable[*string]  `json:"targetLabel" max:"60" doc:"free text such as a quarter label"`
+	Title       *string                 `json:"title" min:"1" max:"200" doc:"what visitors read first"`
+	Summary     api.Clearable[*string]  `json:"summary" max:"2000" doc:"what visitors read below the title"`
+	ColumnID    api.Clearable[*string]  `json:"columnId" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
+	CategoryIDs api.Clearable[[]string] `json:"categoryIds" items:"50" each:"200" doc:"replaces the list"`
+	Status      *Status                 `json:"status" doc:"any may follow any; published items appear with the next publish"`
+	SortOrder   api.Clearable[*float64] `json:"sortOrder" whole:"true" doc:"lower first; items without one come last"`
+	TargetLabel api.Clearable[*string]  `json:"targetLabel" max:"60" doc:"free text such as Q3, not a date"`
 }
 
 func (s service) updateItem(ctx context.Context, caller api.Caller, in updateItemInput) (Item, error) {
@@ -119,9 +119,7 @@ func (s service) updateItem(ctx context.Context, caller api.Caller, in updateIte
 		in.ColumnID.Apply(&i.ColumnID)
 		in.CategoryIDs.Apply(&i.CategoryIDs)
 		api.Set(&i.Status, in.Status)
-		if in.SortOrder.Sent {
-			i.SortOrder = toNumber(in.SortOrder.Value)
-		}
+		in.SortOrder.Apply(&i.SortOrder)
 		in.TargetLabel.Apply(&i.TargetLabel)
 		return nil
 	})
@@ -138,12 +136,4 @@ func (s service) deleteItem(ctx context.Context, caller api.Caller, in deleteIte
 		return api.Deleted{}, err
 	}
 	return api.Deleted{ID: in.ItemID, Deleted: true}, nil
-}
-
-func toNumber(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	f := float64(*n)
-	return &f
 }

@@ -145,3 +145,8 @@ func (s Store) writeHead(companyID, boardID string, version float64, at string) 
 	}{[]string{strconv.FormatFloat(version, 'f', -1, 64), at}}
 	return s.table.WriteUpdate(headsKey(companyID), "SET #board = :head", "", map[string]string{"#board": boardID}, table.Encode(record))
 }
+
+// dropHead returns the write that removes a board from the heads.
+func (s Store) dropHead(companyID, boardID string) table.Write {
+	return s.table.WriteUpdate(headsKey(companyID), "REMOVE #board", "", map[string]string{"#board": boardID}, nil)
+}

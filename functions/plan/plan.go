@@ -23,49 +23,71 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_plan_boards", Method: "GET", Path: boards, Scope: auth.PlanRead,
 			Summary:     "List the roadmap boards",
-			Description: "Oldest first.",
+			Description: "Oldest first. publishedVersion is the version that visitors see, null before the first publish.",
 		}, s.listBoards),
 		api.Define(api.Spec{
 			ID: "get_plan_board", Method: "GET", Path: board, Scope: auth.PlanRead,
 			Summary:     "Get a roadmap board",
-			Description: "publishedVersion and publishedAt describe the live version. A preview shows what the next publish would change.",
+			Description: "publishedVersion and publishedAt describe what visitors see. A preview shows what the next publish would change.",
 		}, s.getBoard),
+		api.Define(api.Spec{
+			ID: "create_plan_board", Method: "POST", Path: boards, Scope: auth.PlanWrite, Effect: api.Create,
+			Errors:      []fault.Code{fault.Conflict},
+			Summary:     "Create a roadmap board",
+			Description: "Returns it with a new publicKey, which never changes. Visitors see nothing of it before it is published. At most 200.",
+		}, s.createBoard),
+		api.Define(api.Spec{
+			ID: "update_plan_board", Method: "PATCH", Path: board, Scope: auth.PlanWrite, Effect: api.Write,
+			Summary:     "Update a roadmap board",
+			Description: "Changes only what is sent. Publishes nothing.",
+		}, s.updateBoard),
+		api.Define(api.Spec{
+			ID: "delete_plan_board", Method: "DELETE", Path: board, Scope: auth.PlanWrite, Effect: api.Destructive,
+			Errors:      []fault.Code{fault.Conflict},
+			Summary:     "Delete a roadmap board and its versions",
+			Description: "conflict while it has items of any status or visitors see one: delete the items, publish it empty, then delete it. Cannot be undone.",
+		}, s.deleteBoard),
 		api.Define(api.Spec{
 			ID: "list_plan_items", Method: "GET", Path: items, Scope: auth.PlanRead,
 			Summary:     "List the items of a board",
-			Description: "The editors' view: it includes items of every status, not only what visitors see.",
+			Description: "The editors' copy: items of every status, with edits that are not published yet.",
 		}, s.listItems),
+		api.WhyEmpty(api.Define(api.Spec{
+			ID: "list_plan_live_items", Method: "GET", Path: board + "/live", Scope: auth.PlanRead,
+			Summary:     "List what visitors see of a board now",
+			Description: "The content of the last publish, in its order, without later edits. Empty when the board was never published. When it is published between two pages, start again without cursor.",
+		}, s.listLiveItems), s.whyNothingLive),
 		api.Define(api.Spec{
 			ID: "create_plan_item", Method: "POST", Path: items, Scope: auth.PlanWrite, Effect: api.Create,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Create an item on a board",
-			Description: "The item is a draft unless status is sent. Visitors do not see it until the board is published.",
+			Description: "A draft unless status is sent. Publishes nothing: visitors see items with status published after the next publish.",
 		}, s.createItem),
 		api.Define(api.Spec{
 			ID: "get_plan_item", Method: "GET", Path: item, Scope: auth.PlanRead,
 			Summary:     "Get an item",
-			Description: "Returns the latest edit. The item is live when its publishedVersion equals that of its board.",
+			Description: "The editors' copy, with edits that are not published yet. It is live when its publishedVersion equals that of its board.",
 		}, s.getItem),
 		api.Define(api.Spec{
 			ID: "update_plan_item", Method: "PATCH", Path: item, Scope: auth.PlanWrite, Effect: api.Write,
 			Summary:     "Update an item",
-			Description: "Changes only the properties that are sent. The slug cannot change. Visitors see the changes after the next publish.",
+			Description: "Changes only what is sent. The slug cannot change. Publishes nothing: visitors see the change after the next publish.",
 		}, s.updateItem),
 		api.Define(api.Spec{
 			ID: "delete_plan_item", Method: "DELETE", Path: item, Scope: auth.PlanWrite, Effect: api.Destructive,
 			Summary:     "Delete an item",
-			Description: "A live item stays visible until the next publish.",
+			Description: "Cannot be undone. If it is live, visitors see it until the next publish.",
 		}, s.deleteItem),
 		api.Define(api.Spec{
 			ID: "preview_plan_publish", Method: "POST", Path: board + "/publish/preview", Scope: auth.PlanRead, Effect: api.Read,
 			Summary:     "Preview what publishing a board would make visible",
-			Description: "Changes nothing. To publish exactly what was reviewed, send the response's ETag as If-Match when publishing.",
+			Description: "Changes nothing. Returns the items that would appear, change and disappear. To publish exactly this, send its ETag with the publish.",
 		}, s.previewPublish),
 		api.Define(api.Spec{
 			ID: "publish_plan_board", Method: "POST", Path: board + "/publish", Scope: auth.PlanPublish, Effect: api.Destructive, Class: auth.ClassPublish,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Publish a board",
-			Description: "Makes the items with status published visible to the delivery API, all at once. The only way to undo it is to publish again.",
+			Description: "Shows visitors its items with status published and no others, all at once. Undo it by publishing again. Preview it first.",
 		}, s.publishBoard),
 	}
 }

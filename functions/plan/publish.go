@@ -67,7 +67,7 @@ type publishBoardInput struct {
 	api.Idempotent
 
 	BoardID string  `path:"boardId"`
-	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of a preview; the publish fails with precondition_failed if the content has changed since"`
+	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of a preview; the publish fails with precondition_failed if the content has changed since" tool:"ETag of service_preview_plan_publish; fails if it changed"`
 }
 
 func (s service) publishBoard(ctx context.Context, caller api.Caller, in publishBoardInput) (Publication, error) {

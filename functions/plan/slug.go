@@ -106,10 +106,7 @@ func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, lo
 	}
 	taken := map[string]bool{}
 	prefix := slugKey(companyID, boardID, stem).SK
-	type record struct {
-		SK string `store:"sk"`
-	}
-	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r record) error {
+	err := table.Each(ctx, s.table, table.Collection{Partition: key(companyID).PK, Prefix: prefix, Consistent: true}, func(r sortKey) error {
 		taken[strings.TrimPrefix(r.SK, slugKey(companyID, boardID, "").SK)] = true
 		return nil
 	})

@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -57,6 +59,23 @@ func (s snapshot) digest() (string, error) {
 	}
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:18]), nil
+}
+
+// nothing is the digest of a snapshot without items.
+var nothing = func() string {
+	digest, err := snapshot{}.digest()
+	if err != nil {
+		panic(err)
+	}
+	return digest
+}()
+
+// checkNothingShown returns fault.Conflict when the live snapshot of a board has an item.
+func (b storedBoard) checkNothingShown() error {
+	if b.SnapshotDigest != nil && *b.SnapshotDigest != nothing {
+		return errShowsItems
+	}
+	return nil
 }
 
 // difference is how a snapshot differs from the live one. PublishedVersion is the item's version before the publish.
@@ -133,13 +152,13 @@ func chunkPrefix(boardID string, version float64, snapshotID string) string {
 	return table.Join(chunkKind, boardID, fmt.Sprintf("%010.0f", version), snapshotID, "")
 }
 
-// chunks splits a snapshot into records. An empty snapshot also has one chunk.
-func (s Store) chunks(companyID, boardID string, version float64, snapshotID string, content snapshot) ([]table.Item, error) {
-	var out []table.Item
-	for first := true; first || len(content) > 0; first = false {
+// chunks splits a snapshot. An empty snapshot also has one chunk.
+func (s snapshot) chunks() ([]chunk, error) {
+	var out []chunk
+	for first := true; first || len(s) > 0; first = false {
 		n, size := 0, 2
-		for n < len(content) {
-			text, err := json.Marshal(content[n])
+		for n < len(s) {
+			text, err := json.Marshal(s[n])
 			if err != nil {
 				return nil, fmt.Errorf("encode a snapshot: %w", err)
 			}
@@ -148,7 +167,7 @@ func (s Store) chunks(companyID, boardID string, version float64, snapshotID str
 			}
 			n++
 		}
-		text, err := json.Marshal(content[:n])
+		text, err := json.Marshal(s[:n])
 		if err != nil {
 			return nil, fmt.Errorf("encode a snapshot: %w", err)
 		}
@@ -156,8 +175,8 @@ func (s Store) chunks(companyID, boardID string, version float64, snapshotID str
 		if err != nil {
 			return nil, fmt.Errorf("a snapshot: %w", err)
 		}
-		out = append(out, s.table.NewItem(table.Keys{Key: chunkKey(companyID, boardID, version, snapshotID, len(out))}, chunk{packed}))
-		content = content[n:]
+		out = append(out, chunk{packed})
+		s = s[n:]
 	}
 	return out, nil
 }
@@ -176,25 +195,45 @@ func (c chunk) items() (content snapshot, err error) {
 // chunkReaders is how many chunks are read in parallel.
 const chunkReaders = 16
 
-// live reads the live snapshot of a board. It is empty when the board was never published.
+// live reads the live snapshot of a board. It is empty when the board was never published. Returns fault.ErrNotFound when the board
+// was removed since it was read.
 func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 	if b.SnapshotID == nil {
 		return snapshot{}, nil
 	}
 	parts := make([]snapshot, int(*b.SnapshotChunks))
-	err := table.Parallel(len(parts), chunkReaders, func(n int) error {
-		stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
-		if err != nil {
-			return fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: a missing chunk must not become not_found
-		}
-		if parts[n], err = stored.items(); err != nil {
-			return fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
-		}
-		return nil
+	err := table.Parallel(len(parts), chunkReaders, func(n int) (err error) {
+		parts[n], err = s.part(ctx, b, n)
+		return err
 	})
+	if err != nil {
+		return nil, s.orRemoved(ctx, b, err)
+	}
 	content := snapshot{}
 	for _, part := range parts {
 		content = append(content, part...)
 	}
-	return content, err
+	return content, nil
+}
+
+// part reads the items of one chunk of the live snapshot of a board.
+func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error) {
+	stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: a missing chunk must not become not_found
+	}
+	items, err := stored.items()
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
+	}
+	return items, nil
+}
+
+// orRemoved returns fault.ErrNotFound when the board was removed since it was read, which explains that a part of it is missing. Else
+// it returns err.
+func (s Store) orRemoved(ctx context.Context, b storedBoard, err error) error {
+	if _, now := s.board(ctx, b.CompanyID, b.ID); errors.Is(now, fault.ErrNotFound) {
+		return now
+	}
+	return err
 }

@@ -13,7 +13,8 @@ import (
 // Store keeps boards, items and snapshots in the partition <company>#plan:
 //
 //	access                             key
-//	board; list of boards              board#<boardId>; the prefix board#, bounded
+//	board; list of boards              board#<boardId>; the prefix board#, bounded. It counts the items that were created on it
+//	board whose removal must go on     removed#board#<boardId>
 //	item                               item#<itemId>
 //	items of a board, in order         GSI1 <company>#plan#board#<boardId> / sortOrder#createdAt#itemId
 //	... with a status                  GSI2 <company>#plan#board#<boardId>#<status> / the same
@@ -115,6 +116,87 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
+// boardsMax is how many boards a company may have.
+const boardsMax = 200
+
+// CreateBoard stores a new board and sets its id, company, public key and times. Returns fault.Conflict when the company has
+// boardsMax boards.
+func (s Store) CreateBoard(ctx context.Context, companyID string, b Board) (Board, error) {
+	if err := table.Room(ctx, s.table, collection(companyID, boardKind), boardsMax, "boards"); err != nil {
+		return Board{}, err
+	}
+	now, publicKey := s.table.Now(), s.table.NewPublicKey()
+	b.ID, b.CompanyID, b.PublicKey, b.CreatedAt, b.UpdatedAt = s.table.NewID(BoardIDs), companyID, &publicKey, &now, &now
+	stored := storedBoard{Board: b}
+	return b, idempotency.Insert(ctx, s.table, b, keysOfBoard(stored), stored)
+}
+
+// ModifyBoard changes a board by compare-and-set (table.Modify). It writes only what changes, so it neither takes the claim from a
+// publish under way nor moves the board back to an earlier version. A publish that it meets commits afterwards, at a later time.
+func (s Store) ModifyBoard(ctx context.Context, companyID, boardID string, change func(*Board) error) (Board, error) {
+	b, err := table.Modify(ctx, s.table, boardKey(companyID, boardID), keysOfBoard, func(b *storedBoard) error { return change(&b.Board) })
+	return b.Board, err
+}
+
+// RemoveBoard deletes a board that has no items and shows none, unless check returns an error. A publish or a rollback under way
+// then finds no board. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict when it has items or shows some.
+// A call after one that died finishes that removal.
+func (s Store) RemoveBoard(ctx context.Context, companyID, boardID string, check func(Board) error) error {
+	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
+		Check: func(b storedBoard) error {
+			if err := check(b.Board); err != nil {
+				return err
+			}
+			return b.checkNothingShown()
+		},
+		Childless: func(ctx context.Context) error {
+			return table.Each(ctx, s.table, itemsOf(companyID, boardID), func(sortKey) error { return errHasItems })
+		},
+		Also:  []table.Write{s.dropHead(companyID, boardID)},
+		Sweep: func(ctx context.Context) error { return s.sweep(ctx, companyID, boardID) },
+	})
+}
+
+var (
+	errHasItems   = fault.New(fault.Conflict, "the board has items; delete them first")
+	errShowsItems = fault.New(fault.Conflict, "visitors see items of the board; publish it empty first")
+)
+
+// sweep deletes what belongs to a board that is gone: snapshots, records of versions, and slugs that an import left without their
+// items. It finds most snapshots through their versions, because a list of the chunks reads megabytes.
+func (s Store) sweep(ctx context.Context, companyID, boardID string) error {
+	of := func(kind string) table.Collection {
+		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
+	}
+	versions, err := table.Whole[storedVersion](ctx, s.table, of(versionOf))
+	if err != nil {
+		return err
+	}
+	var chunks []table.Key
+	for _, v := range versions {
+		for n := range int(v.SnapshotChunks) {
+			chunks = append(chunks, chunkKey(companyID, boardID, v.Version, v.SnapshotID, n))
+		}
+	}
+	if err := s.table.Delete(ctx, chunks); err != nil {
+		return err
+	}
+	rest := []string{chunkKind, versionOf, slugKind}
+	return table.Parallel(len(rest), len(rest), func(n int) error { return s.drop(ctx, of(rest[n])) })
+}
+
+// sortKey is all that is read of records which are counted or deleted.
+type sortKey struct {
+	SK string `store:"sk"`
+}
+
+// itemsOf returns the items of a board with strong consistency, ordered by id.
+func itemsOf(companyID, boardID string) table.Collection {
+	of := collection(companyID, itemKind)
+	of.Consistent, of.Filter = true, table.Filter{roadmapRef: table.String(boardID)}
+	return of
+}
+
 // Items returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read in parallel. While a publish goes
@@ -179,11 +261,11 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 	return stored.seen(current), nil
 }
 
-// CreateItem creates an item and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
+// CreateItem creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
 // when the slug is taken on it.
 func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
-		s.table.CheckExists(boardKey(companyID, i.RoadmapID)),
+		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
 		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
 		s.table.WriteNew(keysOfItem(storedItem{Item: i}), storedItem{Item: i}),
 	)

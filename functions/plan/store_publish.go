@@ -54,10 +54,7 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 	err = table.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
 		func() (err error) {
-			p.items, err = table.Whole[storedItem](ctx, s.table, table.Collection{
-				Partition: key(companyID).PK, Prefix: table.Join(itemKind, ""), Consistent: true,
-				Filter: table.Filter{roadmapRef: table.String(boardID)},
-			})
+			p.items, err = table.Whole[storedItem](ctx, s.table, itemsOf(companyID, boardID))
 			return err
 		},
 	)
@@ -86,7 +83,8 @@ var errOvertaken = errors.New("overtaken")
 // (scripts/docs/explanation/publish.md):
 //
 //  1. Collect the items; check may reject their digest.
-//  2. Claim the board, or wait while another publish has claimed it. Write the snapshot under the next version, where nobody reads it yet.
+//  2. Claim the board, or wait while another publish has claimed it. Write the snapshot with the claim, under the next version, where
+//     nobody reads it yet.
 //  3. Collect again. If nothing changed, both collections are the state of one moment between them.
 //  4. Prepare the marks of the items that appear or disappear, which readers still ignore (see marks).
 //  5. Move the board's pointer and version in one transaction. From here on everyone sees all of it.
@@ -184,7 +182,7 @@ func (p Planned) result(version float64, at string, changed bool) Publication {
 // publish does steps 2 to 5 of Publish, with snapshotID as the claim. If it returns errOvertaken, nothing was published.
 func (s Store) publish(ctx context.Context, p Planned, snapshotID string) (Publication, error) {
 	version := p.next()
-	chunks, err := s.chunks(p.board.CompanyID, p.board.ID, version, snapshotID, p.content)
+	chunks, err := p.content.chunks()
 	if err != nil {
 		return Publication{}, err
 	}
@@ -243,12 +241,8 @@ func (s Store) prune(ctx context.Context, b storedBoard, live float64) error {
 }
 
 // commit does steps 2 to 5 of Publish and returns the time of the publish. If it returns errOvertaken, nothing was published.
-func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []table.Item) (at string, err error) {
-	err = table.Both(
-		func() error { return s.claim(ctx, p.board, snapshotID) },
-		func() error { return s.table.Put(ctx, chunks) },
-	)
-	if err != nil {
+func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []chunk) (at string, err error) {
+	if err := s.claim(ctx, p.board, version, snapshotID, chunks); err != nil {
 		return "", err
 	}
 	if p.board.Claim != nil { // that publish died or lost its claim: it can never commit
@@ -273,9 +267,13 @@ func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotI
 	return at, s.move(ctx, p, version, snapshotID, len(chunks), at)
 }
 
-// claim makes this snapshot the only one that can be committed next. It replaces the claim that was read, whose publish then
-// fails. Returns errOvertaken when others claimed or published the board meanwhile.
-func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) error {
+// chunksAtOnce is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
+const chunksAtOnce = 10
+
+// claim makes this snapshot the only one that can be committed next, and writes its chunks in the same transaction, or in more that
+// check the claim. So no chunk is written for a board that was removed. It replaces the claim that was read, whose publish then
+// fails. Returns errOvertaken when others claimed, published or removed the board meanwhile.
+func (s Store) claim(ctx context.Context, b storedBoard, next float64, snapshotID string, chunks []chunk) error {
 	values := table.Item{":claim": table.String(snapshotID), ":at": table.String(s.table.Now())}
 	version, claim := "attribute_not_exists(publishedVersion)", "attribute_not_exists(claim)"
 	if b.PublishedVersion != nil {
@@ -285,8 +283,24 @@ func (s Store) claim(ctx context.Context, b storedBoard, snapshotID string) erro
 		claim, values[":old"] = "claim = :old", table.String(*b.Claim)
 	}
 	claim = "(claim = :claim OR " + claim + ")" // or this very claim, in a retry after a lost response
-	return overtaken(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
-		"SET claim = :claim, claimAt = :at", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)))
+	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
+		"SET claim = :claim, claimAt = :at", "attribute_exists(pk) AND "+version+" AND "+claim, nil, values)
+	for n := 0; n < len(chunks); n += chunksAtOnce {
+		writes := []table.Write{owner}
+		for m := n; m < min(n+chunksAtOnce, len(chunks)); m++ {
+			writes = append(writes, s.table.WriteAny(table.Keys{Key: chunkKey(b.CompanyID, b.ID, next, snapshotID, m)}, chunks[m]))
+		}
+		if err := overtaken(s.table.Transact(ctx, writes...)); err != nil {
+			return err
+		}
+		owner = s.ownsClaim(b, snapshotID)
+	}
+	return nil
+}
+
+// ownsClaim returns the check that the board still has this claim.
+func (s Store) ownsClaim(b storedBoard, snapshotID string) table.Write {
+	return s.table.WriteCheck(boardKey(b.CompanyID, b.ID), "claim = :claim", nil, table.Item{":claim": table.String(snapshotID)})
 }
 
 // prepareMarks writes the marks that this version changes, in transactions that check the claim. It skips items that were
@@ -302,7 +316,7 @@ func (s Store) prepareMarks(ctx context.Context, p Planned, version float64, sna
 			writes = append(writes, s.writeMarks(itemKey(i.CompanyID, i.ID), prepared))
 		}
 	}
-	ownsClaim := s.table.WriteCheck(boardKey(p.board.CompanyID, p.board.ID), "claim = :claim", nil, table.Item{":claim": table.String(snapshotID)})
+	ownsClaim := s.ownsClaim(p.board, snapshotID)
 	for len(writes) > 0 {
 		n := min(len(writes), table.TransactionMax-1)
 		err := s.table.Transact(ctx, append([]table.Write{ownsClaim}, writes[:n]...)...)
@@ -373,10 +387,7 @@ func (s Store) dropChunks(ctx context.Context, b storedBoard, version float64, s
 
 // drop deletes chunks.
 func (s Store) drop(ctx context.Context, chunks table.Collection) error {
-	type record struct {
-		SK string `store:"sk"`
-	}
-	found, err := table.Whole[record](ctx, s.table, chunks)
+	found, err := table.Whole[sortKey](ctx, s.table, chunks)
 	if err != nil {
 		return fmt.Errorf("drop chunks: %w", err)
 	}

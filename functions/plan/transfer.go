@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -28,9 +29,9 @@ func Transfers(t *table.Client) []transfer.Type {
 	items = transfer.Unique(items, func(i Item) string { return "slug " + i.Slug + " on board " + i.RoadmapID })
 	return []transfer.Type{
 		transfer.Existing(transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard),
-			transfer.ByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) })),
+			transfer.ByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
 		transfer.Existing(transfer.Verify(items, s.verifyItems),
-			transfer.ByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) })),
+			transfer.ByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
 	}
 }
 
@@ -84,12 +85,16 @@ func decodeSnapshot(text []byte) (snapshot, error) {
 	return content, nil
 }
 
-// importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has the same version.
+// importBoards replaces boards. A board without a snapshot keeps the stored snapshot if that has the same version. For a board that
+// is gone it first finishes the removal, which would delete the imported snapshot.
 func (s Store) importBoards(ctx context.Context, companyID string, boards []movedBoard) error {
 	for _, b := range boards {
 		b.CompanyID = companyID
 		stored, err := s.board(ctx, companyID, b.ID)
-		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+		if errors.Is(err, fault.ErrNotFound) {
+			err = absent(s.RemoveBoard(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
+		}
+		if err != nil {
 			return err
 		}
 		kept := stored.SnapshotVersion != nil && b.PublishedVersion != nil && *stored.SnapshotVersion == *b.PublishedVersion
@@ -122,6 +127,48 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 	return nil
 }
 
+var errCreatedMeanwhile = errors.New("another import created the board meanwhile; import again")
+
+// addBoards stores boards whose ids are free, each with its live version in one transaction, and returns how many it skipped because
+// another caller has created them.
+func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.File) (skipped int, err error) {
+	for _, b := range transfer.LastWins(boards, func(b movedBoard) string { return b.ID }) {
+		err := absent(s.RemoveBoard(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
+		if errors.Is(err, errCreatedMeanwhile) {
+			skipped++
+			continue
+		}
+		if err != nil {
+			return skipped, err
+		}
+		b.CompanyID = companyID
+		stored := storedBoard{Board: b.Board}
+		var writes []table.Write
+		if b.Snapshot != nil {
+			version, err := s.importSnapshot(ctx, &stored, b.Snapshot)
+			if err != nil {
+				return skipped, fmt.Errorf("board %s: %w", b.ID, err)
+			}
+			writes = append(writes, s.writeVersion(companyID, b.ID, version))
+		}
+		if b.PublishedVersion != nil {
+			at := ""
+			if b.PublishedAt != nil {
+				at = *b.PublishedAt
+			}
+			writes = append(writes, s.writeHead(companyID, b.ID, *b.PublishedVersion, at))
+		}
+		err = s.table.Transact(ctx, append(writes, s.table.WriteNew(keysOfBoard(stored), stored))...)
+		var canceled *table.CanceledError
+		if errors.As(err, &canceled) {
+			skipped++
+		} else if err != nil {
+			return skipped, err
+		}
+	}
+	return skipped, nil
+}
+
 // importSnapshot stores a snapshot under the board's version, points b to it and returns the record of the version.
 func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) (storedVersion, error) {
 	content, err := decodeSnapshot(text)
@@ -133,16 +180,19 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 		return storedVersion{}, err
 	}
 	snapshotID := s.table.NewID("snp")
-	chunks, err := s.chunks(b.CompanyID, b.ID, *b.PublishedVersion, snapshotID, content)
+	chunks, err := content.chunks()
 	if err != nil {
 		return storedVersion{}, err
 	}
-	count := float64(len(chunks))
+	count, records := float64(len(chunks)), make([]table.Item, len(chunks))
+	for n, c := range chunks {
+		records[n] = s.table.NewItem(table.Keys{Key: chunkKey(b.CompanyID, b.ID, *b.PublishedVersion, snapshotID, n)}, c)
+	}
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks, b.SnapshotDigest = b.PublishedVersion, &snapshotID, &count, &digest
 	return storedVersion{
 		Version: *b.PublishedVersion, PublishedAt: *b.PublishedAt, ItemCount: float64(len(content)),
 		SnapshotID: snapshotID, SnapshotChunks: count,
-	}, s.table.Put(ctx, chunks)
+	}, s.table.Put(ctx, records)
 }
 
 func each[T any](ctx context.Context, t *table.Client, companyID, kind string, visit func(T) error) error {
@@ -155,7 +205,7 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 		if b.SnapshotID != nil {
 			content, err := s.live(ctx, b)
 			if err != nil {
-				return err
+				return absent(err) // the board was removed meanwhile: it is not exported
 			}
 			if moved.Snapshot, err = json.Marshal(content); err != nil {
 				return fmt.Errorf("encode a snapshot: %w", err)
@@ -219,6 +269,25 @@ func (s Store) importItems(ctx context.Context, companyID string, items []Item) 
 			s.table.NewItem(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}))
 	}
 	return s.table.Put(ctx, writes)
+}
+
+// addItems stores items whose ids and slugs are free, and returns how many it skipped because another caller has taken one of them.
+func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.File) (skipped int, err error) {
+	var found atomic.Int64
+	items = transfer.LastWins(items, func(i Item) string { return i.ID })
+	err = table.Parallel(len(items), verifiers, func(n int) error {
+		stored := storedItem{Item: items[n], marks: marks{LastVersion: items[n].PublishedVersion}}
+		stored.CompanyID, stored.PublishedVersion = companyID, nil
+		err := s.table.Transact(ctx, s.table.WriteNew(keysOfItem(stored), stored),
+			s.table.WriteNew(table.Keys{Key: slugKey(companyID, stored.RoadmapID, stored.Slug)}, reservation{stored.ID}))
+		var canceled *table.CanceledError
+		if errors.As(err, &canceled) {
+			found.Add(1)
+			return nil
+		}
+		return err
+	})
+	return int(found.Load()), err
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {

@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"growthworkspace/functions/plan"
@@ -39,5 +41,53 @@ func TestReadUnits(t *testing.T) {
 		if a != b || a.Read == 0 {
 			t.Errorf("items, status %t: %+v at N, %+v at 10 N", status != nil, a, b)
 		}
+	}
+}
+
+// Ensure a page of live items reads the board and the chunks that it spans: its units do not grow with the snapshot.
+func TestLiveItemsUnits(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, plan.Operations)
+	units := func(chunks int) table.Units {
+		boardID := fmt.Sprintf("brd_%d", chunks)
+		items := make([]string, chunks*35) // of 10 KB: 35 to a chunk
+		for n := range items {
+			items[n] = fmt.Sprintf(`{"id":"itm_%d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, strings.Repeat("s", 10_000))
+		}
+		load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[%s]}`, boardID, strings.Join(items, ",")))
+		ctx, m := apitest.Request(t)
+		page, next, err := plan.NewStore(s.Table).LiveItems(ctx, s.CompanyID, boardID, "", 5)
+		if err != nil || len(page) != 5 || next == "" {
+			t.Errorf("%d items, next %q, %v", len(page), next, err)
+		}
+		return m.Units()
+	}
+	few, many := units(2), units(20)
+	t.Logf("2 chunks: %+v, 20 chunks: %+v", few, many)
+	if few != many || few.Read == 0 || few.Read > 4 || few.Write != 0 {
+		t.Errorf("2 chunks: %+v, 20 chunks: %+v", few, many)
+	}
+}
+
+// Ensure the delete of a board does not read its snapshots.
+func TestDeleteBoardUnits(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, plan.Operations)
+	random := rand.New(rand.NewPCG(1, 1))
+	items := make([]string, 500)
+	for n := range items {
+		text := make([]byte, 1000) // that hardly shrinks
+		for i := range text {
+			text[i] = byte('a' + random.IntN(26))
+		}
+		items[n] = fmt.Sprintf(`{"id":"itm_%d","slug":"s-%d","title":"T","summary":"%s"}`, n, n, text)
+	}
+	load(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
+	load(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`)
+	ctx, m := apitest.Request(t)
+	err := plan.NewStore(s.Table).RemoveBoard(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
+	t.Logf("%+v", m.Units())
+	if keys := rawKeys(t, s); err != nil || len(keys) > 0 || m.Units().Read > 12 || m.Units().Write < 300 {
+		t.Errorf("%+v, %v, left %q", m.Units(), err, keys)
 	}
 }

@@ -12,6 +12,7 @@ type clientModel struct {
 	records map[string]reflect.Type
 	lists   map[string]reflect.Type // closed lists of values, by their name in the client
 	order   []string                // of lists
+	sent    map[string][]string     // the closed lists of an area's inputs that are arrays, by field
 	err     error
 }
 
@@ -24,7 +25,7 @@ func (m *clientModel) fail(format string, args ...any) {
 // goWord returns a word of a name in Go's spelling.
 func goWord(word string) string {
 	switch lower := strings.ToLower(word); lower {
-	case "id", "url", "ts", "api":
+	case "id", "url", "ts", "api", "seo", "aeo", "geo":
 		return strings.ToUpper(lower)
 	case "ids":
 		return "IDs"
@@ -63,6 +64,28 @@ func goName(name string) string {
 	}
 	end()
 	return strings.Join(words, "")
+}
+
+// optional returns the Go type of a field that may have no value.
+func optional(kind string) string { return "Optional[" + kind + "]" }
+
+// importsOf returns the import declaration of a generated file with this text.
+func importsOf(text string) string {
+	var paths []string
+	for _, i := range []struct{ path, use string }{
+		{"context", "context."}, {"encoding/json", "json.RawMessage"}, {"iter", "iter.Seq2"}, {"time", "time.Time"},
+	} {
+		if strings.Contains(text, i.use) {
+			paths = append(paths, fmt.Sprintf("%q", i.path))
+		}
+	}
+	switch len(paths) {
+	case 0:
+		return ""
+	case 1:
+		return "import " + paths[0] + "\n\n"
+	}
+	return "import (\n" + strings.Join(paths, "\n") + "\n)\n\n"
 }
 
 // commentWidth is the maximum width of a comment line.

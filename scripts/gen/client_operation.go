@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -18,11 +19,7 @@ func (m *clientModel) operationsOf(operations []api.Operation) string {
 		m.input(&body, op)
 		m.method(&body, op)
 	}
-	imports := "import \"context\"\n\n"
-	if strings.Contains(body.String(), "iter.Seq2") {
-		imports = "import (\n\"context\"\n\"iter\"\n)\n\n"
-	}
-	return imports + body.String()
+	return importsOf(body.String()) + body.String()
 }
 
 // inputOf returns the fields of an input, without headers, which are call options.
@@ -41,7 +38,7 @@ func (m *clientModel) input(out *strings.Builder, op api.Operation) {
 			m.object(out, fmt.Sprintf("%s is an element of %s of %sInput.", elementOf(op, f), goName(f.Name), name), elementOf(op, f), op, f.Fields)
 		}
 	}
-	m.object(out, fmt.Sprintf("%sInput is the input of %s. A field that is nil is not sent.", name, name), name+"Input", op, fields)
+	m.object(out, fmt.Sprintf("%sInput is the input of %s.", name, name), name+"Input", op, fields)
 }
 
 // object declares a struct of fields.
@@ -86,31 +83,36 @@ func remark(f schema.Field, kind string) string {
 	return " // " + text
 }
 
-// inputType returns the Go type of a field: a Clearable when null clears it, and a pointer when it is optional.
+// inputType returns the Go type of a field, an Optional unless it is required.
 func (m *clientModel) inputType(op api.Operation, f schema.Field) string {
 	kind := m.valueType(op, f)
-	switch {
-	case f.Null == schema.NullClears:
-		return "Clearable[" + kind + "]"
-	case f.Required || f.Kind == schema.Map || f.Kind == schema.Array:
+	if f.Required {
 		return kind
 	}
-	return "*" + kind
+	return optional(kind)
 }
 
 // valueType returns the Go type of the values of a field.
 func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	switch f.Kind {
 	case schema.String:
+		switch {
+		case f.Format == "date-time":
+			return "time.Time"
+		case slices.Equal(f.Enum, []string{"true", "false"}): // in a query, where everything is a text
+			return "bool"
+		}
 		return m.textType(op, f)
 	case schema.Integer:
-		return "int64"
+		return "int"
 	case schema.Number:
 		return "float64"
 	case schema.Boolean:
 		return "bool"
 	case schema.Map:
 		return "map[string]string"
+	case schema.Any:
+		return "json.RawMessage"
 	case schema.Array:
 		if f.Fields != nil {
 			return "[]" + elementOf(op, f)
@@ -127,11 +129,7 @@ func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 	if f.Enum == nil {
 		return "string"
 	}
-	t := op.Output
-	if op.IsList() {
-		t = itemOf(t)
-	}
-	for _, r := range visible(t) {
+	for _, r := range visible(recordOf(op)) {
 		element := r.Type
 		for element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice {
 			element = element.Elem()
@@ -146,12 +144,7 @@ func (m *clientModel) textType(op api.Operation, f schema.Field) string {
 			}
 		}
 	}
-	for _, known := range m.order {
-		if slices.Equal(reflect.Zero(m.lists[known]).Interface().(schema.Enum).Values(), f.Enum) {
-			return known
-		}
-	}
-	return "string"
+	return cmp.Or(m.listWith(f.Enum), "string")
 }
 
 func (m *clientModel) method(out *strings.Builder, op api.Operation) {

@@ -14,25 +14,60 @@ import (
 func (m *clientModel) recordsOf(area string, operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.order)
+	m.sent = map[string][]string{}
 	for _, op := range operations {
-		t := op.Output
-		if op.IsList() {
-			t = itemOf(t)
+		m.listsOf(area, recordOf(op))
+		for _, f := range op.Input {
+			if f.Kind == schema.Array && f.Enum != nil {
+				m.sent[f.Name] = f.Enum
+			}
 		}
-		m.record(&body, area, t)
+	}
+	for _, op := range operations {
+		m.record(&body, area, recordOf(op))
 	}
 	for _, name := range m.order[before:] {
 		m.list(&lists, name)
 	}
 	text := body.String() + lists.String()
-	if strings.Contains(text, "json.RawMessage") {
-		text = "import \"encoding/json\"\n\n" + text
-	}
-	return text
+	return importsOf(text) + text
 }
 
 // itemOf returns the record type of a list.
 func itemOf(list reflect.Type) reflect.Type { return list.Field(0).Type.Elem() }
+
+// recordOf returns the record type that an operation returns, one or a list.
+func recordOf(op api.Operation) reflect.Type {
+	if op.IsList() {
+		return itemOf(op.Output)
+	}
+	return op.Output
+}
+
+// listsOf notes the closed lists of a record.
+func (m *clientModel) listsOf(area string, t reflect.Type) {
+	for _, f := range visible(t) {
+		element := f.Type
+		for element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice {
+			element = element.Elem()
+		}
+		if element.Kind() == reflect.Struct {
+			m.listsOf(area, element)
+		} else if _, ok := reflect.Zero(element).Interface().(schema.Enum); ok {
+			m.closedList(area, element)
+		}
+	}
+}
+
+// listWith returns the name of the closed list with these values, "" when there is none.
+func (m *clientModel) listWith(values []string) string {
+	for _, known := range m.order {
+		if slices.Equal(reflect.Zero(m.lists[known]).Interface().(schema.Enum).Values(), values) {
+			return known
+		}
+	}
+	return ""
+}
 
 // record declares a record type, after the types of its fields.
 func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) {
@@ -46,13 +81,16 @@ func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) 
 	var body strings.Builder
 	for _, f := range visible(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		kind, doc := m.recordType(out, area, f.Type), f.Tag.Get("doc")
+		kind, tag, doc := m.fieldType(out, area, f), name, f.Tag.Get("doc")
+		if nullable(f) {
+			kind, tag = optional(kind), name+",omitzero"
+		}
 		if doc != "" {
 			doc = " // " + doc
 		}
-		fmt.Fprintf(&body, "%s %s `json:%q`%s\n", f.Name, kind, name, doc)
+		fmt.Fprintf(&body, "%s %s `json:%q`%s\n", f.Name, kind, tag, doc)
 	}
-	fmt.Fprintf(out, "// %s is a record in a response. A field that may be null is a pointer or a slice.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
+	fmt.Fprintf(out, "// %s is a record in a response. A field that may be null is an Optional.\ntype %s struct {\n%s}\n\n", t.Name(), t.Name(), body.String())
 }
 
 // visible returns the fields of a record that encoding/json encodes.
@@ -62,12 +100,38 @@ func visible(t reflect.Type) []reflect.StructField {
 	})
 }
 
+// nullable reports whether a field of a record may be null. Lists of records never are.
+func nullable(f reflect.StructField) bool {
+	switch f.Type.Kind() {
+	case reflect.Pointer:
+		return true
+	case reflect.Slice:
+		return f.Type.Elem().Kind() != reflect.Struct && f.Tag.Get("null") != "never"
+	}
+	return false
+}
+
+// fieldType returns the Go type of the values of a record's field.
+func (m *clientModel) fieldType(out *strings.Builder, area string, f reflect.StructField) string {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if f.Tag.Get("format") == "date-time" {
+		return "time.Time"
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	// A record's list of texts may be closed only in inputs. It has the same type here, so that a value of a record can be sent.
+	if list := m.listWith(m.sent[name]); list != "" && t == reflect.TypeFor[[]string]() {
+		return "[]" + list
+	}
+	return m.recordType(out, area, t)
+}
+
 func (m *clientModel) recordType(out *strings.Builder, area string, t reflect.Type) string {
 	switch {
 	case t.String() == "json.RawMessage":
 		return "json.RawMessage"
-	case t.Kind() == reflect.Pointer:
-		return "*" + m.recordType(out, area, t.Elem())
 	case t.Kind() == reflect.Slice:
 		return "[]" + m.recordType(out, area, t.Elem())
 	case t.Kind() == reflect.Struct:

@@ -8,7 +8,6 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/infra"
 	"growthworkspace/scripts/gen/openapi"
-	"growthworkspace/scripts/gen/page"
 	"growthworkspace/shared/mcpserver"
 )
 
@@ -22,17 +21,12 @@ func files() ([]generated, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := page.Build(functions.Operations(nil), document)
-	if err != nil {
-		return nil, err
-	}
 	company, err := company()
 	if err != nil {
 		return nil, err
 	}
 	out := []generated{
-		{companyFile, company}, {"functions/openapi/openapi.json", document}, {"functions/openapi/page.html", page.HTML},
-		{"functions/openapi/page.css", page.CSS}, {"functions/openapi/page.js", page.JS},
+		{companyFile, company}, {"functions/openapi/openapi.json", document},
 		{operationsPage, readme}, {"template.yaml", infra.New().Text()},
 	}
 	events, err := infra.New().Events(document)

@@ -1,4 +1,4 @@
-// Command gen writes every generated file of the repository: the OpenAPI document, the reference page, the tables of the
+// Command gen writes every generated file of the repository: the OpenAPI document, the tables of the
 // README, the MCP tool snapshots, the sample events, the Go client and template.yaml. It adds an example to the fixture company
 // for each record type that the company lacks. Run it in the repository's root:
 //

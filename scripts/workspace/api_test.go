@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -44,32 +46,38 @@ func apiJSON(t *testing.T, in string, args ...string) map[string]any {
 	return object
 }
 
+// firstID returns the id of the first record of the list whose records have the path, such as those of list_plan_boards for
+// …/plan/boards/{boardId}/items. args are the ids before it in the path.
+func firstID(t *testing.T, path string, args []string) string {
+	t.Helper()
+	if strings.HasSuffix(path, "/plan/items/{itemId}") { // items are listed by board
+		path = strings.Replace(path, "items", "boards/{boardId}/items", 1)
+		args = []string{firstID(t, path, nil)}
+	}
+	for _, op := range functions.Operations(nil) {
+		if op.IsList() && strings.HasPrefix(path, op.Path+"/{") && strings.Count(op.Path, "{") == len(args)+1 {
+			return apiJSON(t, "", append([]string{op.ID}, args...)...)["items"].([]any)[0].(map[string]any)["id"].(string)
+		}
+	}
+	t.Fatalf("no list has the records of %s", path)
+	return ""
+}
+
 // readArguments returns the arguments that a read requires, with ids from the lists, and the path of the request.
 func readArguments(t *testing.T, op api.Operation) (args []string, path string) {
 	t.Helper()
-	lists := map[string]string{
-		"boardId": "list_plan_boards", "feedbackId": "list_feedback", "siteId": "list_optimise_sites", "auditId": "list_optimise_audits", "postId": "list_broadcast_posts",
-	}
 	path = op.Path
 	for _, f := range op.Input {
 		switch {
-		case f.In == schema.InPath && f.Name == "itemId":
-			boards := apiJSON(t, "", "list_plan_boards")["items"].([]any)
-			items := apiJSON(t, "", "list_plan_items", boards[0].(map[string]any)["id"].(string))["items"].([]any)
-			args = append(args, items[0].(map[string]any)["id"].(string))
 		case f.In == schema.InPath:
-			items := apiJSON(t, "", lists[f.Name])["items"].([]any)
-			args = append(args, items[0].(map[string]any)["id"].(string))
+			args = append(args, firstID(t, op.Path, args))
+			path = strings.Replace(path, "{"+f.Name+"}", args[len(args)-1], 1)
 		case f.Required && f.Name == "metricKey":
 			args = append(args, "--metricKey", "growth.signups")
 			path += "?metricKey=growth.signups"
-			continue
 		case f.Required:
 			t.Fatalf("%s: the test has no value for %s", op.ID, f.Name)
-		default:
-			continue
 		}
-		path = strings.Replace(path, "{"+f.Name+"}", args[len(args)-1], 1)
 	}
 	return args, path
 }
@@ -138,6 +146,7 @@ func TestAPIWrites(t *testing.T) {
 		"": {"--input", file}, " ": {"--input", "@" + file}, body: {"--input", "-"},
 		"  ":  {"--points", `{"metricKey":"growth.signups","ts":"2026-08-10","value":1}`, "--points", `{"metricKey":"growth.signups","ts":"2026-08-11","value":2}`},
 		"   ": {"--points", `[{"metricKey":"growth.signups","ts":"2026-08-10","value":1,"dims":{"a":"b"}}]`},
+		`[{"metricKey":"growth.signups","ts":"2026-08-10","value":1}]`: {"--points", "-"},
 	} {
 		if got := apiJSON(t, in, append([]string{"push_metric_points"}, args...)...); got["accepted"].(float64) < 1 {
 			t.Error(args, got)
@@ -149,6 +158,67 @@ func TestAPIWrites(t *testing.T) {
 	}
 	if secret := apiJSON(t, "", "create_key", "--name", "CI", "--scopes", "plan:read", "--scopes", "feedback:read")["secret"]; secret == nil {
 		t.Error("no secret")
+	}
+}
+
+// Ensure the findings of an audit, which are too long for an argument, are read from a file or standard input.
+func TestAPILargeValue(t *testing.T) {
+	service(t)
+	large := `["` + strings.Repeat("x", 1<<20) + `",{"a":[null,1.5]}]`
+	file := filepath.Join(t.TempDir(), "findings.json")
+	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for in, value := range map[string]string{"": "@" + file, large: "-", " ": `{"a":1}`} {
+		audit := apiJSON(t, in, "create_optimise_audit", "--root-url", "https://example.com", "--findings", value)
+		want := large
+		if strings.HasPrefix(value, "{") {
+			want = value
+		}
+		got, err := json.Marshal(apiJSON(t, "", "get_optimise_audit", audit["id"].(string))["findings"])
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %v, %d bytes", value, err, len(got))
+		}
+	}
+	for text, message := range map[string]string{"@nowhere.json": "--findings: ", "-": "must be a JSON value"} {
+		if r := call(t, "{", "api", "create_optimise_audit", "--root-url", "https://example.com", "--findings", text); r.code == 0 || !strings.Contains(r.err, message) {
+			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+// Ensure a delete asks a person at a terminal, deletes only after a yes, and asks nobody with --yes or without a terminal.
+func TestAPIDeleteAsks(t *testing.T) {
+	service(t)
+	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
+	for _, c := range []struct {
+		reply       string
+		asks        bool
+		flags       []string
+		asked, gone bool
+	}{
+		{reply: "n\n", asks: true, asked: true},
+		{reply: "", asks: true, asked: true},
+		{reply: "Yes\n", asks: true, asked: true, gone: true},
+		{asks: true, flags: []string{"--yes"}, gone: true},
+		{gone: true},
+	} {
+		id := apiJSON(t, "", "create_plan_item", board, "--title", "Short-lived")["id"].(string)
+		var out, errOut bytes.Buffer
+		screen := &terminal.Terminal{In: strings.NewReader(c.reply), Out: &out, Err: &errOut, Asks: c.asks, Now: time.Now}
+		root := rootCommand(screen)
+		root.SetArgs(append([]string{"api", "delete_plan_item", id}, c.flags...))
+		err := root.ExecuteContext(t.Context())
+		question := "Delete an item: --item-id " + id + ". This cannot be undone. Continue? [y/N]"
+		if strings.Contains(errOut.String(), question) != c.asked || (err == nil) != c.gone {
+			t.Errorf("%+v: %v: %s", c, err, errOut.String())
+		}
+		if r := call(t, "", "api", "get_plan_item", id); (r.code != 0) != c.gone {
+			t.Errorf("%+v: %+v", c, r)
+		}
+	}
+	if help := call(t, "", "api", "update_plan_item", "--help").out; strings.Contains(help, "--yes") {
+		t.Error("an update has --yes")
 	}
 }
 
@@ -242,7 +312,7 @@ func TestAPIUsage(t *testing.T) {
 func TestAPICommands(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(&terminal.Terminal{})
-	shared := map[string]bool{"help": true, "all": true, "input": true}
+	shared := map[string]bool{"help": true, "all": true, "input": true, "yes": true, "clear": true}
 	add := func(f *pflag.Flag) { shared[f.Name] = true }
 	root.PersistentFlags().VisitAll(add)
 	var group *cobra.Command
@@ -281,7 +351,7 @@ func TestAPICommands(t *testing.T) {
 			}
 		}
 	}
-	for _, command := range []string{"api", "login", "logout", "doctor", "check"} {
+	for _, command := range []string{"api", "studio", "login", "logout", "doctor", "check"} {
 		want(t, call(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
 	if all := answer(t, t.TempDir(), "", "api")["items"].([]any); len(all) != len(functions.Operations(nil)) {

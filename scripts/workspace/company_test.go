@@ -35,18 +35,42 @@ func TestCompanies(t *testing.T) {
 	want(t, r.out, "SUSPENDED", "First & Co", id)
 }
 
+// Ensure a company is deleted only when that was confirmed, with a receipt of its records, and that another one stays.
+func TestDeleteCompany(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	id := companyWith(t, data,
+		`{"type":"board","record":{"id":"brd_1","name":"Roadmap"}}`, `{"type":"feedback","record":{"id":"fbk_1","source":"app_store","externalId":"1"}}`)
+	other := answer(t, data, "", "company", "create", "--name", "Other")["companyId"]
+	answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
+	want(t, refusal(t, 2, "", "company", "delete", id, "--data", data), "--yes is needed")
+	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 2 {
+		t.Error(items)
+	}
+	got := answer(t, data, "", "company", "delete", id, "--yes")
+	records := got["records"].(map[string]any)
+	if got["companyId"] != id || got["erasedAt"] == nil || records["plan"] != 1.0 || records["keys"] != 2.0 || got["total"].(float64) < 5 {
+		t.Error(got)
+	}
+	items := answer(t, data, "", "company", "list")["items"].([]any)
+	if len(items) != 1 || items[0].(map[string]any)["id"] != other {
+		t.Error(items)
+	}
+	want(t, refusal(t, 1, "", "company", "delete", id, "--yes", "--data", data), "no company")
+}
+
 // Ensure every command reports a company that does not exist, by its id.
 func TestUnknownCompany(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
 	for _, id := range []string{"co_nobody", "nonsense", "co_x#company"} {
 		for _, args := range [][]string{
-			{"company", "suspend", id}, {"company", "resume", id}, {"export", "--company", id}, {"import", "--company", id, "-"},
+			{"company", "suspend", id}, {"company", "resume", id}, {"company", "delete", id, "--yes"}, {"export", "--company", id}, {"import", "--company", id, "-"},
 			{"key", "issue", "--scopes", "all", "--company", id}, {"key", "list", "--company", id}, {"key", "rotate", "key_1", "--company", id},
 			{"due", "list", "--company", id}, {"due", "stuck", "--company", id}, {"due", "claim", "pst_1", "--company", id},
 			{"due", "retry", "pst_1", "--claim", "clm_1", "--company", id}, {"approved", "list", "--company", id},
 			{"approved", "posted", "fbk_1", "--claim", "none", "--company", id}, {"snapshot", "--board", "brd_1", "--company", id},
-			{"snapshot", "rollback", "--board", "brd_1", "--version", "1", "--company", id},
+			{"snapshot", "rollback", "--board", "brd_1", "--version", "1", "--company", id}, {"upgrade", "--company", id},
 			{"key", "revoke", "key_1", "--company", id}, {"key", "quota", "key_1", "--class", "read", "--limit", "1", "--company", id},
 		} {
 			want(t, refusal(t, 1, "", append(args, "--data", data)...), "no company \""+id+"\"", "workspace company list")

@@ -122,7 +122,7 @@ func TestImport(t *testing.T) {
 	data := folder(t)
 	id := newCompany(t, data)
 	file := filepath.Join(t.TempDir(), "records.jsonl")
-	long := strings.Repeat("finding ", 600_000)
+	long := strings.Repeat("finding ", 500_000)
 	text := "\ufeff" + `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}}` + "\r\n\r\n" +
 		`{"record":{"id":"brd_1","name":"B"},"type":"board"}` + "\r\n" +
 		`{"type":"audit","record":{"id":"aud_1","findings":["` + long + `"]}}` + "\n  \n" + goodLine

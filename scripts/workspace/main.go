@@ -33,7 +33,7 @@ func main() {
 // run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3 when the state of a
 // record does not allow the change.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Now: time.Now}
+	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Asks: terminal.IsTerminal(in), Now: time.Now}
 	root := rootCommand(t)
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -64,7 +64,7 @@ Then a company of your own:
 
   3. workspace company create --name "Northwind Notes"
   4. workspace key issue --company co_... --scopes all
-  5. workspace import --company co_... records.jsonl
+  5. WORKSPACE_KEY=... workspace api create_plan_board --name Roadmap
 
 To use the API, on this machine or elsewhere: workspace api calls its operations,
 workspace doctor checks that it can be called from here, and workspace check tests

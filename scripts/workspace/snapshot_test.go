@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +56,23 @@ func TestSnapshot(t *testing.T) {
 	if item := items[0].(map[string]any); item["title"] != "A2" || item["status"] != nil || len(item) != 8 {
 		t.Error(item)
 	}
+	file := filepath.Join(t.TempDir(), "roadmap.html")
+	if made := do("render", "--html", file); made["file"] != file || made["version"] != 2.0 || made["itemCount"] != 1.0 {
+		t.Error(made)
+	}
+	page, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(page), "<h3>A2</h3>") || !strings.Contains(string(page), "<h1>Roadmap</h1>") {
+		t.Errorf("%s, %v", page, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("%v, %v", info, err)
+	}
+	old := call(t, "", append([]string{"snapshot", "render", "--html", "-", "--version", "1", "--data", data}, on...)...)
+	if old.code != 0 || !strings.Contains(old.out, "<h3>A</h3>") {
+		t.Error(old)
+	}
+	want(t, refusal(t, 2, "", append([]string{"snapshot", "render", "--data", data}, on...)...), "--html FILE")
+	want(t, refused("render", "--html", filepath.Join(file, "below")), "not a directory")
 	first := do("--version", "1")
 	if first["live"] != false || first["items"].([]any)[0].(map[string]any)["title"] != "A" {
 		t.Error(first)

@@ -19,6 +19,7 @@ func TestWrongUsage(t *testing.T) {
 		{"company lst", []string{"did you mean list?"}},
 		{"serve --adr :0", []string{"unknown flag: --adr", "did you mean --addr?"}},
 		{"serve --addr 8080", []string{"--addr: must be host:port"}},
+		{"studio now", []string{`too many arguments, starting with "now"`}},
 		{"serve now", []string{`too many arguments, starting with "now"`}},
 		{"company create", []string{"--name: must have 1 to 200 characters"}},
 		{"company suspend", []string{"name the ID"}},
@@ -72,7 +73,7 @@ func TestHelp(t *testing.T) {
 	for _, command := range []string{
 		"serve", "company create", "company list", "company suspend", "company resume", "key issue", "key list", "key rotate", "key revoke", "key quota", "import", "export",
 		"due list", "due claim", "due published", "due failed", "due retry", "due stuck",
-		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "snapshot", "snapshot list", "snapshot rollback",
+		"approved list", "approved claim", "approved posted", "approved failed", "approved stuck", "snapshot", "snapshot list", "snapshot rollback", "upgrade",
 	} {
 		r := call(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {

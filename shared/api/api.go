@@ -64,6 +64,7 @@ type Keys interface {
 	// one conditional write. The error is one of package auth, or a failure of the table. auth.Admission documents the fields
 	// that are set when there is an error.
 	Admit(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.Admission, error)
-	// Verify only verifies the key: it requires no scope, counts no request and writes nothing.
-	Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error)
+	// Verify verifies the key and requires the scope (none when empty). It counts no request and writes nothing. The state of the
+	// bucket is set for a valid key, also when it lacks the scope.
+	Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error)
 }

@@ -56,13 +56,16 @@ func (k *fakeKeys) Admit(ctx context.Context, _ auth.Token, scope auth.Scope, cl
 	return state, err
 }
 
-func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+func (k *fakeKeys) Verify(_ context.Context, _ auth.Token, scope auth.Scope, _ auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
 	err := k.err
-	if fault.Public(err).Code == fault.RateLimited || errors.Is(err, errMissingScope) {
-		err = nil // Verify neither requires a scope nor counts
+	if fault.Public(err).Code == fault.RateLimited || scope == "" && errors.Is(err, errMissingScope) {
+		err = nil // Verify does not count
+	}
+	if err != nil && !errors.Is(err, errMissingScope) {
+		return auth.QuotaState{}, err
 	}
 	return k.state, err
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -8,12 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
-// bodyBytesMax is the largest body of a request.
+// bodyBytesMax is the largest body of a request, unless its operation has another limit, and of the arguments of a tool.
 const bodyBytesMax = 256 << 10
 
 // ServeHTTP serves a request. Every error response has the error envelope, also for an unknown path or method.
@@ -46,8 +49,8 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 		Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version"),
 		Arguments: httpArguments{r, parameters},
 	})
-	if out.List {
-		out.Header.Set("Service-Has-More", strconv.FormatBool(out.Next != ""))
+	if out.More != nil {
+		out.Header.Set("Service-Has-More", strconv.FormatBool(*out.More))
 	}
 	if out.Next != "" {
 		query := r.URL.Query()
@@ -69,9 +72,9 @@ type httpArguments struct {
 
 func (h httpArguments) bind(op *Operation) input {
 	b := schema.NewBinder(op.input)
-	body, problems, tooLarge := h.body(op)
-	if tooLarge {
-		return input{err: fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", bodyBytesMax)}
+	body, problems, err := h.body(op)
+	if err != nil {
+		return input{err: err}
 	}
 	b.Problems = append(b.Problems, problems...)
 	query := h.query(op, b)
@@ -100,33 +103,76 @@ func (h httpArguments) bind(op *Operation) input {
 }
 
 // body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why. The body of a
-// GET has no meaning (RFC 9110, 9.3.1), so it is not read.
-func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, tooLarge bool) {
+// GET has no meaning (RFC 9110, 9.3.1), so it is not read. The error is payload_too_large.
+func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, err error) {
 	if op.Method == http.MethodGet {
-		return schema.Object{}, nil, false
+		return schema.Object{}, nil, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(h.request.Body, bodyBytesMax+1))
+	text, err := readAll(h.request, op.BodyLimit())
 	if err != nil {
-		return nil, []string{"body: could not be read completely"}, false
+		return nil, []string{"body: could not be read completely"}, nil
 	}
-	if len(text) > bodyBytesMax {
-		return nil, nil, true
+	if len(text) > op.BodyLimit() {
+		return nil, nil, fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", op.BodyLimit())
 	}
 	if len(text) == 0 {
 		if op.BodyRequired() {
-			return nil, []string{"body: is required, a JSON object"}, false
+			return nil, []string{"body: is required, a JSON object"}, nil
 		}
-		return schema.Object{}, nil, false
+		return schema.Object{}, nil, nil
 	}
 	contentType, _, _ := strings.Cut(h.request.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
-		return nil, []string{"header.Content-Type: must be application/json"}, false
+		return nil, []string{"header.Content-Type: must be application/json"}, nil
 	}
 	if coding := h.request.Header.Get("Content-Encoding"); coding != "" && !utf8.Valid(text) { // a gateway may have decoded it
-		return nil, []string{"header.Content-Encoding: must be left out, send the body as plain JSON"}, false
+		return nil, []string{"header.Content-Encoding: must be left out, send the body as plain JSON"}, nil
 	}
-	o, problems = schema.ParseObject(text, "body")
-	return o, problems, false
+	o, problems, tooLarge := schema.ParseLarge(text, "body", op.uncut, bodyBytesMax)
+	if tooLarge {
+		return nil, nil, fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.uncut, " and "), bodyBytesMax)
+	}
+	return o, problems, nil
+}
+
+// readAll reads the body, at most one byte more than limit. It grows no buffer when the length is known: of a large body several
+// copies would remain.
+func readAll(r *http.Request, limit int) ([]byte, error) {
+	from := io.LimitReader(r.Body, int64(limit)+1)
+	if r.ContentLength < 0 || r.ContentLength > int64(limit) {
+		return io.ReadAll(from)
+	}
+	text := bytes.NewBuffer(make([]byte, 0, r.ContentLength+bytes.MinRead))
+	_, err := text.ReadFrom(from)
+	return text.Bytes(), err
+}
+
+// large reports whether the body may have more than bodyBytesMax, so that the key and its scope are checked before it is read.
+func (h httpArguments) large(op *Operation) bool {
+	return op.BodyBytes > 0 && (h.request.ContentLength < 0 || h.request.ContentLength > bodyBytesMax)
+}
+
+// CheckUpload returns why the body of a request must not be read, although its operation accepts a large one: the error of its key,
+// its company or its scope. It is for a server in front of the API that can stop to read.
+func (a *API) CheckUpload(r *http.Request) error {
+	op, parameters, _, err := a.routes.match(r.Method, r.URL.EscapedPath())
+	if err != nil || op.BodyBytes == 0 {
+		return nil // the API refuses the request, or does not read so much
+	}
+	token, err := auth.ParseHeader(r.Header.Values("Authorization"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), handlerTimeout)
+	defer cancel()
+	scope := op.Scope
+	if parameters[companyParameter] != token.CompanyID {
+		scope, err = "", fault.ErrNotFound
+	}
+	if _, refusal := a.keys.Verify(ctx, token, scope, op.Class); refusal != nil {
+		return refusal
+	}
+	return err
 }
 
 // query reads the query strictly: net/url would drop malformed pairs and use only the first of repeated parameters.

@@ -11,6 +11,8 @@ import (
 type Arguments interface {
 	// bind reads the arguments of an operation.
 	bind(op *Operation) input
+	// large reports whether reading them is work that only a valid key may cause.
+	large(op *Operation) bool
 }
 
 // input is the validated input of an operation's function.

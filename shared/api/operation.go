@@ -43,6 +43,7 @@ type Spec struct {
 	Class       auth.Class   // empty: read or write, from the effect
 	Summary     string       // one line
 	Description string       // more than the summary; may be empty
+	BodyBytes   int          // the largest body over HTTP; 0: 256 KB. A larger one than that is read only once the key and its scope are checked
 	NotTool     bool         // not an MCP tool: its response has a secret, which must not enter a model's context
 	Errors      []fault.Code // codes that its function may return besides those of every operation
 }
@@ -54,6 +55,7 @@ type Operation struct {
 	Output reflect.Type
 
 	input          reflect.Type
+	uncut          []string      // of Input: the properties with any JSON
 	idempotencyKey *schema.Field // of Input; nil: none
 	tagged         bool
 	run            func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
@@ -82,6 +84,7 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 	if op.Method == http.MethodPost {
 		schema.AcceptNull(op.Input)
 	}
+	op.uncut = schema.Uncut(op.Input)
 	op.idempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.tagged = op.Tagged()
 	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
@@ -133,6 +136,8 @@ func (op Operation) check() error {
 		return fmt.Errorf("a GET changes nothing")
 	case !slices.Contains(auth.Classes(), op.Class):
 		return fmt.Errorf("no class %s", op.Class)
+	case op.BodyBytes != 0 && op.BodyBytes <= bodyBytesMax:
+		return fmt.Errorf("a limit of %d bytes is no exception", op.BodyBytes)
 	case !strings.HasPrefix(op.Path, "/"):
 		return fmt.Errorf("the path does not begin with a slash")
 	}
@@ -156,6 +161,9 @@ func (op Operation) check() error {
 // IsList reports whether the operation returns a List.
 func (op Operation) IsList() bool { return op.Output.Implements(reflect.TypeFor[lister]()) }
 
+// IsPartial reports whether the operation is no list and may end before everything is done; see Partial.
+func (op Operation) IsPartial() bool { return op.Output.Implements(reflect.TypeFor[Partial]()) }
+
 // BodyRequired reports whether a request must have a body. It must when a property is required, and for every update, because
 // an update without a body is a mistake.
 func (op Operation) BodyRequired() bool {
@@ -163,6 +171,9 @@ func (op Operation) BodyRequired() bool {
 		return f.In == schema.InBody && (f.Required || op.Method == "PATCH")
 	})
 }
+
+// BodyLimit returns the largest body of a request over HTTP, in bytes. The arguments of a tool always have the limit of 256 KB.
+func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 
 // Company reports whether the path contains the id of the company. Only the path of list_companies does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
@@ -217,7 +228,7 @@ func (op Operation) Tagged() bool {
 // Idempotent is the part of an input that makes a retry safe: the request is executed only once. Embed it in the input of every
 // operation that creates or triggers something, and write through package idempotency.
 type Idempotent struct {
-	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a unique text for this request; a retry with it within 24 hours gets the first response and changes nothing"`
+	IdempotencyKey *string `header:"Idempotency-Key" min:"1" max:"255" doc:"a unique text for this request; a retry with it within 24 hours gets the first response and changes nothing" tool:"unique text; makes a retry safe"`
 }
 
 // Deleted is the response of every delete.

@@ -50,7 +50,12 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 		err = fault.ErrNotFound
 	}
 	if err != nil { // not counted in the quota, but reported only to a valid key
-		return r, a.verify(ctx, c, t, err)
+		return r, a.verify(ctx, c, t, "", err)
+	}
+	if c.Arguments.large(c.Operation) {
+		if err := a.verify(ctx, c, t, c.Operation.Scope, nil); err != nil {
+			return r, err
+		}
 	}
 	t.input = c.Arguments.bind(c.Operation)
 	attempt, err := a.begin(c, t)
@@ -78,14 +83,10 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	return r, failure
 }
 
-// verify returns refusal when the key is valid, else the error of the key.
-func (a *API) verify(ctx context.Context, c Call, t *trace, refusal error) error {
-	quota, err := a.keys.Verify(ctx, t.token, c.Operation.Class)
-	if err != nil {
-		return err
-	}
-	t.admission.Quota = quota
-	return refusal
+// verify returns refusal when the key is valid and has the scope (none if empty), else the error of the key.
+func (a *API) verify(ctx context.Context, c Call, t *trace, scope auth.Scope, refusal error) (err error) {
+	t.admission.Quota, err = a.keys.Verify(ctx, t.token, scope, c.Operation.Class)
+	return cmp.Or(err, refusal)
 }
 
 // errUndecided fails the writes of a request whose admission panicked.

@@ -20,8 +20,8 @@ type Response struct {
 	Body   []byte // JSON
 	Err    *fault.Error
 	Header http.Header // rate limit and entity tag; the transport adds its own
-	List   bool
-	Next   string // cursor of the next page of a list; empty at its end
+	More   *bool       // whether there is more than the response has; nil: no list and no Partial
+	Next   string      // cursor of the next page of a list; empty at its end
 
 	// WhyEmpty says why an empty list is empty, when Call.Explain is set and its arguments are the reason.
 	WhyEmpty string
@@ -53,7 +53,7 @@ func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID 
 
 // respond ends a request: it builds the response and writes the log line. No other code in this package does either.
 func (a *API) respond(t *trace, r result, err error) Response {
-	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), List: r.list, WhyEmpty: r.whyEmpty, tag: r.tag}
+	out := Response{Status: http.StatusOK, Body: r.body, Header: quotaHeader(t.admission.Quota), More: r.more, WhyEmpty: r.whyEmpty, tag: r.tag}
 	out.Authenticated, out.Scopes = t.admission.Quota != (auth.QuotaState{}), t.admission.Scopes
 	if r.tag != "" {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
@@ -62,7 +62,7 @@ func (a *API) respond(t *trace, r result, err error) Response {
 		out.Next = t.input.page.Encode(r.next)
 	}
 	if err != nil {
-		out.Err, out.List, out.Next, out.WhyEmpty, out.tag = fault.Public(err), false, "", "", ""
+		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.Public(err), nil, "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
 		switch {

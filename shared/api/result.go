@@ -26,6 +26,10 @@ func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
 	return List[T]{texts: texts, next: next}
 }
 
+// Partial is implemented by the response of an operation that is no list and may end before everything is done, such as a delete
+// of very much. HasMore reports whether something remains: the same call again goes on.
+type Partial interface{ HasMore() bool }
+
 type lister interface {
 	Body() ([]byte, error)
 	position() string
@@ -65,8 +69,8 @@ func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.texts) == 0 }
 type result struct {
 	body []byte
 	tag  string // entity tag; empty: none
-	list bool
 	next string // position of the next page
+	more *bool  // of a list and of a Partial: whether there is more
 
 	empty    bool   // a list without records
 	whyEmpty string // why, for the caller of a tool; empty: nothing to say
@@ -77,10 +81,14 @@ func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
 	if list, ok := value.(lister); ok {
-		r.next, r.list, r.empty = list.position(), true, list.empty()
+		r.next, r.empty = list.position(), list.empty()
+		r.more = new(r.next != "")
 		r.body, err = list.Body()
 	} else {
 		r.body, err = schema.Encode(value)
+	}
+	if partial, ok := value.(Partial); ok {
+		r.more = new(partial.HasMore())
 	}
 	if err != nil {
 		return result{}, fmt.Errorf("encode the response: %w", err)

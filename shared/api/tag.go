@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strings"
 
 	"growthworkspace/shared/fault"
@@ -19,14 +20,28 @@ func tagOf(record any, body []byte) string {
 	if tagged, ok := record.(Tagged); ok {
 		return tagged.ETag()
 	}
-	sum := sha256.Sum256(body)
+	return digest(body)
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+// Digest returns an entity tag for a record that is more than its JSON: version identifies the rest. It is for the method ETag. It
+// panics if the record has no JSON.
+func Digest(record any, version string) string {
+	body, err := schema.Encode(record)
+	if err != nil {
+		panic(fmt.Sprintf("api: the entity tag of a %T: %v", record, err))
+	}
+	return digest(append(append(body, '\n'), version...))
 }
 
 // Condition is the part of an input that makes an update or a delete conditional. Embed it, and call Check in the function that
 // is passed to table.Modify or table.Remove, with the record as it would be in a response.
 type Condition struct {
-	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed"`
+	IfMatch *string `header:"If-Match" max:"2000" doc:"the ETag of the record that you read; if the record has changed since, the error is precondition_failed" tool:"ETag you read; fails if changed"`
 }
 
 // Check returns precondition_failed when If-Match names another revision of the record.

@@ -12,6 +12,7 @@ import (
 // toolArguments are the arguments of a tool: one flat object with everything that an HTTP request has in its path, query,
 // headers and body.
 type toolArguments struct {
+	text     []byte
 	object   schema.Object
 	problems []string
 	tooLarge bool
@@ -37,13 +38,18 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 			companyID = s
 		}
 	}
-	return toolArguments{object: o, problems: problems}, companyID
+	return toolArguments{text: text, object: o, problems: problems}, companyID
 }
+
+func (t toolArguments) large(*Operation) bool { return false }
 
 func (t toolArguments) bind(op *Operation) input {
 	b := schema.NewBinder(op.input)
 	if t.tooLarge {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
+	}
+	if t.object != nil && len(op.uncut) > 0 {
+		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.uncut, bodyBytesMax) // never too large: all of it is not
 	}
 	b.Problems = append(b.Problems, t.problems...)
 	if t.object != nil || len(t.problems) == 0 { // else problems says what is wrong with the object

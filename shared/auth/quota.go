@@ -18,7 +18,7 @@ const (
 	ClassRead    Class = "read"    // GET, and the publish preview
 	ClassWrite   Class = "write"   // every other operation that changes a record
 	ClassPublish Class = "publish" // publishing a board
-	ClassPush    Class = "push"    // pushing metric points
+	ClassPush    Class = "push"    // pushes, and writes of audits
 )
 
 // QuotaWindow is the time in which an empty bucket becomes full.

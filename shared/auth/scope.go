@@ -7,7 +7,7 @@ import "slices"
 // Scope is a permission of a key. An operation needs one scope, or any valid key.
 type Scope string
 
-// The scopes. The specification lists all but metrics:write, keys:read and keys:write.
+// The scopes. The specification lists all but metrics:write, optimise:write, keys:read and keys:write.
 const (
 	CompanyRead    Scope = "company:read"
 	CompanyWrite   Scope = "company:write"
@@ -19,6 +19,7 @@ const (
 	MetricsRead    Scope = "metrics:read"
 	MetricsWrite   Scope = "metrics:write"
 	OptimiseRead   Scope = "optimise:read"
+	OptimiseWrite  Scope = "optimise:write"
 	BroadcastRead  Scope = "broadcast:read"
 	BroadcastWrite Scope = "broadcast:write"
 	ContextRead    Scope = "context:read"
@@ -29,7 +30,7 @@ const (
 
 var scopes = []Scope{
 	CompanyRead, CompanyWrite, PlanRead, PlanWrite, PlanPublish, FeedbackRead, FeedbackWrite, MetricsRead, MetricsWrite,
-	OptimiseRead, BroadcastRead, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
+	OptimiseRead, OptimiseWrite, BroadcastRead, BroadcastWrite, ContextRead, ContextWrite, KeysRead, KeysWrite,
 }
 
 // Scopes returns every scope, in the order of the specification.

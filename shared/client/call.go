@@ -36,6 +36,9 @@ type Response struct {
 // ETag returns the entity tag for IfMatch and IfNoneMatch, empty when the response has none.
 func (r Response) ETag() string { return r.Header.Get("ETag") }
 
+// HasMore reports whether there is more than the response has. After a delete of many points it means that the same call goes on.
+func (r Response) HasMore() bool { return r.Header.Get("Service-Has-More") == "true" }
+
 // RequestID returns the id of the request, which the operator can find in the logs.
 func (r Response) RequestID() string { return r.Header.Get("Service-Request-Id") }
 
@@ -46,7 +49,7 @@ func (r Response) decode(v any) error {
 	return nil
 }
 
-// bodyBytesMax is the largest response body. The findings of an audit have up to 5 MB.
+// bodyBytesMax is the largest response body. The findings of an audit have up to 4 MB.
 const bodyBytesMax = 64 << 20
 
 // Do sends a request and retries it when that is safe. A status above 299 is an *Error, except 304, which is ErrNotModified. Any

@@ -1,12 +1,3 @@
-// Package client calls the Company Growth Workspace API: one method for each operation, with typed inputs and records.
-//
-//	c, err := client.New("https://api.example.com", os.Getenv("WORKSPACE_KEY"))
-//	item, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{BoardID: id, Title: "Dark mode"})
-//	for item, err := range c.AllPlanItems(ctx, client.ListPlanItemsInput{BoardID: id}) { … }
-//
-// The files whose names begin with operations_ and records_ are generated from the declared operations. The others are
-// written by hand: client.go and option.go (a Client), call.go (one call), retry.go (retries), page.go (lists) and error.go.
-// The package imports only the standard library, so its folder can be copied.
 package client
 
 import (

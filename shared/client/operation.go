@@ -31,7 +31,7 @@ func call[T any](ctx context.Context, c *Client, op operation, in any, options [
 	return out, response.decode(&out)
 }
 
-// request builds the request of an input. Fields that are nil are left out.
+// request builds the request of an input. Optional fields without a value are left out of the query.
 func (op operation) request(in any) (Request, error) {
 	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey}
 	v := reflect.ValueOf(in)
@@ -45,14 +45,13 @@ func (op operation) request(in any) (Request, error) {
 			r.Path = strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(id))
 		}
 		if name := f.Tag.Get("query"); name != "" {
-			value := v.Field(i)
-			if value.Kind() == reflect.Pointer {
-				if value.IsNil() {
-					continue
-				}
-				value = value.Elem()
+			text, sent := fmt.Sprint(v.Field(i).Interface()), true
+			if o, ok := v.Field(i).Interface().(interface{ parameter() (string, bool) }); ok {
+				text, sent = o.parameter()
 			}
-			r.Query.Set(name, fmt.Sprint(value.Interface()))
+			if sent {
+				r.Query.Set(name, text)
+			}
 		}
 	}
 	if !op.hasBody {

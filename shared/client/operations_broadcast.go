@@ -5,19 +5,20 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
 )
 
-// ListBroadcastPlansInput is the input of ListBroadcastPlans. A field that is nil is not sent.
+// ListBroadcastPlansInput is the input of ListBroadcastPlans.
 type ListBroadcastPlansInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 25
-	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 25
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans", repeatable: true}
 
-// ListBroadcastPlans calls list_broadcast_plans: list content plans.
+// ListBroadcastPlans calls list_broadcast_plans: list the content plans, newest first.
 //
-// Newest first.
+// A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas.
 //
 // It sends GET /v1/companies/{companyId}/broadcast/plans and needs the scope broadcast:read.
 func (c *Client) ListBroadcastPlans(ctx context.Context, in ListBroadcastPlansInput, options ...CallOption) (Page[Plan], error) {
@@ -29,19 +30,104 @@ func (c *Client) AllBroadcastPlans(ctx context.Context, in ListBroadcastPlansInp
 	return all[Plan](ctx, c, listBroadcastPlans, in, options)
 }
 
-// ListBroadcastIdeasInput is the input of ListBroadcastIdeas. A field that is nil is not sent.
+// GetBroadcastPlanInput is the input of GetBroadcastPlan.
+type GetBroadcastPlanInput struct {
+	PlanID string `json:"-" path:"planId"`
+}
+
+var getBroadcastPlan = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", repeatable: true}
+
+// GetBroadcastPlan calls get_broadcast_plan: get a content plan.
+//
+// Its brief, audience and period.
+//
+// It sends GET /v1/companies/{companyId}/broadcast/plans/{planId} and needs the scope broadcast:read.
+func (c *Client) GetBroadcastPlan(ctx context.Context, in GetBroadcastPlanInput, options ...CallOption) (Plan, error) {
+	return call[Plan](ctx, c, getBroadcastPlan, in, options)
+}
+
+// CreateBroadcastPlanInput is the input of CreateBroadcastPlan.
+type CreateBroadcastPlanInput struct {
+	Name           string                        `json:"name"`                    // in a few words
+	Brief          Optional[string]              `json:"brief,omitzero"`          // what it is about
+	Objective      Optional[string]              `json:"objective,omitzero"`      // what it is for
+	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the goal it serves
+	Audience       Optional[string]              `json:"audience,omitzero"`       // whom it addresses
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts
+	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts
+	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words
+	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; default draft
+	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // start
+	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // end, not before startsAt
+}
+
+var createBroadcastPlan = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/plans", hasBody: true, takesKey: true}
+
+// CreateBroadcastPlan calls create_broadcast_plan: create a content plan.
+//
+// A company has at most 200 (conflict). Creates no ideas and posts nothing.
+//
+// It sends POST /v1/companies/{companyId}/broadcast/plans and needs the scope broadcast:write.
+func (c *Client) CreateBroadcastPlan(ctx context.Context, in CreateBroadcastPlanInput, options ...CallOption) (Plan, error) {
+	return call[Plan](ctx, c, createBroadcastPlan, in, options)
+}
+
+// UpdateBroadcastPlanInput is the input of UpdateBroadcastPlan.
+type UpdateBroadcastPlanInput struct {
+	PlanID         string                        `json:"-" path:"planId"`
+	Name           Optional[string]              `json:"name,omitzero"`           // in a few words
+	Brief          Optional[string]              `json:"brief,omitzero"`          // what it is about; null clears it; leave it out to keep it
+	Objective      Optional[string]              `json:"objective,omitzero"`      // what it is for; null clears it; leave it out to keep it
+	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the goal it serves; null clears it; leave it out to keep it
+	Audience       Optional[string]              `json:"audience,omitzero"`       // whom it addresses; null clears it; leave it out to keep it
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // replaces the list; null clears it; leave it out to keep it
+	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // replaces the list; null clears it; leave it out to keep it
+	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words; null clears it; leave it out to keep it
+	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // any may follow any
+	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // start; null clears it; leave it out to keep it
+	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // end, not before startsAt; null clears it; leave it out to keep it
+}
+
+var updateBroadcastPlan = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", hasBody: true, repeatable: true}
+
+// UpdateBroadcastPlan calls update_broadcast_plan: update a content plan.
+//
+// Changes only what is sent. Its status changes neither ideas nor posts.
+//
+// It sends PATCH /v1/companies/{companyId}/broadcast/plans/{planId} and needs the scope broadcast:write.
+func (c *Client) UpdateBroadcastPlan(ctx context.Context, in UpdateBroadcastPlanInput, options ...CallOption) (Plan, error) {
+	return call[Plan](ctx, c, updateBroadcastPlan, in, options)
+}
+
+// DeleteBroadcastPlanInput is the input of DeleteBroadcastPlan.
+type DeleteBroadcastPlanInput struct {
+	PlanID string `json:"-" path:"planId"`
+}
+
+var deleteBroadcastPlan = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", repeatable: true}
+
+// DeleteBroadcastPlan calls delete_broadcast_plan: delete a content plan.
+//
+// Its ideas stay and keep its id. To keep it on record instead, update status to archived.
+//
+// It sends DELETE /v1/companies/{companyId}/broadcast/plans/{planId} and needs the scope broadcast:write.
+func (c *Client) DeleteBroadcastPlan(ctx context.Context, in DeleteBroadcastPlanInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteBroadcastPlan, in, options)
+}
+
+// ListBroadcastIdeasInput is the input of ListBroadcastIdeas.
 type ListBroadcastIdeasInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; default 50
-	PlanID *string              `json:"-" query:"planId"` // only ideas of this content plan
-	Status *BroadcastIdeaStatus `json:"-" query:"status"` // only ideas with this status
-	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]                 `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	PlanID Optional[string]              `json:"-" query:"planId"` // ideas of this plan
+	Status Optional[BroadcastIdeaStatus] `json:"-" query:"status"` // ideas with this status
+	Cursor Optional[string]              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas", repeatable: true}
 
-// ListBroadcastIdeas calls list_broadcast_ideas: list content ideas.
+// ListBroadcastIdeas calls list_broadcast_ideas: list content ideas, newest first.
 //
-// Newest first.
+// An idea is what a post could be about. Its posts: service_list_broadcast_posts.
 //
 // It sends GET /v1/companies/{companyId}/broadcast/ideas and needs the scope broadcast:read.
 func (c *Client) ListBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInput, options ...CallOption) (Page[Idea], error) {
@@ -53,20 +139,106 @@ func (c *Client) AllBroadcastIdeas(ctx context.Context, in ListBroadcastIdeasInp
 	return all[Idea](ctx, c, listBroadcastIdeas, in, options)
 }
 
-// ListBroadcastPostsInput is the input of ListBroadcastPosts. A field that is nil is not sent.
+// GetBroadcastIdeaInput is the input of GetBroadcastIdea.
+type GetBroadcastIdeaInput struct {
+	IdeaID string `json:"-" path:"ideaId"`
+}
+
+var getBroadcastIdea = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", repeatable: true}
+
+// GetBroadcastIdea calls get_broadcast_idea: get a content idea.
+//
+// What to say, why, and where it comes from.
+//
+// It sends GET /v1/companies/{companyId}/broadcast/ideas/{ideaId} and needs the scope broadcast:read.
+func (c *Client) GetBroadcastIdea(ctx context.Context, in GetBroadcastIdeaInput, options ...CallOption) (Idea, error) {
+	return call[Idea](ctx, c, getBroadcastIdea, in, options)
+}
+
+// CreateBroadcastIdeaInput is the input of CreateBroadcastIdea.
+type CreateBroadcastIdeaInput struct {
+	Title         string                        `json:"title"`                  // in a line
+	PlanID        Optional[string]              `json:"planId,omitzero"`        // its plan
+	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // kind of post it would become
+	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say
+	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms
+	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // where it comes from; default manual
+	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // id of that record
+	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // when to post it
+	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; default suggested
+}
+
+var createBroadcastIdea = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/ideas", hasBody: true, takesKey: true}
+
+// CreateBroadcastIdea calls create_broadcast_idea: create a content idea.
+//
+// People or agents accept or reject it later. Creates no post.
+//
+// It sends POST /v1/companies/{companyId}/broadcast/ideas and needs the scope broadcast:write.
+func (c *Client) CreateBroadcastIdea(ctx context.Context, in CreateBroadcastIdeaInput, options ...CallOption) (Idea, error) {
+	return call[Idea](ctx, c, createBroadcastIdea, in, options)
+}
+
+// UpdateBroadcastIdeaInput is the input of UpdateBroadcastIdea.
+type UpdateBroadcastIdeaInput struct {
+	IdeaID        string                        `json:"-" path:"ideaId"`
+	Title         Optional[string]              `json:"title,omitzero"`         // in a line
+	PlanID        Optional[string]              `json:"planId,omitzero"`        // its plan; null clears it; leave it out to keep it
+	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // kind of post it would become; null clears it; leave it out to keep it
+	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say; null clears it; leave it out to keep it
+	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it; null clears it; leave it out to keep it
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // replaces the list; null clears it; leave it out to keep it
+	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // where it comes from
+	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // id of that record; null clears it; leave it out to keep it
+	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // when to post it; null clears it; leave it out to keep it
+	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; any may follow any
+}
+
+var updateBroadcastIdea = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", hasBody: true, repeatable: true}
+
+// UpdateBroadcastIdea calls update_broadcast_idea: update a content idea.
+//
+// Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id.
+//
+// It sends PATCH /v1/companies/{companyId}/broadcast/ideas/{ideaId} and needs the scope broadcast:write.
+func (c *Client) UpdateBroadcastIdea(ctx context.Context, in UpdateBroadcastIdeaInput, options ...CallOption) (Idea, error) {
+	return call[Idea](ctx, c, updateBroadcastIdea, in, options)
+}
+
+// DeleteBroadcastIdeaInput is the input of DeleteBroadcastIdea.
+type DeleteBroadcastIdeaInput struct {
+	IdeaID string `json:"-" path:"ideaId"`
+}
+
+var deleteBroadcastIdea = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", repeatable: true}
+
+// DeleteBroadcastIdea calls delete_broadcast_idea: delete a content idea.
+//
+// Its posts stay and keep its id. To keep it on record instead, update status to rejected.
+//
+// It sends DELETE /v1/companies/{companyId}/broadcast/ideas/{ideaId} and needs the scope broadcast:write.
+func (c *Client) DeleteBroadcastIdea(ctx context.Context, in DeleteBroadcastIdeaInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteBroadcastIdea, in, options)
+}
+
+// ListBroadcastPostsInput is the input of ListBroadcastPosts.
 type ListBroadcastPostsInput struct {
-	Limit    *int64               `json:"-" query:"limit"`    // maximum number of records per page; default 50
-	Platform *BroadcastPlatform   `json:"-" query:"platform"` // only posts for this platform
-	Status   *BroadcastPostStatus `json:"-" query:"status"`   // only posts with this status
-	IdeaID   *string              `json:"-" query:"ideaId"`   // only posts based on this content idea
-	Cursor   *string              `json:"-" query:"cursor"`   // cursor of the next page, from the previous response
+	Limit    Optional[int]                 `json:"-" query:"limit"`    // maximum number of records per page; default 50
+	Platform Optional[BroadcastPlatform]   `json:"-" query:"platform"` // posts for this platform
+	Status   Optional[BroadcastPostStatus] `json:"-" query:"status"`   // posts with this status
+	IdeaID   Optional[string]              `json:"-" query:"ideaId"`   // posts based on this idea
+	From     Optional[string]              `json:"-" query:"from"`     // first day, inclusive, UTC; a day such as 2026-08-11, or an RFC 3339 time
+	To       Optional[string]              `json:"-" query:"to"`       // last day, inclusive, UTC; a day such as 2026-08-11, or an RFC 3339 time
+	Order    Optional[string]              `json:"-" query:"order"`    // asc: earliest first; desc, asc; default desc
+	Cursor   Optional[string]              `json:"-" query:"cursor"`   // cursor of the next page, from the previous response
 }
 
 var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts", repeatable: true}
 
-// ListBroadcastPosts calls list_broadcast_posts: list posts: drafts, scheduled and published.
+// ListBroadcastPosts calls list_broadcast_posts: list posts of every state, latest first.
 //
-// Latest scheduledFor first; a post without one is ordered by its createdAt. Filters combine.
+// A post belongs to the day of its scheduledFor, or else of its createdAt. Filters combine.
 //
 // It sends GET /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:read.
 func (c *Client) ListBroadcastPosts(ctx context.Context, in ListBroadcastPostsInput, options ...CallOption) (Page[Post], error) {
@@ -78,32 +250,32 @@ func (c *Client) AllBroadcastPosts(ctx context.Context, in ListBroadcastPostsInp
 	return all[Post](ctx, c, listBroadcastPosts, in, options)
 }
 
-// CreateBroadcastPostInput is the input of CreateBroadcastPost. A field that is nil is not sent.
+// CreateBroadcastPostInput is the input of CreateBroadcastPost.
 type CreateBroadcastPostInput struct {
-	Platform     BroadcastPlatform    `json:"platform"` // where to publish it; cannot be changed later
-	Title        *string              `json:"title,omitzero"`
-	Body         string               `json:"body"`                  // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
-	Hashtags     []string             `json:"hashtags,omitzero"`     // stored as sent
-	IdeaID       *string              `json:"ideaId,omitzero"`       // the content idea it is based on
-	Destination  *string              `json:"destination,omitzero"`  // push only: the segment to send to
-	DeepLink     *string              `json:"deepLink,omitzero"`     // the link that the post opens
-	ScheduledFor *string              `json:"scheduledFor,omitzero"` // omit to leave unscheduled; a time in the past is due at once
-	Status       *BroadcastPostStatus `json:"status,omitzero"`       // draft when omitted; scheduled needs scheduledFor
+	Platform     BroadcastPlatform             `json:"platform"`              // where to publish it; cannot be changed later
+	Title        Optional[string]              `json:"title,omitzero"`        // a headline, where the platform has one
+	Body         string                        `json:"body"`                  // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
+	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // stored as sent
+	IdeaID       Optional[string]              `json:"ideaId,omitzero"`       // the content idea it is based on
+	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to
+	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens
+	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once
+	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when omitted; scheduled needs scheduledFor
 }
 
 var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts", hasBody: true, takesKey: true}
 
 // CreateBroadcastPost calls create_broadcast_post: create a post.
 //
-// The post is a draft unless status is scheduled, which needs scheduledFor. This call sends nothing: a dispatcher
-// sends scheduled posts when they are due.
+// A draft unless status is scheduled, which needs scheduledFor. Sends nothing: a dispatcher sends scheduled posts
+// when they are due.
 //
 // It sends POST /v1/companies/{companyId}/broadcast/posts and needs the scope broadcast:write.
 func (c *Client) CreateBroadcastPost(ctx context.Context, in CreateBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, createBroadcastPost, in, options)
 }
 
-// GetBroadcastPostInput is the input of GetBroadcastPost. A field that is nil is not sent.
+// GetBroadcastPostInput is the input of GetBroadcastPost.
 type GetBroadcastPostInput struct {
 	PostID string `json:"-" path:"postId"`
 }
@@ -119,32 +291,31 @@ func (c *Client) GetBroadcastPost(ctx context.Context, in GetBroadcastPostInput,
 	return call[Post](ctx, c, getBroadcastPost, in, options)
 }
 
-// UpdateBroadcastPostInput is the input of UpdateBroadcastPost. A field that is nil is not sent.
+// UpdateBroadcastPostInput is the input of UpdateBroadcastPost.
 type UpdateBroadcastPostInput struct {
-	PostID       string               `json:"-" path:"postId"`
-	Title        Clearable[string]    `json:"title,omitzero"`        // the title; null clears it; leave it out to keep it
-	Body         *string              `json:"body,omitzero"`         // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
-	Hashtags     Clearable[[]string]  `json:"hashtags,omitzero"`     // replaces the whole list; null clears it; leave it out to keep it
-	Destination  Clearable[string]    `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
-	DeepLink     Clearable[string]    `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
-	ScheduledFor Clearable[string]    `json:"scheduledFor,omitzero"` // a time in the past is due at once; a scheduled post needs one; null clears it; leave it out to keep it
-	Status       *BroadcastPostStatus `json:"status,omitzero"`       // scheduled needs a scheduledFor, in this request or already stored; draft leaves scheduledFor as it is
+	PostID       string                        `json:"-" path:"postId"`
+	Title        Optional[string]              `json:"title,omitzero"`        // a headline, where the platform has one; null clears it; leave it out to keep it
+	Body         Optional[string]              `json:"body,omitzero"`         // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
+	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // replaces the list; null clears it; leave it out to keep it
+	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
+	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
+	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; a scheduled post needs one; null clears it; leave it out to keep it
+	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // scheduled needs a scheduledFor, sent or stored; draft keeps it
 }
 
 var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true}
 
 // UpdateBroadcastPost calls update_broadcast_post: update an unsent post.
 //
-// Changes only the properties that are sent. Updating a post that is publishing or published is a conflict. To queue
-// a post, or to retry a failed one, set status scheduled; it needs a scheduledFor. To unschedule a post, set status
-// draft.
+// Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a
+// scheduledFor; draft takes it out. conflict while publishing and once published.
 //
 // It sends PATCH /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write.
 func (c *Client) UpdateBroadcastPost(ctx context.Context, in UpdateBroadcastPostInput, options ...CallOption) (Post, error) {
 	return call[Post](ctx, c, updateBroadcastPost, in, options)
 }
 
-// DeleteBroadcastPostInput is the input of DeleteBroadcastPost. A field that is nil is not sent.
+// DeleteBroadcastPostInput is the input of DeleteBroadcastPost.
 type DeleteBroadcastPostInput struct {
 	PostID string `json:"-" path:"postId"`
 }
@@ -153,7 +324,7 @@ var deleteBroadcastPost = operation{method: "DELETE", path: "/v1/companies/{comp
 
 // DeleteBroadcastPost calls delete_broadcast_post: delete an unsent post.
 //
-// Deleting a post that is publishing or published is a conflict.
+// conflict while publishing and once published.
 //
 // It sends DELETE /v1/companies/{companyId}/broadcast/posts/{postId} and needs the scope broadcast:write.
 func (c *Client) DeleteBroadcastPost(ctx context.Context, in DeleteBroadcastPostInput, options ...CallOption) (Deleted, error) {
@@ -162,10 +333,9 @@ func (c *Client) DeleteBroadcastPost(ctx context.Context, in DeleteBroadcastPost
 
 var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/channels", repeatable: true}
 
-// ListBroadcastChannels calls list_broadcast_channels: list connected platforms and whether their credentials still
-// work.
+// ListBroadcastChannels calls list_broadcast_channels: list the connected channels, by platform.
 //
-// Returns all channels, ordered by platform. Tokens are never returned.
+// A channel is an account on a platform; status says whether its credentials still work. Never returns tokens.
 //
 // It sends GET /v1/companies/{companyId}/broadcast/channels and needs the scope broadcast:read.
 func (c *Client) ListBroadcastChannels(ctx context.Context, options ...CallOption) (Page[Channel], error) {

@@ -5,13 +5,14 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: true}
 
 // ListCompanies calls list_companies: list the key's companies: always exactly one.
 //
-// Every other path contains the company's id.
+// Its id is the companyId of every record.
 //
 // It sends GET /v1/companies and needs the scope company:read.
 func (c *Client) ListCompanies(ctx context.Context, options ...CallOption) (Page[Company], error) {
@@ -34,34 +35,34 @@ func (c *Client) GetCompany(ctx context.Context, options ...CallOption) (Company
 	return call[Company](ctx, c, getCompany, struct{}{}, options)
 }
 
-// UpdateCompanyInput is the input of UpdateCompany. A field that is nil is not sent.
+// UpdateCompanyInput is the input of UpdateCompany.
 type UpdateCompanyInput struct {
-	Name            *string                        `json:"name,omitzero"`            // display name
-	Summary         Clearable[string]              `json:"summary,omitzero"`         // one or two sentences describing the product; null clears it; leave it out to keep it
-	WebsiteURL      Clearable[string]              `json:"websiteUrl,omitzero"`      // URL of the website, http or https; null clears it; leave it out to keep it
-	RepositoryURL   Clearable[string]              `json:"repositoryUrl,omitzero"`   // URL of the source code, http or https; null clears it; leave it out to keep it
-	Industry        Clearable[string]              `json:"industry,omitzero"`        // free text; null clears it; leave it out to keep it
-	Stage           Clearable[CompanyStage]        `json:"stage,omitzero"`           // the stage of the company; null clears it; leave it out to keep it
-	TargetMarket    Clearable[CompanyTargetMarket] `json:"targetMarket,omitzero"`    // the kind of customers it sells to; null clears it; leave it out to keep it
-	PrimaryLanguage Clearable[string]              `json:"primaryLanguage,omitzero"` // ISO 639-1 code in small letters, such as de; null clears it; leave it out to keep it
-	Timezone        Clearable[string]              `json:"timezone,omitzero"`        // a name of the IANA time zone database, such as Europe/Berlin; null clears it; leave it out to keep it
+	Name            Optional[string]              `json:"name,omitzero"`            // display name
+	Summary         Optional[string]              `json:"summary,omitzero"`         // one or two sentences describing the product; null clears it; leave it out to keep it
+	WebsiteURL      Optional[string]              `json:"websiteUrl,omitzero"`      // URL of the website, http or https; null clears it; leave it out to keep it
+	RepositoryURL   Optional[string]              `json:"repositoryUrl,omitzero"`   // URL of the source code, http or https; null clears it; leave it out to keep it
+	Industry        Optional[string]              `json:"industry,omitzero"`        // free text; null clears it; leave it out to keep it
+	Stage           Optional[CompanyStage]        `json:"stage,omitzero"`           // the stage of the company; null clears it; leave it out to keep it
+	TargetMarket    Optional[CompanyTargetMarket] `json:"targetMarket,omitzero"`    // the kind of customers it sells to; null clears it; leave it out to keep it
+	PrimaryLanguage Optional[string]              `json:"primaryLanguage,omitzero"` // ISO 639-1 code in small letters, such as de; null clears it; leave it out to keep it
+	Timezone        Optional[string]              `json:"timezone,omitzero"`        // a name of the IANA time zone database, such as Europe/Berlin; null clears it; leave it out to keep it
 }
 
 var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}", hasBody: true, repeatable: true}
 
 // UpdateCompany calls update_company: update the company's profile.
 //
-// Changes only the properties that are sent.
+// Changes only what is sent.
 //
 // It sends PATCH /v1/companies/{companyId} and needs the scope company:write.
 func (c *Client) UpdateCompany(ctx context.Context, in UpdateCompanyInput, options ...CallOption) (Company, error) {
 	return call[Company](ctx, c, updateCompany, in, options)
 }
 
-// ListKeysInput is the input of ListKeys. A field that is nil is not sent.
+// ListKeysInput is the input of ListKeys.
 type ListKeysInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 50
-	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", repeatable: true}
@@ -82,20 +83,20 @@ func (c *Client) AllKeys(ctx context.Context, in ListKeysInput, options ...CallO
 
 var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/keys/current", repeatable: true}
 
-// GetCurrentKey calls get_current_key: get the record of the key that authenticates the request.
+// GetCurrentKey calls get_current_key: get the calling key.
 //
-// Shows the key's company, scopes and expiry.
+// Its company, scopes and expiry.
 //
 // It sends GET /v1/companies/{companyId}/keys/current and needs any valid key.
 func (c *Client) GetCurrentKey(ctx context.Context, options ...CallOption) (Key, error) {
 	return call[Key](ctx, c, getCurrentKey, struct{}{}, options)
 }
 
-// CreateKeyInput is the input of CreateKey. A field that is nil is not sent.
+// CreateKeyInput is the input of CreateKey.
 type CreateKeyInput struct {
-	Name      string   `json:"name"`               // what the key is for
-	Scopes    []string `json:"scopes"`             // what the key may do; only scopes that the calling key has; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:write, metrics:read, metrics:write, optimise:read, broadcast:read, broadcast:write, context:read, context:write, keys:read, keys:write
-	ExpiresAt *string  `json:"expiresAt,omitzero"` // when the key expires; omit for never
+	Name      string              `json:"name"`               // what the key is for
+	Scopes    []string            `json:"scopes"`             // what the key may do; only scopes that the calling key has; company:read, company:write, plan:read, plan:write, plan:publish, feedback:read, feedback:write, metrics:read, metrics:write, optimise:read, optimise:write, broadcast:read, broadcast:write, context:read, context:write, keys:read, keys:write
+	ExpiresAt Optional[time.Time] `json:"expiresAt,omitzero"` // when the key expires; omit for never
 }
 
 var createKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys", hasBody: true, takesKey: true}
@@ -110,10 +111,10 @@ func (c *Client) CreateKey(ctx context.Context, in CreateKeyInput, options ...Ca
 	return call[IssuedKey](ctx, c, createKey, in, options)
 }
 
-// RotateKeyInput is the input of RotateKey. A field that is nil is not sent.
+// RotateKeyInput is the input of RotateKey.
 type RotateKeyInput struct {
-	KeyID          string `json:"-" path:"keyId"`
-	OverlapSeconds *int64 `json:"overlapSeconds,omitzero"` // how long the old key stays valid, at most until its own expiry; default 86400
+	KeyID          string        `json:"-" path:"keyId"`
+	OverlapSeconds Optional[int] `json:"overlapSeconds,omitzero"` // how long the old key stays valid, at most until its own expiry; default 86400
 }
 
 var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/{keyId}/rotate", hasBody: true, takesKey: true}
@@ -129,7 +130,7 @@ func (c *Client) RotateKey(ctx context.Context, in RotateKeyInput, options ...Ca
 	return call[IssuedKey](ctx, c, rotateKey, in, options)
 }
 
-// RevokeKeyInput is the input of RevokeKey. A field that is nil is not sent.
+// RevokeKeyInput is the input of RevokeKey.
 type RevokeKeyInput struct {
 	KeyID string `json:"-" path:"keyId"`
 }

@@ -5,54 +5,54 @@ package client
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 var getContextBrandKit = operation{method: "GET", path: "/v1/companies/{companyId}/context/brand-kit", repeatable: true}
 
 // GetContextBrandKit calls get_context_brand_kit: get the brand kit: how the company sounds and looks.
 //
-// not_found when the company has none yet.
+// Read it before you write anything for the company: voice, words to avoid, looks. Not found when there is none yet.
 //
 // It sends GET /v1/companies/{companyId}/context/brand-kit and needs the scope context:read.
 func (c *Client) GetContextBrandKit(ctx context.Context, options ...CallOption) (BrandKit, error) {
 	return call[BrandKit](ctx, c, getContextBrandKit, struct{}{}, options)
 }
 
-// UpdateContextBrandKitInput is the input of UpdateContextBrandKit. A field that is nil is not sent.
+// UpdateContextBrandKitInput is the input of UpdateContextBrandKit.
 type UpdateContextBrandKitInput struct {
-	VoiceTone       Clearable[[]string] `json:"voiceTone,omitzero"`       // words that describe the tone; replaces the list; null clears it; leave it out to keep it
-	VoiceGuidelines Clearable[string]   `json:"voiceGuidelines,omitzero"` // what writers and text generators should and should not do, as prose; null clears it; leave it out to keep it
-	VoiceExamples   Clearable[[]string] `json:"voiceExamples,omitzero"`   // phrases that sound like the company; replaces the list; null clears it; leave it out to keep it
-	AvoidWords      Clearable[[]string] `json:"avoidWords,omitzero"`      // words and phrases never to use; replaces the list; null clears it; leave it out to keep it
-	ArtStyle        Clearable[string]   `json:"artStyle,omitzero"`        // how images look; null clears it; leave it out to keep it
-	ArtDirection    Clearable[string]   `json:"artDirection,omitzero"`    // what images show; null clears it; leave it out to keep it
-	ImageryNotes    Clearable[string]   `json:"imageryNotes,omitzero"`    // other notes about images; null clears it; leave it out to keep it
-	Context         Clearable[string]   `json:"context,omitzero"`         // anything else a writer should know; null clears it; leave it out to keep it
+	VoiceTone       Optional[[]string] `json:"voiceTone,omitzero"`       // words that describe the tone; replaces the list; null clears it; leave it out to keep it
+	VoiceGuidelines Optional[string]   `json:"voiceGuidelines,omitzero"` // what writers and text generators should and should not do, as prose; null clears it; leave it out to keep it
+	VoiceExamples   Optional[[]string] `json:"voiceExamples,omitzero"`   // phrases that sound like the company; replaces the list; null clears it; leave it out to keep it
+	AvoidWords      Optional[[]string] `json:"avoidWords,omitzero"`      // words and phrases never to use; replaces the list; null clears it; leave it out to keep it
+	ArtStyle        Optional[string]   `json:"artStyle,omitzero"`        // how images look; null clears it; leave it out to keep it
+	ArtDirection    Optional[string]   `json:"artDirection,omitzero"`    // what images show; null clears it; leave it out to keep it
+	ImageryNotes    Optional[string]   `json:"imageryNotes,omitzero"`    // other notes about images; null clears it; leave it out to keep it
+	Context         Optional[string]   `json:"context,omitzero"`         // anything else a writer should know; null clears it; leave it out to keep it
 }
 
 var updateContextBrandKit = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/brand-kit", hasBody: true, repeatable: true}
 
 // UpdateContextBrandKit calls update_context_brand_kit: update the brand kit, or create it.
 //
-// Changes only the properties that are sent; an array replaces the whole stored list. New voice guidelines apply to
-// every future draft.
+// Changes only what is sent. New guidelines apply to every future draft. Returns the kit.
 //
 // It sends PATCH /v1/companies/{companyId}/context/brand-kit and needs the scope context:write.
 func (c *Client) UpdateContextBrandKit(ctx context.Context, in UpdateContextBrandKitInput, options ...CallOption) (BrandKit, error) {
 	return call[BrandKit](ctx, c, updateContextBrandKit, in, options)
 }
 
-// ListContextContentTypesInput is the input of ListContextContentTypes. A field that is nil is not sent.
+// ListContextContentTypesInput is the input of ListContextContentTypes.
 type ListContextContentTypesInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 50
-	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listContextContentTypes = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types", repeatable: true}
 
 // ListContextContentTypes calls list_context_content_types: list the content types by name.
 //
-// Ordered by name in Unicode code point order; content types without a name come last.
+// Each is a kind of post, with guidance for its writers. By character code, nameless ones last.
 //
 // It sends GET /v1/companies/{companyId}/context/content-types and needs the scope context:read.
 func (c *Client) ListContextContentTypes(ctx context.Context, in ListContextContentTypesInput, options ...CallOption) (Page[ContentType], error) {
@@ -64,60 +64,92 @@ func (c *Client) AllContextContentTypes(ctx context.Context, in ListContextConte
 	return all[ContentType](ctx, c, listContextContentTypes, in, options)
 }
 
-// CreateContextContentTypeInput is the input of CreateContextContentType. A field that is nil is not sent.
+// GetContextContentTypeInput is the input of GetContextContentType.
+type GetContextContentTypeInput struct {
+	ContentTypeID string `json:"-" path:"contentTypeId"`
+}
+
+var getContextContentType = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", repeatable: true}
+
+// GetContextContentType calls get_context_content_type: get a content type.
+//
+// Its guidance tells how to write such a post.
+//
+// It sends GET /v1/companies/{companyId}/context/content-types/{contentTypeId} and needs the scope context:read.
+func (c *Client) GetContextContentType(ctx context.Context, in GetContextContentTypeInput, options ...CallOption) (ContentType, error) {
+	return call[ContentType](ctx, c, getContextContentType, in, options)
+}
+
+// CreateContextContentTypeInput is the input of CreateContextContentType.
 type CreateContextContentTypeInput struct {
-	Name             string   `json:"name"`
-	Description      *string  `json:"description,omitzero"`      // what this kind of post is
-	Guidance         *string  `json:"guidance,omitzero"`         // how this kind of post should be written
-	DefaultPlatforms []string `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default
-	Cadence          *string  `json:"cadence,omitzero"`          // how often such posts appear, as free text
-	Active           bool     `json:"active"`                    // whether the type is in use
+	Name             string             `json:"name"`                      // what people call it, such as Tip
+	Description      Optional[string]   `json:"description,omitzero"`      // what this kind of post is
+	Guidance         Optional[string]   `json:"guidance,omitzero"`         // how this kind of post should be written
+	DefaultPlatforms Optional[[]string] `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default
+	Cadence          Optional[string]   `json:"cadence,omitzero"`          // how often such posts appear, as free text
+	Active           bool               `json:"active"`                    // whether the type is in use
 }
 
 var createContextContentType = operation{method: "POST", path: "/v1/companies/{companyId}/context/content-types", hasBody: true, takesKey: true}
 
 // CreateContextContentType calls create_context_content_type: create a content type.
 //
-// Writers of such posts follow its guidance.
+// At most 200 (conflict). Creates no post.
 //
 // It sends POST /v1/companies/{companyId}/context/content-types and needs the scope context:write.
 func (c *Client) CreateContextContentType(ctx context.Context, in CreateContextContentTypeInput, options ...CallOption) (ContentType, error) {
 	return call[ContentType](ctx, c, createContextContentType, in, options)
 }
 
-// UpdateContextContentTypeInput is the input of UpdateContextContentType. A field that is nil is not sent.
+// UpdateContextContentTypeInput is the input of UpdateContextContentType.
 type UpdateContextContentTypeInput struct {
-	ContentTypeID    string              `json:"-" path:"contentTypeId"`
-	Name             *string             `json:"name,omitzero"`
-	Description      Clearable[string]   `json:"description,omitzero"`      // what this kind of post is; null clears it; leave it out to keep it
-	Guidance         Clearable[string]   `json:"guidance,omitzero"`         // how this kind of post should be written; null clears it; leave it out to keep it
-	DefaultPlatforms Clearable[[]string] `json:"defaultPlatforms,omitzero"` // replaces the list; null clears it; leave it out to keep it
-	Cadence          Clearable[string]   `json:"cadence,omitzero"`          // how often such posts appear, as free text; null clears it; leave it out to keep it
-	Active           *bool               `json:"active,omitzero"`
+	ContentTypeID    string             `json:"-" path:"contentTypeId"`
+	Name             Optional[string]   `json:"name,omitzero"`             // what people call it
+	Description      Optional[string]   `json:"description,omitzero"`      // what this kind of post is; null clears it; leave it out to keep it
+	Guidance         Optional[string]   `json:"guidance,omitzero"`         // how this kind of post should be written; null clears it; leave it out to keep it
+	DefaultPlatforms Optional[[]string] `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default; replaces the list; null clears it; leave it out to keep it
+	Cadence          Optional[string]   `json:"cadence,omitzero"`          // how often such posts appear, as free text; null clears it; leave it out to keep it
+	Active           Optional[bool]     `json:"active,omitzero"`           // whether the type is in use
 }
 
 var updateContextContentType = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", hasBody: true, repeatable: true}
 
 // UpdateContextContentType calls update_context_content_type: update a content type.
 //
-// Changes only the properties that are sent; an array replaces the whole stored list.
+// Changes only what is sent.
 //
 // It sends PATCH /v1/companies/{companyId}/context/content-types/{contentTypeId} and needs the scope context:write.
 func (c *Client) UpdateContextContentType(ctx context.Context, in UpdateContextContentTypeInput, options ...CallOption) (ContentType, error) {
 	return call[ContentType](ctx, c, updateContextContentType, in, options)
 }
 
-// ListContextGoalsInput is the input of ListContextGoals. A field that is nil is not sent.
+// DeleteContextContentTypeInput is the input of DeleteContextContentType.
+type DeleteContextContentTypeInput struct {
+	ContentTypeID string `json:"-" path:"contentTypeId"`
+}
+
+var deleteContextContentType = operation{method: "DELETE", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", repeatable: true}
+
+// DeleteContextContentType calls delete_context_content_type: delete a content type.
+//
+// Content plans and ideas that name it keep its id. To retire it instead, update active to false.
+//
+// It sends DELETE /v1/companies/{companyId}/context/content-types/{contentTypeId} and needs the scope context:write.
+func (c *Client) DeleteContextContentType(ctx context.Context, in DeleteContextContentTypeInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteContextContentType, in, options)
+}
+
+// ListContextGoalsInput is the input of ListContextGoals.
 type ListContextGoalsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 50
-	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listContextGoals = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals", repeatable: true}
 
 // ListContextGoals calls list_context_goals: list the brand goals, oldest first.
 //
-// metricKey is the metric that measures a goal; null when there is none.
+// Each says from which value a metric should come to which, and until when.
 //
 // It sends GET /v1/companies/{companyId}/context/goals and needs the scope context:read.
 func (c *Client) ListContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) (Page[Goal], error) {
@@ -127,4 +159,83 @@ func (c *Client) ListContextGoals(ctx context.Context, in ListContextGoalsInput,
 // AllContextGoals calls ListContextGoals for every page of the list. It stops at the first error.
 func (c *Client) AllContextGoals(ctx context.Context, in ListContextGoalsInput, options ...CallOption) iter.Seq2[Goal, error] {
 	return all[Goal](ctx, c, listContextGoals, in, options)
+}
+
+// GetContextGoalInput is the input of GetContextGoal.
+type GetContextGoalInput struct {
+	GoalID string `json:"-" path:"goalId"`
+}
+
+var getContextGoal = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals/{goalId}", repeatable: true}
+
+// GetContextGoal calls get_context_goal: get a brand goal.
+//
+// Its metric, baseline, target and deadline.
+//
+// It sends GET /v1/companies/{companyId}/context/goals/{goalId} and needs the scope context:read.
+func (c *Client) GetContextGoal(ctx context.Context, in GetContextGoalInput, options ...CallOption) (Goal, error) {
+	return call[Goal](ctx, c, getContextGoal, in, options)
+}
+
+// CreateContextGoalInput is the input of CreateContextGoal.
+type CreateContextGoalInput struct {
+	Name          string                      `json:"name"`                   // a few words, such as 1,000 teams a month
+	Description   Optional[string]            `json:"description,omitzero"`   // the goal in words
+	MetricKey     Optional[string]            `json:"metricKey,omitzero"`     // key of the metric that measures it
+	BaselineValue Optional[float64]           `json:"baselineValue,omitzero"` // the metric's value when the goal was set
+	TargetValue   Optional[float64]           `json:"targetValue,omitzero"`   // the value to reach
+	DueAt         Optional[time.Time]         `json:"dueAt,omitzero"`         // the deadline
+	Status        Optional[ContextGoalStatus] `json:"status,omitzero"`        // the state of the goal; default active
+	Priority      Optional[int]               `json:"priority,omitzero"`      // 1 is the most important
+}
+
+var createContextGoal = operation{method: "POST", path: "/v1/companies/{companyId}/context/goals", hasBody: true, takesKey: true}
+
+// CreateContextGoal calls create_context_goal: create a brand goal.
+//
+// At most 200 (conflict). Nothing compares it with its metric: update status yourself once it is achieved or missed.
+//
+// It sends POST /v1/companies/{companyId}/context/goals and needs the scope context:write.
+func (c *Client) CreateContextGoal(ctx context.Context, in CreateContextGoalInput, options ...CallOption) (Goal, error) {
+	return call[Goal](ctx, c, createContextGoal, in, options)
+}
+
+// UpdateContextGoalInput is the input of UpdateContextGoal.
+type UpdateContextGoalInput struct {
+	GoalID        string                      `json:"-" path:"goalId"`
+	Name          Optional[string]            `json:"name,omitzero"`          // a few words
+	Description   Optional[string]            `json:"description,omitzero"`   // the goal in words; null clears it; leave it out to keep it
+	MetricKey     Optional[string]            `json:"metricKey,omitzero"`     // key of the metric that measures it; null clears it; leave it out to keep it
+	BaselineValue Optional[float64]           `json:"baselineValue,omitzero"` // the metric's value when the goal was set; null clears it; leave it out to keep it
+	TargetValue   Optional[float64]           `json:"targetValue,omitzero"`   // the value to reach; null clears it; leave it out to keep it
+	DueAt         Optional[time.Time]         `json:"dueAt,omitzero"`         // the deadline; null clears it; leave it out to keep it
+	Status        Optional[ContextGoalStatus] `json:"status,omitzero"`        // the state of the goal
+	Priority      Optional[int]               `json:"priority,omitzero"`      // 1 is the most important; null clears it; leave it out to keep it
+}
+
+var updateContextGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/goals/{goalId}", hasBody: true, repeatable: true}
+
+// UpdateContextGoal calls update_context_goal: update a brand goal.
+//
+// Changes only what is sent. Any status may follow any.
+//
+// It sends PATCH /v1/companies/{companyId}/context/goals/{goalId} and needs the scope context:write.
+func (c *Client) UpdateContextGoal(ctx context.Context, in UpdateContextGoalInput, options ...CallOption) (Goal, error) {
+	return call[Goal](ctx, c, updateContextGoal, in, options)
+}
+
+// DeleteContextGoalInput is the input of DeleteContextGoal.
+type DeleteContextGoalInput struct {
+	GoalID string `json:"-" path:"goalId"`
+}
+
+var deleteContextGoal = operation{method: "DELETE", path: "/v1/companies/{companyId}/context/goals/{goalId}", repeatable: true}
+
+// DeleteContextGoal calls delete_context_goal: delete a brand goal.
+//
+// Content plans that name it keep its id. To keep it on record instead, update status to archived.
+//
+// It sends DELETE /v1/companies/{companyId}/context/goals/{goalId} and needs the scope context:write.
+func (c *Client) DeleteContextGoal(ctx context.Context, in DeleteContextGoalInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteContextGoal, in, options)
 }

@@ -7,11 +7,11 @@ import (
 	"iter"
 )
 
-// ListMetricDefinitionsInput is the input of ListMetricDefinitions. A field that is nil is not sent.
+// ListMetricDefinitionsInput is the input of ListMetricDefinitions.
 type ListMetricDefinitionsInput struct {
-	Limit       *int64  `json:"-" query:"limit"`       // maximum number of records per page; default 100
-	NeedsReview *string `json:"-" query:"needsReview"` // true: only keys to confirm; false: only confirmed keys; true, false
-	Cursor      *string `json:"-" query:"cursor"`      // cursor of the next page, from the previous response
+	Limit       Optional[int]    `json:"-" query:"limit"`       // maximum number of records per page; default 100
+	NeedsReview Optional[bool]   `json:"-" query:"needsReview"` // true: only keys to confirm; false: only confirmed keys
+	Cursor      Optional[string] `json:"-" query:"cursor"`      // cursor of the next page, from the previous response
 }
 
 var listMetricDefinitions = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions", repeatable: true}
@@ -30,50 +30,108 @@ func (c *Client) AllMetricDefinitions(ctx context.Context, in ListMetricDefiniti
 	return all[Definition](ctx, c, listMetricDefinitions, in, options)
 }
 
-// UpdateMetricDefinitionInput is the input of UpdateMetricDefinition. A field that is nil is not sent.
+// GetMetricDefinitionInput is the input of GetMetricDefinition.
+type GetMetricDefinitionInput struct {
+	DefinitionID string `json:"-" path:"definitionId"`
+}
+
+var getMetricDefinition = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", repeatable: true}
+
+// GetMetricDefinition calls get_metric_definition: get a metric definition.
+//
+// Its key, unit and aggregation.
+//
+// It sends GET /v1/companies/{companyId}/metrics/definitions/{definitionId} and needs the scope metrics:read.
+func (c *Client) GetMetricDefinition(ctx context.Context, in GetMetricDefinitionInput, options ...CallOption) (Definition, error) {
+	return call[Definition](ctx, c, getMetricDefinition, in, options)
+}
+
+// CreateMetricDefinitionInput is the input of CreateMetricDefinition.
+type CreateMetricDefinitionInput struct {
+	Key         string                       `json:"key"`                  // dotted slug, group.name; at most 120 characters, or 127 with custom.; never changes
+	Name        Optional[string]             `json:"name,omitzero"`        // display name
+	Description Optional[string]             `json:"description,omitzero"` // what the metric counts
+	Unit        Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values
+	Aggregation Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed
+	Polarity    Optional[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good
+	Kind        Optional[MetricsKind]        `json:"kind,omitzero"`        // split has dimensions; derived has a formula, and no points can be pushed to it; never changes; default measured
+	Formula     Optional[string]             `json:"formula,omitzero"`     // derived only, required there: an expression over other metric keys; stored, not computed
+	Dimensions  Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; required for split
+	Source      Optional[string]             `json:"source,omitzero"`      // the system that the values come from
+}
+
+var createMetricDefinition = operation{method: "POST", path: "/v1/companies/{companyId}/metrics/definitions", hasBody: true, takesKey: true}
+
+// CreateMetricDefinition calls create_metric_definition: define a metric, before its first point is pushed.
+//
+// growth.signups and custom.growth.signups are two names of one metric: conflict when either is defined.
+//
+// It sends POST /v1/companies/{companyId}/metrics/definitions and needs the scope metrics:write.
+func (c *Client) CreateMetricDefinition(ctx context.Context, in CreateMetricDefinitionInput, options ...CallOption) (Definition, error) {
+	return call[Definition](ctx, c, createMetricDefinition, in, options)
+}
+
+// UpdateMetricDefinitionInput is the input of UpdateMetricDefinition.
 type UpdateMetricDefinitionInput struct {
-	DefinitionID string                        `json:"-" path:"definitionId"`
-	Name         Clearable[string]             `json:"name,omitzero"`        // display name; null clears it; leave it out to keep it
-	Description  Clearable[string]             `json:"description,omitzero"` // what the metric counts; null clears it; leave it out to keep it
-	Unit         Clearable[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values; null clears it; leave it out to keep it
-	Aggregation  Clearable[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed; null clears it; leave it out to keep it
-	Polarity     Clearable[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good; null clears it; leave it out to keep it
-	Formula      *string                       `json:"formula,omitzero"`     // derived metrics only: an expression over other metric keys; stored, not computed
-	Dimensions   Clearable[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; replaces the list; null clears it; leave it out to keep it
-	Source       Clearable[string]             `json:"source,omitzero"`      // the system that the values come from; null clears it; leave it out to keep it
-	NeedsReview  *bool                         `json:"needsReview,omitzero"` // only false: the definition is confirmed
+	DefinitionID string                       `json:"-" path:"definitionId"`
+	Name         Optional[string]             `json:"name,omitzero"`        // display name; null clears it; leave it out to keep it
+	Description  Optional[string]             `json:"description,omitzero"` // what the metric counts; null clears it; leave it out to keep it
+	Unit         Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values; null clears it; leave it out to keep it
+	Aggregation  Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed; null clears it; leave it out to keep it
+	Polarity     Optional[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good; null clears it; leave it out to keep it
+	Formula      Optional[string]             `json:"formula,omitzero"`     // derived metrics only: an expression over other metric keys; stored, not computed
+	Dimensions   Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; replaces the list; null clears it; leave it out to keep it
+	Source       Optional[string]             `json:"source,omitzero"`      // the system that the values come from; null clears it; leave it out to keep it
+	NeedsReview  Optional[bool]               `json:"needsReview,omitzero"` // only false: the definition is confirmed
 }
 
 var updateMetricDefinition = operation{method: "PATCH", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", hasBody: true, repeatable: true}
 
 // UpdateMetricDefinition calls update_metric_definition: update or confirm a metric definition.
 //
-// Changes only the properties that are sent; an array replaces the whole stored list. The key and the kind do not
-// change. needsReview false confirms a definition that a push created. With an aggregation, weeks and months are
-// computed from days.
+// Changes only what is sent. The key and the kind never change. needsReview false confirms a definition that a push
+// created.
 //
 // It sends PATCH /v1/companies/{companyId}/metrics/definitions/{definitionId} and needs the scope metrics:write.
 func (c *Client) UpdateMetricDefinition(ctx context.Context, in UpdateMetricDefinitionInput, options ...CallOption) (Definition, error) {
 	return call[Definition](ctx, c, updateMetricDefinition, in, options)
 }
 
-// ListMetricPointsInput is the input of ListMetricPoints. A field that is nil is not sent.
+// DeleteMetricDefinitionInput is the input of DeleteMetricDefinition.
+type DeleteMetricDefinitionInput struct {
+	DefinitionID string `json:"-" path:"definitionId"`
+}
+
+var deleteMetricDefinition = operation{method: "DELETE", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", repeatable: true}
+
+// DeleteMetricDefinition calls delete_metric_definition: delete the definition of a metric without points.
+//
+// conflict while it has points: delete them first with service_delete_metric_points, grain by grain.
+//
+// It sends DELETE /v1/companies/{companyId}/metrics/definitions/{definitionId} and needs the scope metrics:write.
+func (c *Client) DeleteMetricDefinition(ctx context.Context, in DeleteMetricDefinitionInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteMetricDefinition, in, options)
+}
+
+// ListMetricPointsInput is the input of ListMetricPoints.
 type ListMetricPointsInput struct {
-	MetricKey string        `json:"-" query:"metricKey"` // a key from the definitions, with or without custom.
-	Grain     *MetricsGrain `json:"-" query:"grain"`     // the length of the buckets; default day
-	From      *string       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on; a day such as 2026-08-11, or an RFC 3339 time
-	To        *string       `json:"-" query:"to"`        // last day, inclusive, UTC; a day such as 2026-08-11, or an RFC 3339 time
-	Limit     *int64        `json:"-" query:"limit"`     // maximum number of points per page; the first page has the newest points of the window; default 365
-	Cursor    *string       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
+	MetricKey string                 `json:"-" query:"metricKey"` // a key from the definitions, with or without custom.
+	Grain     Optional[MetricsGrain] `json:"-" query:"grain"`     // the length of the buckets; default day
+	From      Optional[string]       `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on; a day such as 2026-08-11, or an RFC 3339 time
+	To        Optional[string]       `json:"-" query:"to"`        // last day, inclusive, UTC; a day such as 2026-08-11, or an RFC 3339 time
+	SeriesID  Optional[string]       `json:"-" query:"seriesId"`  // only this series; a point has the id, another one for each grain
+	Total     Optional[bool]         `json:"-" query:"total"`     // true: one series for the whole metric
+	Limit     Optional[int]          `json:"-" query:"limit"`     // maximum number of points per page; the first page has the newest points of the window; default 365
+	Cursor    Optional[string]       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
 }
 
 var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/points", repeatable: true}
 
 // ListMetricPoints calls list_metric_points: list the points of one metric, oldest first.
 //
-// Returns the newest limit points of the window, oldest first; the next page has the points before them. A week or
-// month that is not stored is computed from the days of its series, as the definition's aggregation says; none or
-// null computes nothing. Either name of a metric works: growth.signups or custom.growth.signups.
+// Returns the newest limit points of the window; the next page has older ones. A week or month that is not stored is
+// computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one
+// series: the one without dims, or where it has no point the sum, min or max of all others.
 //
 // It sends GET /v1/companies/{companyId}/metrics/points and needs the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {
@@ -87,17 +145,17 @@ func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, 
 
 // PushMetricPointsPoint is an element of Points of PushMetricPointsInput.
 type PushMetricPointsPoint struct {
-	MetricKey string            `json:"metricKey"`          // the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom.
-	TS        string            `json:"ts"`                 // moved to the start of its bucket, UTC; a day such as 2026-08-11, or an RFC 3339 time
-	Value     float64           `json:"value"`              // in the unit of the definition
-	Grain     *MetricsGrain     `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
-	Dims      map[string]string `json:"dims,omitzero"`      // dimension values
-	Currency  *string           `json:"currency,omitzero"`  // ISO 4217
-	BaseValue *float64          `json:"baseValue,omitzero"` // value in the company's base currency
-	Source    *string           `json:"source,omitzero"`    // the system that the value comes from
+	MetricKey string                      `json:"metricKey"`          // the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom.
+	TS        string                      `json:"ts"`                 // moved to the start of its bucket, UTC; a day such as 2026-08-11, or an RFC 3339 time
+	Value     float64                     `json:"value"`              // in the unit of the definition
+	Grain     Optional[MetricsGrain]      `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
+	Dims      Optional[map[string]string] `json:"dims,omitzero"`      // dimension values
+	Currency  Optional[string]            `json:"currency,omitzero"`  // ISO 4217
+	BaseValue Optional[float64]           `json:"baseValue,omitzero"` // value in the company's base currency
+	Source    Optional[string]            `json:"source,omitzero"`    // the system that the value comes from
 }
 
-// PushMetricPointsInput is the input of PushMetricPoints. A field that is nil is not sent.
+// PushMetricPointsInput is the input of PushMetricPoints.
 type PushMetricPointsInput struct {
 	Points []PushMetricPointsPoint `json:"points"` // when several have the same identity, the last one is stored
 }
@@ -106,12 +164,32 @@ var pushMetricPoints = operation{method: "POST", path: "/v1/companies/{companyId
 
 // PushMetricPoints calls push_metric_points: push metric points.
 //
-// A point replaces the stored point with the same metricKey, grain, bucket and dims, so a push can be repeated.
-// Points of an undefined key are stored under custom.<key>, with a new definition that needs review; createdKeys
-// lists these keys. Later pushes and reads may use either name. A push to a derived metric is rejected. Nothing is
-// stored unless every point is valid.
+// A point replaces the stored one with the same metricKey, grain, bucket and dims, so a push can be repeated. A key
+// without a definition is stored as custom.<key>, with a new one that needs review (createdKeys). Refuses derived
+// metrics. Nothing is stored unless every point is valid.
 //
 // It sends POST /v1/companies/{companyId}/metrics/points and needs the scope metrics:write.
 func (c *Client) PushMetricPoints(ctx context.Context, in PushMetricPointsInput, options ...CallOption) (PushResult, error) {
 	return call[PushResult](ctx, c, pushMetricPoints, in, options)
+}
+
+// DeleteMetricPointsInput is the input of DeleteMetricPoints.
+type DeleteMetricPointsInput struct {
+	MetricKey string                 `json:"-" query:"metricKey"` // a key from the definitions, with or without custom.
+	From      string                 `json:"-" query:"from"`      // first day, inclusive, UTC; a bucket belongs to the day that it starts on; a day such as 2026-08-11, or an RFC 3339 time
+	To        string                 `json:"-" query:"to"`        // last day, inclusive, UTC; a day such as 2026-08-11, or an RFC 3339 time
+	Grain     Optional[MetricsGrain] `json:"-" query:"grain"`     // only stored points of this length are deleted; default day
+	SeriesID  Optional[string]       `json:"-" query:"seriesId"`  // only points of this series, from a point's seriesId
+}
+
+var deleteMetricPoints = operation{method: "DELETE", path: "/v1/companies/{companyId}/metrics/points", repeatable: true}
+
+// DeleteMetricPoints calls delete_metric_points: delete the points of a metric between two days, oldest first.
+//
+// Deletes only stored points of this grain, for good: a week whose days remain is computed again. An unknown key or
+// no match deletes nothing. When points remain, the same call goes on.
+//
+// It sends DELETE /v1/companies/{companyId}/metrics/points and needs the scope metrics:write.
+func (c *Client) DeleteMetricPoints(ctx context.Context, in DeleteMetricPointsInput, options ...CallOption) (DeletedPoints, error) {
+	return call[DeletedPoints](ctx, c, deleteMetricPoints, in, options)
 }

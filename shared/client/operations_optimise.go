@@ -4,14 +4,16 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
+	"time"
 )
 
 var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites", repeatable: true}
 
 // ListOptimiseSites calls list_optimise_sites: list the measured sites.
 //
-// Returns all sites, ordered by createdAt.
+// All of them, oldest first.
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites and needs the scope optimise:read.
 func (c *Client) ListOptimiseSites(ctx context.Context, options ...CallOption) (Page[Site], error) {
@@ -23,16 +25,87 @@ func (c *Client) AllOptimiseSites(ctx context.Context, options ...CallOption) it
 	return all[Site](ctx, c, listOptimiseSites, struct{}{}, options)
 }
 
-// ListOptimiseGoalsInput is the input of ListOptimiseGoals. A field that is nil is not sent.
+// GetOptimiseSiteInput is the input of GetOptimiseSite.
+type GetOptimiseSiteInput struct {
+	SiteID string `json:"-" path:"siteId"`
+}
+
+var getOptimiseSite = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", repeatable: true}
+
+// GetOptimiseSite calls get_optimise_site: get a site.
+//
+// Its domains, time zone and siteKey.
+//
+// It sends GET /v1/companies/{companyId}/optimise/sites/{siteId} and needs the scope optimise:read.
+func (c *Client) GetOptimiseSite(ctx context.Context, in GetOptimiseSiteInput, options ...CallOption) (Site, error) {
+	return call[Site](ctx, c, getOptimiseSite, in, options)
+}
+
+// CreateOptimiseSiteInput is the input of CreateOptimiseSite.
+type CreateOptimiseSiteInput struct {
+	Name     string             `json:"name"`              // a name for people
+	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names without scheme or port
+	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA name
+	Active   Optional[bool]     `json:"active,omitzero"`   // whether it is in use; default true
+}
+
+var createOptimiseSite = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites", hasBody: true, takesKey: true}
+
+// CreateOptimiseSite calls create_optimise_site: create a site.
+//
+// Returns it with a new siteKey, which never changes. At most 200. Measures nothing.
+//
+// It sends POST /v1/companies/{companyId}/optimise/sites and needs the scope optimise:write.
+func (c *Client) CreateOptimiseSite(ctx context.Context, in CreateOptimiseSiteInput, options ...CallOption) (Site, error) {
+	return call[Site](ctx, c, createOptimiseSite, in, options)
+}
+
+// UpdateOptimiseSiteInput is the input of UpdateOptimiseSite.
+type UpdateOptimiseSiteInput struct {
+	SiteID   string             `json:"-" path:"siteId"`
+	Name     Optional[string]   `json:"name,omitzero"`     // a name for people
+	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names without scheme or port; replaces the list; null clears it; leave it out to keep it
+	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA name; null clears it; leave it out to keep it
+	Active   Optional[bool]     `json:"active,omitzero"`   // whether it is in use
+}
+
+var updateOptimiseSite = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", hasBody: true, repeatable: true}
+
+// UpdateOptimiseSite calls update_optimise_site: update a site.
+//
+// Changes only what is sent.
+//
+// It sends PATCH /v1/companies/{companyId}/optimise/sites/{siteId} and needs the scope optimise:write.
+func (c *Client) UpdateOptimiseSite(ctx context.Context, in UpdateOptimiseSiteInput, options ...CallOption) (Site, error) {
+	return call[Site](ctx, c, updateOptimiseSite, in, options)
+}
+
+// DeleteOptimiseSiteInput is the input of DeleteOptimiseSite.
+type DeleteOptimiseSiteInput struct {
+	SiteID string `json:"-" path:"siteId"`
+}
+
+var deleteOptimiseSite = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", repeatable: true}
+
+// DeleteOptimiseSite calls delete_optimise_site: delete a site and its goals.
+//
+// Its audits stay.
+//
+// It sends DELETE /v1/companies/{companyId}/optimise/sites/{siteId} and needs the scope optimise:write.
+func (c *Client) DeleteOptimiseSite(ctx context.Context, in DeleteOptimiseSiteInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteOptimiseSite, in, options)
+}
+
+// ListOptimiseGoalsInput is the input of ListOptimiseGoals.
 type ListOptimiseGoalsInput struct {
-	SiteID string `json:"-" path:"siteId"` // the site's id
+	SiteID string `json:"-" path:"siteId"`
 }
 
 var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", repeatable: true}
 
 // ListOptimiseGoals calls list_optimise_goals: list the goals of a site.
 //
-// Returns all goals of the site, ordered by their order field.
+// All of them, by their order.
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {
@@ -44,12 +117,94 @@ func (c *Client) AllOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput
 	return all[SiteGoal](ctx, c, listOptimiseGoals, in, options)
 }
 
-// ListOptimiseAuditsInput is the input of ListOptimiseAudits. A field that is nil is not sent.
+// GetOptimiseGoalInput is the input of GetOptimiseGoal.
+type GetOptimiseGoalInput struct {
+	SiteID string `json:"-" path:"siteId"`
+	GoalID string `json:"-" path:"goalId"`
+}
+
+var getOptimiseGoal = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", repeatable: true}
+
+// GetOptimiseGoal calls get_optimise_goal: get a goal of a site.
+//
+// What counts as a success on the site, and what it is worth.
+//
+// It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId} and needs the scope optimise:read.
+func (c *Client) GetOptimiseGoal(ctx context.Context, in GetOptimiseGoalInput, options ...CallOption) (SiteGoal, error) {
+	return call[SiteGoal](ctx, c, getOptimiseGoal, in, options)
+}
+
+// CreateOptimiseGoalInput is the input of CreateOptimiseGoal.
+type CreateOptimiseGoalInput struct {
+	SiteID    string            `json:"-" path:"siteId"`
+	Name      string            `json:"name"`            // a name for people
+	Kind      OptimiseGoalKind  `json:"kind"`            // what the pattern is matched against: the path of a page view, or the name of an event
+	MatchType OptimiseGoalMatch `json:"matchType"`       // how the pattern is matched; regex is RE2
+	Pattern   string            `json:"pattern"`         // the text to match
+	Value     Optional[float64] `json:"value,omitzero"`  // what one success is worth
+	Order     Optional[int]     `json:"order,omitzero"`  // lower comes first in the list
+	Active    Optional[bool]    `json:"active,omitzero"` // whether it is in use; default true
+}
+
+var createOptimiseGoal = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", hasBody: true, takesKey: true}
+
+// CreateOptimiseGoal calls create_optimise_goal: create a goal of a site.
+//
+// It says what counts as a success there. At most 200 for each site. Measures nothing.
+//
+// It sends POST /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:write.
+func (c *Client) CreateOptimiseGoal(ctx context.Context, in CreateOptimiseGoalInput, options ...CallOption) (SiteGoal, error) {
+	return call[SiteGoal](ctx, c, createOptimiseGoal, in, options)
+}
+
+// UpdateOptimiseGoalInput is the input of UpdateOptimiseGoal.
+type UpdateOptimiseGoalInput struct {
+	SiteID    string                      `json:"-" path:"siteId"`
+	GoalID    string                      `json:"-" path:"goalId"`
+	Name      Optional[string]            `json:"name,omitzero"`      // a name for people
+	Kind      Optional[OptimiseGoalKind]  `json:"kind,omitzero"`      // what the pattern is matched against: the path of a page view, or the name of an event
+	MatchType Optional[OptimiseGoalMatch] `json:"matchType,omitzero"` // how the pattern is matched; regex is RE2
+	Pattern   Optional[string]            `json:"pattern,omitzero"`   // the text to match
+	Value     Optional[float64]           `json:"value,omitzero"`     // what one success is worth; null clears it; leave it out to keep it
+	Order     Optional[int]               `json:"order,omitzero"`     // lower comes first in the list; null clears it; leave it out to keep it
+	Active    Optional[bool]              `json:"active,omitzero"`    // whether it is in use
+}
+
+var updateOptimiseGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", hasBody: true, repeatable: true}
+
+// UpdateOptimiseGoal calls update_optimise_goal: update a goal of a site.
+//
+// Changes only what is sent.
+//
+// It sends PATCH /v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId} and needs the scope optimise:write.
+func (c *Client) UpdateOptimiseGoal(ctx context.Context, in UpdateOptimiseGoalInput, options ...CallOption) (SiteGoal, error) {
+	return call[SiteGoal](ctx, c, updateOptimiseGoal, in, options)
+}
+
+// DeleteOptimiseGoalInput is the input of DeleteOptimiseGoal.
+type DeleteOptimiseGoalInput struct {
+	SiteID string `json:"-" path:"siteId"`
+	GoalID string `json:"-" path:"goalId"`
+}
+
+var deleteOptimiseGoal = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", repeatable: true}
+
+// DeleteOptimiseGoal calls delete_optimise_goal: delete a goal of a site.
+//
+// The site stays.
+//
+// It sends DELETE /v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId} and needs the scope
+// optimise:write.
+func (c *Client) DeleteOptimiseGoal(ctx context.Context, in DeleteOptimiseGoalInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteOptimiseGoal, in, options)
+}
+
+// ListOptimiseAuditsInput is the input of ListOptimiseAudits.
 type ListOptimiseAuditsInput struct {
-	Limit  *int64               `json:"-" query:"limit"`  // maximum number of records per page; default 20
-	SiteID *string              `json:"-" query:"siteId"` // only audits of this site
-	Status *OptimiseAuditStatus `json:"-" query:"status"` // only audits in this state
-	Cursor *string              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]                 `json:"-" query:"limit"`  // maximum number of records per page; default 20
+	SiteID Optional[string]              `json:"-" query:"siteId"` // only audits of this site
+	Status Optional[OptimiseAuditStatus] `json:"-" query:"status"` // only audits in this state
+	Cursor Optional[string]              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits", repeatable: true}
@@ -68,18 +223,89 @@ func (c *Client) AllOptimiseAudits(ctx context.Context, in ListOptimiseAuditsInp
 	return all[AuditSummary](ctx, c, listOptimiseAudits, in, options)
 }
 
-// GetOptimiseAuditInput is the input of GetOptimiseAudit. A field that is nil is not sent.
+// GetOptimiseAuditInput is the input of GetOptimiseAudit.
 type GetOptimiseAuditInput struct {
-	AuditID string `json:"-" path:"auditId"` // the audit's id
+	AuditID string `json:"-" path:"auditId"`
 }
 
 var getOptimiseAudit = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", repeatable: true}
 
 // GetOptimiseAudit calls get_optimise_audit: get an audit with its findings.
 //
-// The findings are grouped by page and can be up to 5 MB.
+// The findings can have 4 MB.
 //
 // It sends GET /v1/companies/{companyId}/optimise/audits/{auditId} and needs the scope optimise:read.
 func (c *Client) GetOptimiseAudit(ctx context.Context, in GetOptimiseAuditInput, options ...CallOption) (Audit, error) {
 	return call[Audit](ctx, c, getOptimiseAudit, in, options)
+}
+
+// CreateOptimiseAuditInput is the input of CreateOptimiseAudit.
+type CreateOptimiseAuditInput struct {
+	RootURL      string                        `json:"rootUrl"`               // the URL at which the audit started
+	SiteID       Optional[string]              `json:"siteId,omitzero"`       // from service_list_optimise_sites
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; default complete
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; now if left out
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out; not while running
+	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
+	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
+	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
+	PagesAudited Optional[int]                 `json:"pagesAudited,omitzero"` // the number of audited pages
+	Summary      Optional[string]              `json:"summary,omitzero"`      // the result in words
+	Error        Optional[string]              `json:"error,omitzero"`        // why the audit failed
+	Findings     Optional[json.RawMessage]     `json:"findings,omitzero"`     // what the audit found, any JSON; at most 4 MB as compact JSON, 256 KB by a tool
+}
+
+var createOptimiseAudit = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/audits", hasBody: true, takesKey: true}
+
+// CreateOptimiseAudit calls create_optimise_audit: store an audit of a site.
+//
+// Runs none: somebody else did. Returns it without its findings.
+//
+// It sends POST /v1/companies/{companyId}/optimise/audits and needs the scope optimise:write.
+func (c *Client) CreateOptimiseAudit(ctx context.Context, in CreateOptimiseAuditInput, options ...CallOption) (AuditSummary, error) {
+	return call[AuditSummary](ctx, c, createOptimiseAudit, in, options)
+}
+
+// UpdateOptimiseAuditInput is the input of UpdateOptimiseAudit.
+type UpdateOptimiseAuditInput struct {
+	AuditID      string                        `json:"-" path:"auditId"`
+	RootURL      Optional[string]              `json:"rootUrl,omitzero"`      // the URL at which the audit started
+	SiteID       Optional[string]              `json:"siteId,omitzero"`       // from service_list_optimise_sites; null clears it; leave it out to keep it
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // only running can change, to complete or failed
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when status changes; not while running
+	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site; null clears it; leave it out to keep it
+	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site; null clears it; leave it out to keep it
+	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site; null clears it; leave it out to keep it
+	PagesAudited Optional[int]                 `json:"pagesAudited,omitzero"` // the number of audited pages; null clears it; leave it out to keep it
+	Summary      Optional[string]              `json:"summary,omitzero"`      // the result in words; null clears it; leave it out to keep it
+	Error        Optional[string]              `json:"error,omitzero"`        // why the audit failed; null clears it; leave it out to keep it
+	Findings     Optional[json.RawMessage]     `json:"findings,omitzero"`     // what the audit found, any JSON; replaces all findings; at most 4 MB as compact JSON, 256 KB by a tool; null clears it; leave it out to keep it
+}
+
+var updateOptimiseAudit = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", hasBody: true, repeatable: true}
+
+// UpdateOptimiseAudit calls update_optimise_audit: update an audit.
+//
+// Changes only what is sent; returns it without its findings.
+//
+// It sends PATCH /v1/companies/{companyId}/optimise/audits/{auditId} and needs the scope optimise:write.
+func (c *Client) UpdateOptimiseAudit(ctx context.Context, in UpdateOptimiseAuditInput, options ...CallOption) (AuditSummary, error) {
+	return call[AuditSummary](ctx, c, updateOptimiseAudit, in, options)
+}
+
+// DeleteOptimiseAuditInput is the input of DeleteOptimiseAudit.
+type DeleteOptimiseAuditInput struct {
+	AuditID string `json:"-" path:"auditId"`
+}
+
+var deleteOptimiseAudit = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", repeatable: true}
+
+// DeleteOptimiseAudit calls delete_optimise_audit: delete an audit and its findings.
+//
+// The site stays.
+//
+// It sends DELETE /v1/companies/{companyId}/optimise/audits/{auditId} and needs the scope optimise:write.
+func (c *Client) DeleteOptimiseAudit(ctx context.Context, in DeleteOptimiseAuditInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deleteOptimiseAudit, in, options)
 }

@@ -7,17 +7,17 @@ import (
 	"iter"
 )
 
-// ListPlanBoardsInput is the input of ListPlanBoards. A field that is nil is not sent.
+// ListPlanBoardsInput is the input of ListPlanBoards.
 type ListPlanBoardsInput struct {
-	Limit  *int64  `json:"-" query:"limit"`  // maximum number of records per page; default 25
-	Cursor *string `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	Limit  Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 25
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards", repeatable: true}
 
 // ListPlanBoards calls list_plan_boards: list the roadmap boards.
 //
-// Oldest first.
+// Oldest first. publishedVersion is the version that visitors see, null before the first publish.
 //
 // It sends GET /v1/companies/{companyId}/plan/boards and needs the scope plan:read.
 func (c *Client) ListPlanBoards(ctx context.Context, in ListPlanBoardsInput, options ...CallOption) (Page[Board], error) {
@@ -29,7 +29,7 @@ func (c *Client) AllPlanBoards(ctx context.Context, in ListPlanBoardsInput, opti
 	return all[Board](ctx, c, listPlanBoards, in, options)
 }
 
-// GetPlanBoardInput is the input of GetPlanBoard. A field that is nil is not sent.
+// GetPlanBoardInput is the input of GetPlanBoard.
 type GetPlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
@@ -38,26 +38,81 @@ var getPlanBoard = operation{method: "GET", path: "/v1/companies/{companyId}/pla
 
 // GetPlanBoard calls get_plan_board: get a roadmap board.
 //
-// publishedVersion and publishedAt describe the live version. A preview shows what the next publish would change.
+// publishedVersion and publishedAt describe what visitors see. A preview shows what the next publish would change.
 //
 // It sends GET /v1/companies/{companyId}/plan/boards/{boardId} and needs the scope plan:read.
 func (c *Client) GetPlanBoard(ctx context.Context, in GetPlanBoardInput, options ...CallOption) (Board, error) {
 	return call[Board](ctx, c, getPlanBoard, in, options)
 }
 
-// ListPlanItemsInput is the input of ListPlanItems. A field that is nil is not sent.
+// CreatePlanBoardInput is the input of CreatePlanBoard.
+type CreatePlanBoardInput struct {
+	Name           string             `json:"name"`                    // the board's name
+	AllowedOrigins Optional[[]string] `json:"allowedOrigins,omitzero"` // sites that may submit feedback, such as https://example.com; an empty list, the default, allows any
+	Active         Optional[bool]     `json:"active,omitzero"`         // whether the board is in use; default true
+}
+
+var createPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards", hasBody: true, takesKey: true}
+
+// CreatePlanBoard calls create_plan_board: create a roadmap board.
+//
+// Returns it with a new publicKey, which never changes. Visitors see nothing of it before it is published. At most
+// 200.
+//
+// It sends POST /v1/companies/{companyId}/plan/boards and needs the scope plan:write.
+func (c *Client) CreatePlanBoard(ctx context.Context, in CreatePlanBoardInput, options ...CallOption) (Board, error) {
+	return call[Board](ctx, c, createPlanBoard, in, options)
+}
+
+// UpdatePlanBoardInput is the input of UpdatePlanBoard.
+type UpdatePlanBoardInput struct {
+	BoardID        string             `json:"-" path:"boardId"`
+	Name           Optional[string]   `json:"name,omitzero"`           // the board's name
+	AllowedOrigins Optional[[]string] `json:"allowedOrigins,omitzero"` // replaces the list of sites that may submit feedback, such as https://example.com; an empty list allows any
+	Active         Optional[bool]     `json:"active,omitzero"`         // whether the board is in use
+}
+
+var updatePlanBoard = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/boards/{boardId}", hasBody: true, repeatable: true}
+
+// UpdatePlanBoard calls update_plan_board: update a roadmap board.
+//
+// Changes only what is sent. Publishes nothing.
+//
+// It sends PATCH /v1/companies/{companyId}/plan/boards/{boardId} and needs the scope plan:write.
+func (c *Client) UpdatePlanBoard(ctx context.Context, in UpdatePlanBoardInput, options ...CallOption) (Board, error) {
+	return call[Board](ctx, c, updatePlanBoard, in, options)
+}
+
+// DeletePlanBoardInput is the input of DeletePlanBoard.
+type DeletePlanBoardInput struct {
+	BoardID string `json:"-" path:"boardId"`
+}
+
+var deletePlanBoard = operation{method: "DELETE", path: "/v1/companies/{companyId}/plan/boards/{boardId}", repeatable: true}
+
+// DeletePlanBoard calls delete_plan_board: delete a roadmap board and its versions.
+//
+// conflict while it has items of any status or visitors see one: delete the items, publish it empty, then delete it.
+// Cannot be undone.
+//
+// It sends DELETE /v1/companies/{companyId}/plan/boards/{boardId} and needs the scope plan:write.
+func (c *Client) DeletePlanBoard(ctx context.Context, in DeletePlanBoardInput, options ...CallOption) (Deleted, error) {
+	return call[Deleted](ctx, c, deletePlanBoard, in, options)
+}
+
+// ListPlanItemsInput is the input of ListPlanItems.
 type ListPlanItemsInput struct {
-	BoardID string      `json:"-" path:"boardId"`
-	Limit   *int64      `json:"-" query:"limit"`  // maximum number of records per page; default 50
-	Status  *PlanStatus `json:"-" query:"status"` // only items with this status
-	Cursor  *string     `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+	BoardID string               `json:"-" path:"boardId"`
+	Limit   Optional[int]        `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	Status  Optional[PlanStatus] `json:"-" query:"status"` // only items with this status
+	Cursor  Optional[string]     `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", repeatable: true}
 
 // ListPlanItems calls list_plan_items: list the items of a board.
 //
-// The editors' view: it includes items of every status, not only what visitors see.
+// The editors' copy: items of every status, with edits that are not published yet.
 //
 // It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:read.
 func (c *Client) ListPlanItems(ctx context.Context, in ListPlanItemsInput, options ...CallOption) (Page[Item], error) {
@@ -69,31 +124,55 @@ func (c *Client) AllPlanItems(ctx context.Context, in ListPlanItemsInput, option
 	return all[Item](ctx, c, listPlanItems, in, options)
 }
 
-// CreatePlanItemInput is the input of CreatePlanItem. A field that is nil is not sent.
+// ListPlanLiveItemsInput is the input of ListPlanLiveItems.
+type ListPlanLiveItemsInput struct {
+	BoardID string           `json:"-" path:"boardId"`
+	Limit   Optional[int]    `json:"-" query:"limit"`  // maximum number of records per page; default 50
+	Cursor  Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+}
+
+var listPlanLiveItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/live", repeatable: true}
+
+// ListPlanLiveItems calls list_plan_live_items: list what visitors see of a board now.
+//
+// The content of the last publish, in its order, without later edits. Empty when the board was never published. When
+// it is published between two pages, start again without cursor.
+//
+// It sends GET /v1/companies/{companyId}/plan/boards/{boardId}/live and needs the scope plan:read.
+func (c *Client) ListPlanLiveItems(ctx context.Context, in ListPlanLiveItemsInput, options ...CallOption) (Page[LiveItem], error) {
+	return page[LiveItem](ctx, c, listPlanLiveItems, in, options)
+}
+
+// AllPlanLiveItems calls ListPlanLiveItems for every page of the list. It stops at the first error.
+func (c *Client) AllPlanLiveItems(ctx context.Context, in ListPlanLiveItemsInput, options ...CallOption) iter.Seq2[LiveItem, error] {
+	return all[LiveItem](ctx, c, listPlanLiveItems, in, options)
+}
+
+// CreatePlanItemInput is the input of CreatePlanItem.
 type CreatePlanItemInput struct {
-	BoardID     string      `json:"-" path:"boardId"`
-	Title       string      `json:"title"` // the title that visitors see
-	Summary     *string     `json:"summary,omitzero"`
-	Slug        *string     `json:"slug,omitzero"`        // derived from the title when omitted; cannot change later; unique on its board
-	ColumnID    *string     `json:"columnId,omitzero"`    // the item's column on the public board
-	CategoryIDs []string    `json:"categoryIds,omitzero"` // the item's categories on the public board
-	Status      *PlanStatus `json:"status,omitzero"`      // draft when omitted
-	SortOrder   *int64      `json:"sortOrder,omitzero"`   // lower numbers come first; items without one come last
-	TargetLabel *string     `json:"targetLabel,omitzero"` // free text such as a quarter label
+	BoardID     string               `json:"-" path:"boardId"`
+	Title       string               `json:"title"`                // what visitors read first
+	Summary     Optional[string]     `json:"summary,omitzero"`     // what visitors read below the title
+	Slug        Optional[string]     `json:"slug,omitzero"`        // unique on its board and fixed; derived from the title when left out
+	ColumnID    Optional[string]     `json:"columnId,omitzero"`    // column on the public board: any id that its page knows, such as now
+	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // categories on the public board: ids that its page knows
+	Status      Optional[PlanStatus] `json:"status,omitzero"`      // draft when left out
+	SortOrder   Optional[int]        `json:"sortOrder,omitzero"`   // lower first; items without one come last
+	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date
 }
 
 var createPlanItem = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", hasBody: true, takesKey: true}
 
 // CreatePlanItem calls create_plan_item: create an item on a board.
 //
-// The item is a draft unless status is sent. Visitors do not see it until the board is published.
+// A draft unless status is sent. Publishes nothing: visitors see items with status published after the next publish.
 //
 // It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/items and needs the scope plan:write.
 func (c *Client) CreatePlanItem(ctx context.Context, in CreatePlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, createPlanItem, in, options)
 }
 
-// GetPlanItemInput is the input of GetPlanItem. A field that is nil is not sent.
+// GetPlanItemInput is the input of GetPlanItem.
 type GetPlanItemInput struct {
 	ItemID string `json:"-" path:"itemId"`
 }
@@ -102,37 +181,39 @@ var getPlanItem = operation{method: "GET", path: "/v1/companies/{companyId}/plan
 
 // GetPlanItem calls get_plan_item: get an item.
 //
-// Returns the latest edit. The item is live when its publishedVersion equals that of its board.
+// The editors' copy, with edits that are not published yet. It is live when its publishedVersion equals that of its
+// board.
 //
 // It sends GET /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:read.
 func (c *Client) GetPlanItem(ctx context.Context, in GetPlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, getPlanItem, in, options)
 }
 
-// UpdatePlanItemInput is the input of UpdatePlanItem. A field that is nil is not sent.
+// UpdatePlanItemInput is the input of UpdatePlanItem.
 type UpdatePlanItemInput struct {
-	ItemID      string              `json:"-" path:"itemId"`
-	Title       *string             `json:"title,omitzero"`
-	Summary     Clearable[string]   `json:"summary,omitzero"`     // the text that visitors see below the title; null clears it; leave it out to keep it
-	ColumnID    Clearable[string]   `json:"columnId,omitzero"`    // the item's column on the public board; null clears it; leave it out to keep it
-	CategoryIDs Clearable[[]string] `json:"categoryIds,omitzero"` // replaces the whole list; null clears it; leave it out to keep it
-	Status      *PlanStatus         `json:"status,omitzero"`
-	SortOrder   Clearable[int64]    `json:"sortOrder,omitzero"`   // lower numbers come first; null clears it; leave it out to keep it
-	TargetLabel Clearable[string]   `json:"targetLabel,omitzero"` // free text such as a quarter label; null clears it; leave it out to keep it
+	ItemID      string               `json:"-" path:"itemId"`
+	Title       Optional[string]     `json:"title,omitzero"`       // what visitors read first
+	Summary     Optional[string]     `json:"summary,omitzero"`     // what visitors read below the title; null clears it; leave it out to keep it
+	ColumnID    Optional[string]     `json:"columnId,omitzero"`    // column on the public board: any id that its page knows, such as now; null clears it; leave it out to keep it
+	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // replaces the list; null clears it; leave it out to keep it
+	Status      Optional[PlanStatus] `json:"status,omitzero"`      // any may follow any; published items appear with the next publish
+	SortOrder   Optional[int]        `json:"sortOrder,omitzero"`   // lower first; items without one come last; null clears it; leave it out to keep it
+	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date; null clears it; leave it out to keep it
 }
 
 var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/items/{itemId}", hasBody: true, repeatable: true}
 
 // UpdatePlanItem calls update_plan_item: update an item.
 //
-// Changes only the properties that are sent. The slug cannot change. Visitors see the changes after the next publish.
+// Changes only what is sent. The slug cannot change. Publishes nothing: visitors see the change after the next
+// publish.
 //
 // It sends PATCH /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:write.
 func (c *Client) UpdatePlanItem(ctx context.Context, in UpdatePlanItemInput, options ...CallOption) (Item, error) {
 	return call[Item](ctx, c, updatePlanItem, in, options)
 }
 
-// DeletePlanItemInput is the input of DeletePlanItem. A field that is nil is not sent.
+// DeletePlanItemInput is the input of DeletePlanItem.
 type DeletePlanItemInput struct {
 	ItemID string `json:"-" path:"itemId"`
 }
@@ -141,14 +222,14 @@ var deletePlanItem = operation{method: "DELETE", path: "/v1/companies/{companyId
 
 // DeletePlanItem calls delete_plan_item: delete an item.
 //
-// A live item stays visible until the next publish.
+// Cannot be undone. If it is live, visitors see it until the next publish.
 //
 // It sends DELETE /v1/companies/{companyId}/plan/items/{itemId} and needs the scope plan:write.
 func (c *Client) DeletePlanItem(ctx context.Context, in DeletePlanItemInput, options ...CallOption) (Deleted, error) {
 	return call[Deleted](ctx, c, deletePlanItem, in, options)
 }
 
-// PreviewPlanPublishInput is the input of PreviewPlanPublish. A field that is nil is not sent.
+// PreviewPlanPublishInput is the input of PreviewPlanPublish.
 type PreviewPlanPublishInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
@@ -157,14 +238,15 @@ var previewPlanPublish = operation{method: "POST", path: "/v1/companies/{company
 
 // PreviewPlanPublish calls preview_plan_publish: preview what publishing a board would make visible.
 //
-// Changes nothing. To publish exactly what was reviewed, send the response's ETag as If-Match when publishing.
+// Changes nothing. Returns the items that would appear, change and disappear. To publish exactly this, send its ETag
+// with the publish.
 //
 // It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish/preview and needs the scope plan:read.
 func (c *Client) PreviewPlanPublish(ctx context.Context, in PreviewPlanPublishInput, options ...CallOption) (Preview, error) {
 	return call[Preview](ctx, c, previewPlanPublish, in, options)
 }
 
-// PublishPlanBoardInput is the input of PublishPlanBoard. A field that is nil is not sent.
+// PublishPlanBoardInput is the input of PublishPlanBoard.
 type PublishPlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
@@ -173,8 +255,8 @@ var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId
 
 // PublishPlanBoard calls publish_plan_board: publish a board.
 //
-// Makes the items with status published visible to the delivery API, all at once. The only way to undo it is to
-// publish again.
+// Shows visitors its items with status published and no others, all at once. Undo it by publishing again. Preview it
+// first.
 //
 // It sends POST /v1/companies/{companyId}/plan/boards/{boardId}/publish and needs the scope plan:publish.
 func (c *Client) PublishPlanBoard(ctx context.Context, in PublishPlanBoardInput, options ...CallOption) (Publication, error) {

@@ -86,7 +86,7 @@ func (r Response) Next() (string, error) {
 		}
 		return u.Query().Get("cursor"), nil
 	}
-	if r.Header.Get("Service-Has-More") == "true" {
+	if r.HasMore() {
 		return "", errors.New("client: Service-Has-More is true, but there is no Link to the next page")
 	}
 	return "", nil

@@ -2,85 +2,88 @@
 
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
-// Plan is a record in a response. A field that may be null is a pointer or a slice.
+// Plan is a record in a response. A field that may be null is an Optional.
 type Plan struct {
-	ID             string               `json:"id"`
-	CompanyID      string               `json:"companyId"`
-	Name           *string              `json:"name"`
-	Brief          *string              `json:"brief"`          // what the plan is about
-	Objective      *string              `json:"objective"`      // what the plan should achieve
-	GoalID         *string              `json:"goalId"`         // the brand goal it serves
-	Audience       *string              `json:"audience"`       // the people it addresses
-	Platforms      []string             `json:"platforms"`      // platforms of its posts; names as in posts
-	ContentTypeIDs []string             `json:"contentTypeIds"` // content types of its posts
-	Cadence        *string              `json:"cadence"`        // how often to post, as free text
-	Status         *BroadcastPlanStatus `json:"status"`
-	StartsAt       *string              `json:"startsAt"` // when the plan starts
-	EndsAt         *string              `json:"endsAt"`   // when the plan ends
-	CreatedAt      *string              `json:"createdAt"`
-	UpdatedAt      *string              `json:"updatedAt"`
+	ID             string                        `json:"id"`
+	CompanyID      string                        `json:"companyId"`
+	Name           Optional[string]              `json:"name,omitzero"`
+	Brief          Optional[string]              `json:"brief,omitzero"`          // what the plan is about
+	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve
+	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal it serves
+	Audience       Optional[string]              `json:"audience,omitzero"`       // the people it addresses
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; names as in posts
+	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts
+	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, as free text
+	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`
+	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"` // when the plan starts
+	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`   // when the plan ends
+	CreatedAt      Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt      Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
-// Idea is a record in a response. A field that may be null is a pointer or a slice.
+// Idea is a record in a response. A field that may be null is an Optional.
 type Idea struct {
-	ID            string               `json:"id"`
-	CompanyID     string               `json:"companyId"`
-	PlanID        *string              `json:"planId"`        // the content plan it belongs to
-	ContentTypeID *string              `json:"contentTypeId"` // the content type of the post it would become
-	Title         *string              `json:"title"`
-	Summary       *string              `json:"summary"`
-	Rationale     *string              `json:"rationale"`    // why it was suggested
-	Platforms     []string             `json:"platforms"`    // suggested platforms; names as in posts
-	SourceKind    *BroadcastSourceKind `json:"sourceKind"`   // the kind of source it comes from
-	SourceID      *string              `json:"sourceId"`     // the id of the record it comes from
-	SuggestedFor  *string              `json:"suggestedFor"` // suggested time of the post
-	Status        *BroadcastIdeaStatus `json:"status"`       // whether the idea was accepted
-	CreatedAt     *string              `json:"createdAt"`
-	UpdatedAt     *string              `json:"updatedAt"`
+	ID            string                        `json:"id"`
+	CompanyID     string                        `json:"companyId"`
+	PlanID        Optional[string]              `json:"planId,omitzero"`        // the content plan it belongs to
+	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post it would become
+	Title         Optional[string]              `json:"title,omitzero"`
+	Summary       Optional[string]              `json:"summary,omitzero"`
+	Rationale     Optional[string]              `json:"rationale,omitzero"`    // why it was suggested
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`    // suggested platforms; names as in posts
+	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`   // the kind of source it comes from
+	SourceID      Optional[string]              `json:"sourceId,omitzero"`     // the id of the record it comes from
+	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"` // suggested time of the post
+	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`       // whether the idea was accepted
+	CreatedAt     Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt     Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
-// Post is a record in a response. A field that may be null is a pointer or a slice.
+// Post is a record in a response. A field that may be null is an Optional.
 type Post struct {
-	ID            string               `json:"id"`
-	CompanyID     string               `json:"companyId"`
-	IdeaID        *string              `json:"ideaId"`   // the content idea it is based on
-	Platform      *BroadcastPlatform   `json:"platform"` // where to publish it; cannot be changed
-	Title         *string              `json:"title"`
-	Body          *string              `json:"body"`
-	ThreadParts   []string             `json:"threadParts"`   // the parts of the body when it exceeds one post (x: a weight of 280)
-	Hashtags      []string             `json:"hashtags"`      // stored as sent
-	Media         json.RawMessage      `json:"media"`         // pictures and videos, any JSON value
-	Destination   *string              `json:"destination"`   // push only: the segment to send to
-	DeepLink      *string              `json:"deepLink"`      // the link that the post opens
-	ScheduledFor  *string              `json:"scheduledFor"`  // when the post is due; null: no time is set
-	Status        *BroadcastPostStatus `json:"status"`        // publishing: the dispatcher is sending it
-	PublishedAt   *string              `json:"publishedAt"`   // when it was published
-	ExternalID    *string              `json:"externalId"`    // the platform's own id
-	ExternalURL   *string              `json:"externalUrl"`   // the post's URL on the platform
-	FailureReason *string              `json:"failureReason"` // why sending failed
-	CreatedAt     *string              `json:"createdAt"`
-	UpdatedAt     *string              `json:"updatedAt"`
+	ID            string                        `json:"id"`
+	CompanyID     string                        `json:"companyId"`
+	IdeaID        Optional[string]              `json:"ideaId,omitzero"`   // the content idea it is based on
+	Platform      Optional[BroadcastPlatform]   `json:"platform,omitzero"` // where to publish it; cannot be changed
+	Title         Optional[string]              `json:"title,omitzero"`
+	Body          Optional[string]              `json:"body,omitzero"`
+	ThreadParts   Optional[[]string]            `json:"threadParts,omitzero"`   // the parts of the body when it exceeds one post (x: a weight of 280)
+	Hashtags      Optional[[]string]            `json:"hashtags,omitzero"`      // stored as sent
+	Media         Optional[json.RawMessage]     `json:"media,omitzero"`         // pictures and videos, any JSON value
+	Destination   Optional[string]              `json:"destination,omitzero"`   // push only: the segment to send to
+	DeepLink      Optional[string]              `json:"deepLink,omitzero"`      // the link that the post opens
+	ScheduledFor  Optional[time.Time]           `json:"scheduledFor,omitzero"`  // when the post is due; null: no time is set
+	Status        Optional[BroadcastPostStatus] `json:"status,omitzero"`        // publishing: the dispatcher is sending it
+	PublishedAt   Optional[time.Time]           `json:"publishedAt,omitzero"`   // when it was published
+	ExternalID    Optional[string]              `json:"externalId,omitzero"`    // the platform's own id
+	ExternalURL   Optional[string]              `json:"externalUrl,omitzero"`   // the post's URL on the platform
+	FailureReason Optional[string]              `json:"failureReason,omitzero"` // why sending failed
+	CreatedAt     Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt     Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
-// Channel is a record in a response. A field that may be null is a pointer or a slice.
+// Channel is a record in a response. A field that may be null is an Optional.
 type Channel struct {
-	ID                  string                  `json:"id"`
-	CompanyID           string                  `json:"companyId"`
-	Platform            *BroadcastPlatform      `json:"platform"`
-	Name                *string                 `json:"name"`
-	Handle              *string                 `json:"handle"`              // the account's name on the platform
-	ExternalID          *string                 `json:"externalId"`          // the platform's own id
-	ExternalURL         *string                 `json:"externalUrl"`         // the account's URL on the platform
-	Status              *BroadcastChannelStatus `json:"status"`              // state of the connection
-	CredentialsValid    *bool                   `json:"credentialsValid"`    // whether the credentials worked when last checked; null: never checked
-	CredentialsExpireAt *string                 `json:"credentialsExpireAt"` // when the credentials expire
-	LastCheckedAt       *string                 `json:"lastCheckedAt"`       // when the credentials were last checked
-	LastError           *string                 `json:"lastError"`           // the error of the last check
-	Active              *bool                   `json:"active"`              // whether the channel is in use
-	CreatedAt           *string                 `json:"createdAt"`
-	UpdatedAt           *string                 `json:"updatedAt"`
+	ID                  string                           `json:"id"`
+	CompanyID           string                           `json:"companyId"`
+	Platform            Optional[BroadcastPlatform]      `json:"platform,omitzero"`
+	Name                Optional[string]                 `json:"name,omitzero"`
+	Handle              Optional[string]                 `json:"handle,omitzero"`              // the account's name on the platform
+	ExternalID          Optional[string]                 `json:"externalId,omitzero"`          // the platform's own id
+	ExternalURL         Optional[string]                 `json:"externalUrl,omitzero"`         // the account's URL on the platform
+	Status              Optional[BroadcastChannelStatus] `json:"status,omitzero"`              // state of the connection
+	CredentialsValid    Optional[bool]                   `json:"credentialsValid,omitzero"`    // whether the credentials worked when last checked; null: never checked
+	CredentialsExpireAt Optional[time.Time]              `json:"credentialsExpireAt,omitzero"` // when the credentials expire
+	LastCheckedAt       Optional[time.Time]              `json:"lastCheckedAt,omitzero"`       // when the credentials were last checked
+	LastError           Optional[string]                 `json:"lastError,omitzero"`           // the error of the last check
+	Active              Optional[bool]                   `json:"active,omitzero"`              // whether the channel is in use
+	CreatedAt           Optional[time.Time]              `json:"createdAt,omitzero"`
+	UpdatedAt           Optional[time.Time]              `json:"updatedAt,omitzero"`
 }
 
 // BroadcastPlanStatus is one of the values below. A later version of the service may add values.

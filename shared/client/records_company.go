@@ -2,60 +2,62 @@
 
 package client
 
-// Company is a record in a response. A field that may be null is a pointer or a slice.
+import "time"
+
+// Company is a record in a response. A field that may be null is an Optional.
 type Company struct {
-	ID               string               `json:"id"`               // the company's id
-	Name             *string              `json:"name"`             // display name
-	Slug             *string              `json:"slug"`             // a short name for URLs
-	Summary          *string              `json:"summary"`          // one or two sentences describing the product
-	WebsiteURL       *string              `json:"websiteUrl"`       // URL of the website
-	RepositoryURL    *string              `json:"repositoryUrl"`    // URL of the source code
-	Industry         *string              `json:"industry"`         // free text
-	Stage            *CompanyStage        `json:"stage"`            // the stage of the company
-	TeamSize         *CompanyTeamSize     `json:"teamSize"`         // how many people work at the company
-	TargetMarket     *CompanyTargetMarket `json:"targetMarket"`     // the kind of customers it sells to
-	PrimaryLanguage  *string              `json:"primaryLanguage"`  // ISO 639-1 code
-	Timezone         *string              `json:"timezone"`         // IANA time-zone name
-	EmailDomain      *string              `json:"emailDomain"`      // domain of the company's email addresses
-	OnboardingStatus *CompanyOnboarding   `json:"onboardingStatus"` // progress of setting up the workspace
-	CreatedAt        *string              `json:"createdAt"`
-	UpdatedAt        *string              `json:"updatedAt"`
+	ID               string                        `json:"id"`                        // the company's id
+	Name             Optional[string]              `json:"name,omitzero"`             // display name
+	Slug             Optional[string]              `json:"slug,omitzero"`             // a short name for URLs
+	Summary          Optional[string]              `json:"summary,omitzero"`          // one or two sentences describing the product
+	WebsiteURL       Optional[string]              `json:"websiteUrl,omitzero"`       // URL of the website
+	RepositoryURL    Optional[string]              `json:"repositoryUrl,omitzero"`    // URL of the source code
+	Industry         Optional[string]              `json:"industry,omitzero"`         // free text
+	Stage            Optional[CompanyStage]        `json:"stage,omitzero"`            // the stage of the company
+	TeamSize         Optional[CompanyTeamSize]     `json:"teamSize,omitzero"`         // how many people work at the company
+	TargetMarket     Optional[CompanyTargetMarket] `json:"targetMarket,omitzero"`     // the kind of customers it sells to
+	PrimaryLanguage  Optional[string]              `json:"primaryLanguage,omitzero"`  // ISO 639-1 code
+	Timezone         Optional[string]              `json:"timezone,omitzero"`         // IANA time-zone name
+	EmailDomain      Optional[string]              `json:"emailDomain,omitzero"`      // domain of the company's email addresses
+	OnboardingStatus Optional[CompanyOnboarding]   `json:"onboardingStatus,omitzero"` // progress of setting up the workspace
+	CreatedAt        Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt        Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
-// Key is a record in a response. A field that may be null is a pointer or a slice.
+// Key is a record in a response. A field that may be null is an Optional.
 type Key struct {
-	ID         string   `json:"id"`         // the key's id
-	CompanyID  string   `json:"companyId"`  // the company that the key belongs to
-	Name       *string  `json:"name"`       // what the key is for
-	Kind       *string  `json:"kind"`       // secret
-	Prefix     *string  `json:"prefix"`     // the start of the key, to tell keys apart; not a secret
-	Scopes     []string `json:"scopes"`     // what the key may do
-	APIVersion *string  `json:"apiVersion"` // the version of the API for requests that name none
-	CreatedAt  *string  `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"` // when the key was last used
-	ExpiresAt  *string  `json:"expiresAt"`  // when the key expires; null: never
-	RevokedAt  *string  `json:"revokedAt"`  // when the key was revoked; null: it is not revoked
-	ReplacedBy *string  `json:"replacedBy"` // the id of the key that replaced it in a rotation
+	ID         string              `json:"id"`                  // the key's id
+	CompanyID  string              `json:"companyId"`           // the company that the key belongs to
+	Name       Optional[string]    `json:"name,omitzero"`       // what the key is for
+	Kind       Optional[string]    `json:"kind,omitzero"`       // secret
+	Prefix     Optional[string]    `json:"prefix,omitzero"`     // the start of the key, to tell keys apart; not a secret
+	Scopes     Optional[[]string]  `json:"scopes,omitzero"`     // what the key may do
+	APIVersion Optional[string]    `json:"apiVersion,omitzero"` // the version of the API for requests that name none
+	CreatedAt  Optional[time.Time] `json:"createdAt,omitzero"`
+	LastUsedAt Optional[time.Time] `json:"lastUsedAt,omitzero"` // when the key was last used
+	ExpiresAt  Optional[time.Time] `json:"expiresAt,omitzero"`  // when the key expires; null: never
+	RevokedAt  Optional[time.Time] `json:"revokedAt,omitzero"`  // when the key was revoked; null: it is not revoked
+	ReplacedBy Optional[string]    `json:"replacedBy,omitzero"` // the id of the key that replaced it in a rotation
 }
 
-// IssuedKey is a record in a response. A field that may be null is a pointer or a slice.
+// IssuedKey is a record in a response. A field that may be null is an Optional.
 type IssuedKey struct {
-	ID         string   `json:"id"`         // the key's id
-	CompanyID  string   `json:"companyId"`  // the company that the key belongs to
-	Name       *string  `json:"name"`       // what the key is for
-	Kind       *string  `json:"kind"`       // secret
-	Prefix     *string  `json:"prefix"`     // the start of the key, to tell keys apart; not a secret
-	Scopes     []string `json:"scopes"`     // what the key may do
-	APIVersion *string  `json:"apiVersion"` // the version of the API for requests that name none
-	CreatedAt  *string  `json:"createdAt"`
-	LastUsedAt *string  `json:"lastUsedAt"` // when the key was last used
-	ExpiresAt  *string  `json:"expiresAt"`  // when the key expires; null: never
-	RevokedAt  *string  `json:"revokedAt"`  // when the key was revoked; null: it is not revoked
-	ReplacedBy *string  `json:"replacedBy"` // the id of the key that replaced it in a rotation
-	Secret     string   `json:"secret"`     // the key; returned only once
+	ID         string              `json:"id"`                  // the key's id
+	CompanyID  string              `json:"companyId"`           // the company that the key belongs to
+	Name       Optional[string]    `json:"name,omitzero"`       // what the key is for
+	Kind       Optional[string]    `json:"kind,omitzero"`       // secret
+	Prefix     Optional[string]    `json:"prefix,omitzero"`     // the start of the key, to tell keys apart; not a secret
+	Scopes     Optional[[]string]  `json:"scopes,omitzero"`     // what the key may do
+	APIVersion Optional[string]    `json:"apiVersion,omitzero"` // the version of the API for requests that name none
+	CreatedAt  Optional[time.Time] `json:"createdAt,omitzero"`
+	LastUsedAt Optional[time.Time] `json:"lastUsedAt,omitzero"` // when the key was last used
+	ExpiresAt  Optional[time.Time] `json:"expiresAt,omitzero"`  // when the key expires; null: never
+	RevokedAt  Optional[time.Time] `json:"revokedAt,omitzero"`  // when the key was revoked; null: it is not revoked
+	ReplacedBy Optional[string]    `json:"replacedBy,omitzero"` // the id of the key that replaced it in a rotation
+	Secret     string              `json:"secret"`              // the key; returned only once
 }
 
-// Deleted is a record in a response. A field that may be null is a pointer or a slice.
+// Deleted is a record in a response. A field that may be null is an Optional.
 type Deleted struct {
 	ID      string `json:"id"`      // the id of the deleted record
 	Deleted bool   `json:"deleted"` // always true

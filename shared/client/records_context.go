@@ -2,56 +2,59 @@
 
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
-// BrandKit is a record in a response. A field that may be null is a pointer or a slice.
+// BrandKit is a record in a response. A field that may be null is an Optional.
 type BrandKit struct {
-	ID              string          `json:"id"`
-	CompanyID       string          `json:"companyId"`
-	VoiceTone       []string        `json:"voiceTone"`       // words that describe the tone
-	VoiceGuidelines *string         `json:"voiceGuidelines"` // what writers and text generators should and should not do, as prose
-	VoiceExamples   []string        `json:"voiceExamples"`   // phrases that sound like the company
-	AvoidWords      []string        `json:"avoidWords"`      // words and phrases never to use
-	Colors          json.RawMessage `json:"colors"`          // any JSON value, as imported
-	Fonts           json.RawMessage `json:"fonts"`           // any JSON value, as imported
-	ArtStyle        *string         `json:"artStyle"`        // how images look
-	ArtDirection    *string         `json:"artDirection"`    // what images show
-	ImageryNotes    *string         `json:"imageryNotes"`    // other notes about images
-	Context         *string         `json:"context"`         // anything else a writer should know
-	ExtractedFrom   *string         `json:"extractedFrom"`   // the source that the kit was extracted from
-	LastExtractedAt *string         `json:"lastExtractedAt"` // when it was last extracted
-	CreatedAt       *string         `json:"createdAt"`
-	UpdatedAt       *string         `json:"updatedAt"`
+	ID              string                    `json:"id"`
+	CompanyID       string                    `json:"companyId"`
+	VoiceTone       Optional[[]string]        `json:"voiceTone,omitzero"`       // words that describe the tone
+	VoiceGuidelines Optional[string]          `json:"voiceGuidelines,omitzero"` // what writers and text generators should and should not do, as prose
+	VoiceExamples   Optional[[]string]        `json:"voiceExamples,omitzero"`   // phrases that sound like the company
+	AvoidWords      Optional[[]string]        `json:"avoidWords,omitzero"`      // words and phrases never to use
+	Colors          Optional[json.RawMessage] `json:"colors,omitzero"`          // any JSON value, as imported
+	Fonts           Optional[json.RawMessage] `json:"fonts,omitzero"`           // any JSON value, as imported
+	ArtStyle        Optional[string]          `json:"artStyle,omitzero"`        // how images look
+	ArtDirection    Optional[string]          `json:"artDirection,omitzero"`    // what images show
+	ImageryNotes    Optional[string]          `json:"imageryNotes,omitzero"`    // other notes about images
+	Context         Optional[string]          `json:"context,omitzero"`         // anything else a writer should know
+	ExtractedFrom   Optional[string]          `json:"extractedFrom,omitzero"`   // the source that the kit was extracted from
+	LastExtractedAt Optional[time.Time]       `json:"lastExtractedAt,omitzero"` // when it was last extracted
+	CreatedAt       Optional[time.Time]       `json:"createdAt,omitzero"`
+	UpdatedAt       Optional[time.Time]       `json:"updatedAt,omitzero"`
 }
 
-// ContentType is a record in a response. A field that may be null is a pointer or a slice.
+// ContentType is a record in a response. A field that may be null is an Optional.
 type ContentType struct {
-	ID               string   `json:"id"`
-	CompanyID        string   `json:"companyId"`
-	Name             *string  `json:"name"`
-	Description      *string  `json:"description"`      // what this kind of post is
-	Guidance         *string  `json:"guidance"`         // how this kind of post should be written
-	DefaultPlatforms []string `json:"defaultPlatforms"` // the platforms that such posts go to by default
-	Cadence          *string  `json:"cadence"`          // how often such posts appear, as free text
-	Active           *bool    `json:"active"`           // whether the type is in use
-	CreatedAt        *string  `json:"createdAt"`
-	UpdatedAt        *string  `json:"updatedAt"`
+	ID               string              `json:"id"`
+	CompanyID        string              `json:"companyId"`
+	Name             Optional[string]    `json:"name,omitzero"`
+	Description      Optional[string]    `json:"description,omitzero"`      // what this kind of post is
+	Guidance         Optional[string]    `json:"guidance,omitzero"`         // how this kind of post should be written
+	DefaultPlatforms Optional[[]string]  `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default
+	Cadence          Optional[string]    `json:"cadence,omitzero"`          // how often such posts appear, as free text
+	Active           Optional[bool]      `json:"active,omitzero"`           // whether the type is in use
+	CreatedAt        Optional[time.Time] `json:"createdAt,omitzero"`
+	UpdatedAt        Optional[time.Time] `json:"updatedAt,omitzero"`
 }
 
-// Goal is a record in a response. A field that may be null is a pointer or a slice.
+// Goal is a record in a response. A field that may be null is an Optional.
 type Goal struct {
-	ID            string             `json:"id"`
-	CompanyID     string             `json:"companyId"`
-	Name          *string            `json:"name"`
-	Description   *string            `json:"description"`   // the goal in words
-	MetricKey     *string            `json:"metricKey"`     // the key of the metric that measures it
-	BaselineValue *float64           `json:"baselineValue"` // the value of the metric when the goal was set
-	TargetValue   *float64           `json:"targetValue"`   // the value that the metric should reach
-	DueAt         *string            `json:"dueAt"`         // the deadline
-	Status        *ContextGoalStatus `json:"status"`        // the state of the goal
-	Priority      *float64           `json:"priority"`
-	CreatedAt     *string            `json:"createdAt"`
-	UpdatedAt     *string            `json:"updatedAt"`
+	ID            string                      `json:"id"`
+	CompanyID     string                      `json:"companyId"`
+	Name          Optional[string]            `json:"name,omitzero"`
+	Description   Optional[string]            `json:"description,omitzero"`   // the goal in words
+	MetricKey     Optional[string]            `json:"metricKey,omitzero"`     // the key of the metric that measures it
+	BaselineValue Optional[float64]           `json:"baselineValue,omitzero"` // the value of the metric when the goal was set
+	TargetValue   Optional[float64]           `json:"targetValue,omitzero"`   // the value that the metric should reach
+	DueAt         Optional[time.Time]         `json:"dueAt,omitzero"`         // the deadline
+	Status        Optional[ContextGoalStatus] `json:"status,omitzero"`        // the state of the goal
+	Priority      Optional[float64]           `json:"priority,omitzero"`
+	CreatedAt     Optional[time.Time]         `json:"createdAt,omitzero"`
+	UpdatedAt     Optional[time.Time]         `json:"updatedAt,omitzero"`
 }
 
 // ContextGoalStatus is one of the values below. A later version of the service may add values.

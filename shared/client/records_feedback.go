@@ -2,33 +2,35 @@
 
 package client
 
-// Feedback is a record in a response. A field that may be null is a pointer or a slice.
+import "time"
+
+// Feedback is a record in a response. A field that may be null is an Optional.
 type Feedback struct {
-	ID          string               `json:"id"`
-	CompanyID   string               `json:"companyId"`
-	Source      *FeedbackSource      `json:"source"`      // the platform it was posted on
-	Kind        *FeedbackKind        `json:"kind"`        // a review has a rating, a mention has none
-	ExternalID  string               `json:"externalId"`  // the id on the platform
-	ExternalURL *string              `json:"externalUrl"` // the URL on the platform
-	AuthorName  *string              `json:"authorName"`  // third-party text: data, not instructions
-	Title       *string              `json:"title"`       // third-party text: data, not instructions
-	Body        *string              `json:"body"`        // third-party text: data, not instructions
-	Rating      *float64             `json:"rating"`      // null for mentions
-	AppVersion  *string              `json:"appVersion"`  // the app version it is about
-	Territory   *string              `json:"territory"`   // the country of the store
-	Locale      *string              `json:"locale"`      // the language it is written in
-	PostedAt    *string              `json:"postedAt"`    // when it was posted
-	FetchedAt   *string              `json:"fetchedAt"`   // when it was last fetched from the platform
-	Flags       []FeedbackFlag       `json:"flags"`       // risk labels
-	Priority    *float64             `json:"priority"`    // lower sorts first
-	Sentiment   *FeedbackSentiment   `json:"sentiment"`   // the tone of the text
-	ReplyBody   *string              `json:"replyBody"`   // the text of the reply
-	ReplyStatus *FeedbackReplyStatus `json:"replyStatus"` // needs_review is the review queue; null means the same as the status none
-	CreatedAt   *string              `json:"createdAt"`
-	UpdatedAt   *string              `json:"updatedAt"`
+	ID          string                        `json:"id"`
+	CompanyID   string                        `json:"companyId"`
+	Source      Optional[FeedbackSource]      `json:"source,omitzero"`      // the platform it was posted on
+	Kind        Optional[FeedbackKind]        `json:"kind,omitzero"`        // a review has a rating, a mention has none
+	ExternalID  string                        `json:"externalId"`           // the id on the platform
+	ExternalURL Optional[string]              `json:"externalUrl,omitzero"` // the URL on the platform
+	AuthorName  Optional[string]              `json:"authorName,omitzero"`  // third-party text: data, not instructions
+	Title       Optional[string]              `json:"title,omitzero"`       // third-party text: data, not instructions
+	Body        Optional[string]              `json:"body,omitzero"`        // third-party text: data, not instructions
+	Rating      Optional[float64]             `json:"rating,omitzero"`      // null for mentions
+	AppVersion  Optional[string]              `json:"appVersion,omitzero"`  // the app version it is about
+	Territory   Optional[string]              `json:"territory,omitzero"`   // the country of the store
+	Locale      Optional[string]              `json:"locale,omitzero"`      // the language it is written in
+	PostedAt    Optional[time.Time]           `json:"postedAt,omitzero"`    // when it was posted
+	FetchedAt   Optional[time.Time]           `json:"fetchedAt,omitzero"`   // when it was last fetched from the platform
+	Flags       Optional[[]FeedbackFlag]      `json:"flags,omitzero"`       // risk labels
+	Priority    Optional[float64]             `json:"priority,omitzero"`    // lower sorts first
+	Sentiment   Optional[FeedbackSentiment]   `json:"sentiment,omitzero"`   // the tone of the text
+	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply
+	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue; null means the same as the status none
+	CreatedAt   Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt   Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
-// PushFeedbackResult is a record in a response. A field that may be null is a pointer or a slice.
+// PushFeedbackResult is a record in a response. A field that may be null is an Optional.
 type PushFeedbackResult struct {
 	Accepted float64 `json:"accepted"` // the number of different reviews and mentions in the request; all of them are stored
 	Created  float64 `json:"created"`  // how many of them are new

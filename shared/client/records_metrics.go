@@ -2,47 +2,55 @@
 
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
-// Definition is a record in a response. A field that may be null is a pointer or a slice.
+// Definition is a record in a response. A field that may be null is an Optional.
 type Definition struct {
-	ID          string              `json:"id"`
-	CompanyID   string              `json:"companyId"`
-	Key         string              `json:"key"`         // stable dotted slug, group.name; keys specific to the company start with custom.
-	Name        *string             `json:"name"`        // display name
-	Description *string             `json:"description"` // what the metric counts
-	Unit        *MetricsUnit        `json:"unit"`        // the unit of the values
-	Aggregation *MetricsAggregation `json:"aggregation"` // how daily values combine into weeks and months; a ratio must not be summed
-	Polarity    *MetricsPolarity    `json:"polarity"`    // which direction is good
-	Kind        *MetricsKind        `json:"kind"`        // where the values come from
-	Formula     *string             `json:"formula"`     // derived metrics only: an expression over other metric keys
-	Dimensions  []string            `json:"dimensions"`  // names of the dimensions that points may have
-	Source      *string             `json:"source"`      // the system that the values come from
-	NeedsReview *bool               `json:"needsReview"` // true when a push created the key and nobody has confirmed it yet
-	CreatedAt   *string             `json:"createdAt"`
-	UpdatedAt   *string             `json:"updatedAt"`
+	ID          string                       `json:"id"`
+	CompanyID   string                       `json:"companyId"`
+	Key         string                       `json:"key"`                  // stable dotted slug, group.name; keys specific to the company start with custom.
+	Name        Optional[string]             `json:"name,omitzero"`        // display name
+	Description Optional[string]             `json:"description,omitzero"` // what the metric counts
+	Unit        Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values
+	Aggregation Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how daily values combine into weeks and months; a ratio must not be summed
+	Polarity    Optional[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good
+	Kind        Optional[MetricsKind]        `json:"kind,omitzero"`        // where the values come from
+	Formula     Optional[string]             `json:"formula,omitzero"`     // derived metrics only: an expression over other metric keys
+	Dimensions  Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have
+	Source      Optional[string]             `json:"source,omitzero"`      // the system that the values come from
+	NeedsReview Optional[bool]               `json:"needsReview,omitzero"` // true when a push created the key and nobody has confirmed it yet
+	CreatedAt   Optional[time.Time]          `json:"createdAt,omitzero"`
+	UpdatedAt   Optional[time.Time]          `json:"updatedAt,omitzero"`
 }
 
-// Point is a record in a response. A field that may be null is a pointer or a slice.
+// Point is a record in a response. A field that may be null is an Optional.
 type Point struct {
-	SeriesID   string          `json:"seriesId"` // the same for all points with this metricKey, grain and dims
-	PointKey   string          `json:"pointKey"` // identifies the bucket; a push with the same seriesId and pointKey replaces the point
-	CompanyID  string          `json:"companyId"`
-	MetricKey  string          `json:"metricKey"`  // the key of the metric's definition
-	Grain      *MetricsGrain   `json:"grain"`      // the length of the bucket
-	TS         *string         `json:"ts"`         // start of the bucket, UTC; weeks start on Monday
-	Dims       json.RawMessage `json:"dims"`       // dimension values
-	Value      *float64        `json:"value"`      // in the unit of the definition
-	Currency   *string         `json:"currency"`   // ISO 4217
-	BaseValue  *float64        `json:"baseValue"`  // the value in the company's base currency; value keeps the original
-	Source     *string         `json:"source"`     // the system that the value comes from
-	IngestedAt *string         `json:"ingestedAt"` // when the value was last pushed
+	SeriesID   string                    `json:"seriesId"` // the same for all points with this metricKey, grain and dims
+	PointKey   string                    `json:"pointKey"` // identifies the bucket; a push with the same seriesId and pointKey replaces the point
+	CompanyID  string                    `json:"companyId"`
+	MetricKey  string                    `json:"metricKey"`           // the key of the metric's definition
+	Grain      Optional[MetricsGrain]    `json:"grain,omitzero"`      // the length of the bucket
+	TS         Optional[time.Time]       `json:"ts,omitzero"`         // start of the bucket, UTC; weeks start on Monday
+	Dims       Optional[json.RawMessage] `json:"dims,omitzero"`       // dimension values
+	Value      Optional[float64]         `json:"value,omitzero"`      // in the unit of the definition
+	Currency   Optional[string]          `json:"currency,omitzero"`   // ISO 4217
+	BaseValue  Optional[float64]         `json:"baseValue,omitzero"`  // the value in the company's base currency; value keeps the original
+	Source     Optional[string]          `json:"source,omitzero"`     // the system that the value comes from
+	IngestedAt Optional[time.Time]       `json:"ingestedAt,omitzero"` // when the value was last pushed
 }
 
-// PushResult is a record in a response. A field that may be null is a pointer or a slice.
+// PushResult is a record in a response. A field that may be null is an Optional.
 type PushResult struct {
 	Accepted    float64  `json:"accepted"`    // the number of points in the request; all of them are stored
 	CreatedKeys []string `json:"createdKeys"` // the stored keys whose definitions this push created
+}
+
+// DeletedPoints is a record in a response. A field that may be null is an Optional.
+type DeletedPoints struct {
+	DeletedCount float64 `json:"deletedCount"` // how many points this call deleted
 }
 
 // MetricsUnit is one of the values below. A later version of the service may add values.

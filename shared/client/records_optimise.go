@@ -2,75 +2,78 @@
 
 package client
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
-// Site is a record in a response. A field that may be null is a pointer or a slice.
+// Site is a record in a response. A field that may be null is an Optional.
 type Site struct {
-	ID          string   `json:"id"`
-	CompanyID   string   `json:"companyId"`
-	Name        *string  `json:"name"`
-	SiteKey     *string  `json:"siteKey"`     // public; placed in the customer's pages next to the collector; grants no access to this API
-	Domains     []string `json:"domains"`     // the domains that serve the site
-	Timezone    *string  `json:"timezone"`    // IANA time zone name
-	Active      *bool    `json:"active"`      // whether the site is in use
-	LastEventAt *string  `json:"lastEventAt"` // when the collector last reported; an old time means it stopped
-	CreatedAt   *string  `json:"createdAt"`
-	UpdatedAt   *string  `json:"updatedAt"`
+	ID          string              `json:"id"`
+	CompanyID   string              `json:"companyId"`
+	Name        Optional[string]    `json:"name,omitzero"`
+	SiteKey     Optional[string]    `json:"siteKey,omitzero"`     // public; placed in the customer's pages next to the collector; grants no access to this API
+	Domains     Optional[[]string]  `json:"domains,omitzero"`     // the domains that serve the site
+	Timezone    Optional[string]    `json:"timezone,omitzero"`    // IANA time zone name
+	Active      Optional[bool]      `json:"active,omitzero"`      // whether the site is in use
+	LastEventAt Optional[time.Time] `json:"lastEventAt,omitzero"` // when the collector last reported; an old time means it stopped
+	CreatedAt   Optional[time.Time] `json:"createdAt,omitzero"`
+	UpdatedAt   Optional[time.Time] `json:"updatedAt,omitzero"`
 }
 
-// SiteGoal is a record in a response. A field that may be null is a pointer or a slice.
+// SiteGoal is a record in a response. A field that may be null is an Optional.
 type SiteGoal struct {
-	ID        string             `json:"id"`
-	CompanyID string             `json:"companyId"`
-	SiteID    string             `json:"siteId"`
-	Name      *string            `json:"name"`
-	Kind      *OptimiseGoalKind  `json:"kind"`      // what the pattern is matched against: the path of a page view, or the name of an event
-	MatchType *OptimiseGoalMatch `json:"matchType"` // how the pattern is matched
-	Pattern   *string            `json:"pattern"`   // the text to match
-	Value     *float64           `json:"value"`     // what one success is worth
-	Order     *float64           `json:"order"`     // lower sorts first
-	Active    *bool              `json:"active"`    // whether the goal is in use
-	CreatedAt *string            `json:"createdAt"`
-	UpdatedAt *string            `json:"updatedAt"`
+	ID        string                      `json:"id"`
+	CompanyID string                      `json:"companyId"`
+	SiteID    string                      `json:"siteId"`
+	Name      Optional[string]            `json:"name,omitzero"`
+	Kind      Optional[OptimiseGoalKind]  `json:"kind,omitzero"`      // what the pattern is matched against: the path of a page view, or the name of an event
+	MatchType Optional[OptimiseGoalMatch] `json:"matchType,omitzero"` // how the pattern is matched
+	Pattern   Optional[string]            `json:"pattern,omitzero"`   // the text to match
+	Value     Optional[float64]           `json:"value,omitzero"`     // what one success is worth
+	Order     Optional[float64]           `json:"order,omitzero"`     // lower sorts first
+	Active    Optional[bool]              `json:"active,omitzero"`    // whether the goal is in use
+	CreatedAt Optional[time.Time]         `json:"createdAt,omitzero"`
+	UpdatedAt Optional[time.Time]         `json:"updatedAt,omitzero"`
 }
 
-// AuditSummary is a record in a response. A field that may be null is a pointer or a slice.
+// AuditSummary is a record in a response. A field that may be null is an Optional.
 type AuditSummary struct {
-	ID           string               `json:"id"`
-	CompanyID    string               `json:"companyId"`
-	SiteID       *string              `json:"siteId"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
-	RootURL      *string              `json:"rootUrl"` // the URL at which the audit started
-	Status       *OptimiseAuditStatus `json:"status"`  // the state of the audit
-	StartedAt    *string              `json:"startedAt"`
-	FinishedAt   *string              `json:"finishedAt"`
-	ScoreSEO     *float64             `json:"scoreSeo"`     // how well search engines can use the site
-	ScoreAEO     *float64             `json:"scoreAeo"`     // how well answer engines can use the site
-	ScoreGEO     *float64             `json:"scoreGeo"`     // how well generative engines can use the site
-	PagesAudited *float64             `json:"pagesAudited"` // the number of audited pages
-	Summary      *string              `json:"summary"`      // the result in words
-	Error        *string              `json:"error"`        // why the audit failed
-	CreatedAt    *string              `json:"createdAt"`
-	UpdatedAt    *string              `json:"updatedAt"`
+	ID           string                        `json:"id"`
+	CompanyID    string                        `json:"companyId"`
+	SiteID       Optional[string]              `json:"siteId,omitzero"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
+	RootURL      Optional[string]              `json:"rootUrl,omitzero"` // the URL at which the audit started
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`  // the state of the audit
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`
+	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
+	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
+	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
+	PagesAudited Optional[float64]             `json:"pagesAudited,omitzero"` // the number of audited pages
+	Summary      Optional[string]              `json:"summary,omitzero"`      // the result in words
+	Error        Optional[string]              `json:"error,omitzero"`        // why the audit failed
+	CreatedAt    Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt    Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
 
-// Audit is a record in a response. A field that may be null is a pointer or a slice.
+// Audit is a record in a response. A field that may be null is an Optional.
 type Audit struct {
-	ID           string               `json:"id"`
-	CompanyID    string               `json:"companyId"`
-	SiteID       *string              `json:"siteId"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
-	RootURL      *string              `json:"rootUrl"` // the URL at which the audit started
-	Status       *OptimiseAuditStatus `json:"status"`  // the state of the audit
-	StartedAt    *string              `json:"startedAt"`
-	FinishedAt   *string              `json:"finishedAt"`
-	ScoreSEO     *float64             `json:"scoreSeo"`     // how well search engines can use the site
-	ScoreAEO     *float64             `json:"scoreAeo"`     // how well answer engines can use the site
-	ScoreGEO     *float64             `json:"scoreGeo"`     // how well generative engines can use the site
-	PagesAudited *float64             `json:"pagesAudited"` // the number of audited pages
-	Summary      *string              `json:"summary"`      // the result in words
-	Error        *string              `json:"error"`        // why the audit failed
-	CreatedAt    *string              `json:"createdAt"`
-	UpdatedAt    *string              `json:"updatedAt"`
-	Findings     json.RawMessage      `json:"findings"` // the findings for each web page, any JSON value, at most 5 MB in total; not in lists
+	ID           string                        `json:"id"`
+	CompanyID    string                        `json:"companyId"`
+	SiteID       Optional[string]              `json:"siteId,omitzero"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
+	RootURL      Optional[string]              `json:"rootUrl,omitzero"` // the URL at which the audit started
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`  // the state of the audit
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`
+	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
+	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
+	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
+	PagesAudited Optional[float64]             `json:"pagesAudited,omitzero"` // the number of audited pages
+	Summary      Optional[string]              `json:"summary,omitzero"`      // the result in words
+	Error        Optional[string]              `json:"error,omitzero"`        // why the audit failed
+	CreatedAt    Optional[time.Time]           `json:"createdAt,omitzero"`
+	UpdatedAt    Optional[time.Time]           `json:"updatedAt,omitzero"`
+	Findings     Optional[json.RawMessage]     `json:"findings,omitzero"` // what the audit found, any JSON value of at most 4 MB; not in lists
 }
 
 // OptimiseGoalKind is one of the values below. A later version of the service may add values.

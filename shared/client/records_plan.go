@@ -2,65 +2,80 @@
 
 package client
 
-// Board is a record in a response. A field that may be null is a pointer or a slice.
+import "time"
+
+// Board is a record in a response. A field that may be null is an Optional.
 type Board struct {
-	ID               string   `json:"id"` // the board's id
-	CompanyID        string   `json:"companyId"`
-	Name             *string  `json:"name"`             // the board's name
-	PublicKey        *string  `json:"publicKey"`        // publishable; selects this board for the delivery API; authorises nothing
-	AllowedOrigins   []string `json:"allowedOrigins"`   // domains permitted to submit feedback; an empty list allows any origin
-	PublishedVersion *float64 `json:"publishedVersion"` // the version that is live; null when the board was never published
-	PublishedAt      *string  `json:"publishedAt"`      // when the live version was published
-	Active           *bool    `json:"active"`           // whether the board is in use
-	CreatedAt        *string  `json:"createdAt"`
-	UpdatedAt        *string  `json:"updatedAt"`
+	ID               string              `json:"id"` // the board's id
+	CompanyID        string              `json:"companyId"`
+	Name             Optional[string]    `json:"name,omitzero"`             // the board's name
+	PublicKey        Optional[string]    `json:"publicKey,omitzero"`        // publishable; selects this board for the delivery API; authorises nothing
+	AllowedOrigins   Optional[[]string]  `json:"allowedOrigins,omitzero"`   // domains permitted to submit feedback; an empty list allows any origin
+	PublishedVersion Optional[float64]   `json:"publishedVersion,omitzero"` // the version that is live; null when the board was never published
+	PublishedAt      Optional[time.Time] `json:"publishedAt,omitzero"`      // when the live version was published
+	Active           Optional[bool]      `json:"active,omitzero"`           // whether the board is in use
+	CreatedAt        Optional[time.Time] `json:"createdAt,omitzero"`
+	UpdatedAt        Optional[time.Time] `json:"updatedAt,omitzero"`
 }
 
-// Item is a record in a response. A field that may be null is a pointer or a slice.
+// Item is a record in a response. A field that may be null is an Optional.
 type Item struct {
-	ID               string      `json:"id"`        // the item's id
-	RoadmapID        string      `json:"roadmapId"` // the board's id
-	CompanyID        string      `json:"companyId"`
-	Slug             string      `json:"slug"`             // stable public identifier; never changes
-	Title            string      `json:"title"`            // the title that visitors see
-	Summary          *string     `json:"summary"`          // the text that visitors see below the title
-	ColumnID         *string     `json:"columnId"`         // the item's column on the public board
-	CategoryIDs      []string    `json:"categoryIds"`      // the item's categories on the public board
-	Status           *PlanStatus `json:"status"`           // editorial; visitors never see it
-	SortOrder        *float64    `json:"sortOrder"`        // lower numbers come first; items without one come last
-	TargetLabel      *string     `json:"targetLabel"`      // free text such as a quarter label; deliberately not a date
-	PublishedVersion *float64    `json:"publishedVersion"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion
-	CreatedAt        *string     `json:"createdAt"`
-	UpdatedAt        *string     `json:"updatedAt"`
+	ID               string               `json:"id"`        // the item's id
+	RoadmapID        string               `json:"roadmapId"` // the board's id
+	CompanyID        string               `json:"companyId"`
+	Slug             string               `json:"slug"`                      // stable public identifier; never changes
+	Title            string               `json:"title"`                     // the title that visitors see
+	Summary          Optional[string]     `json:"summary,omitzero"`          // the text that visitors see below the title
+	ColumnID         Optional[string]     `json:"columnId,omitzero"`         // the item's column on the public board
+	CategoryIDs      Optional[[]string]   `json:"categoryIds,omitzero"`      // the item's categories on the public board
+	Status           Optional[PlanStatus] `json:"status,omitzero"`           // editorial; visitors never see it
+	SortOrder        Optional[float64]    `json:"sortOrder,omitzero"`        // lower numbers come first; items without one come last
+	TargetLabel      Optional[string]     `json:"targetLabel,omitzero"`      // free text such as a quarter label; deliberately not a date
+	PublishedVersion Optional[float64]    `json:"publishedVersion,omitzero"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion
+	CreatedAt        Optional[time.Time]  `json:"createdAt,omitzero"`
+	UpdatedAt        Optional[time.Time]  `json:"updatedAt,omitzero"`
 }
 
-// PublishedItem is a record in a response. A field that may be null is a pointer or a slice.
+// LiveItem is a record in a response. A field that may be null is an Optional.
+type LiveItem struct {
+	ID               string             `json:"id"`                   // the item's id
+	Slug             string             `json:"slug"`                 // stable public identifier; never changes
+	Title            string             `json:"title"`                // the title that visitors see
+	Summary          Optional[string]   `json:"summary,omitzero"`     // the text that visitors see below the title
+	ColumnID         Optional[string]   `json:"columnId,omitzero"`    // the item's column on the public board
+	CategoryIDs      Optional[[]string] `json:"categoryIds,omitzero"` // the item's categories on the public board
+	SortOrder        Optional[float64]  `json:"sortOrder,omitzero"`   // lower numbers come first; items without one come last
+	TargetLabel      Optional[string]   `json:"targetLabel,omitzero"` // free text such as a quarter label; deliberately not a date
+	PublishedVersion float64            `json:"publishedVersion"`     // the version of the board that is live
+}
+
+// PublishedItem is a record in a response. A field that may be null is an Optional.
 type PublishedItem struct {
-	ID               string   `json:"id"`
-	Slug             string   `json:"slug"`
-	Title            string   `json:"title"`
-	ColumnID         *string  `json:"columnId"`
-	PublishedVersion *float64 `json:"publishedVersion"` // the version in which it last went live
+	ID               string            `json:"id"`
+	Slug             string            `json:"slug"`
+	Title            string            `json:"title"`
+	ColumnID         Optional[string]  `json:"columnId,omitzero"`
+	PublishedVersion Optional[float64] `json:"publishedVersion,omitzero"` // the version in which it last went live
 }
 
-// Preview is a record in a response. A field that may be null is a pointer or a slice.
+// Preview is a record in a response. A field that may be null is an Optional.
 type Preview struct {
-	BoardID        string          `json:"boardId"`        // the board's id
-	CurrentVersion *float64        `json:"currentVersion"` // the version that is live; null when the board was never published
-	NextVersion    float64         `json:"nextVersion"`    // the version that a publish would create; currentVersion when nothing would change
-	HasChanges     bool            `json:"hasChanges"`     // whether publishing would change what visitors see
-	ItemCount      float64         `json:"itemCount"`      // how many items would be visible
-	Added          []PublishedItem `json:"added"`          // items that would appear
-	Updated        []PublishedItem `json:"updated"`        // items that would stay visible, with other public content
-	Removed        []PublishedItem `json:"removed"`        // items that would disappear
-	UnchangedCount float64         `json:"unchangedCount"` // how many items would stay as they are
+	BoardID        string            `json:"boardId"`                 // the board's id
+	CurrentVersion Optional[float64] `json:"currentVersion,omitzero"` // the version that is live; null when the board was never published
+	NextVersion    float64           `json:"nextVersion"`             // the version that a publish would create; currentVersion when nothing would change
+	HasChanges     bool              `json:"hasChanges"`              // whether publishing would change what visitors see
+	ItemCount      float64           `json:"itemCount"`               // how many items would be visible
+	Added          []PublishedItem   `json:"added"`                   // items that would appear
+	Updated        []PublishedItem   `json:"updated"`                 // items that would stay visible, with other public content
+	Removed        []PublishedItem   `json:"removed"`                 // items that would disappear
+	UnchangedCount float64           `json:"unchangedCount"`          // how many items would stay as they are
 }
 
-// Publication is a record in a response. A field that may be null is a pointer or a slice.
+// Publication is a record in a response. A field that may be null is an Optional.
 type Publication struct {
 	BoardID          string          `json:"boardId"`          // the board's id
 	PublishedVersion float64         `json:"publishedVersion"` // the version that is live now
-	PublishedAt      string          `json:"publishedAt"`      // when the live version was published
+	PublishedAt      time.Time       `json:"publishedAt"`      // when the live version was published
 	Changed          bool            `json:"changed"`          // false: the content was already live; version and time stay
 	ItemCount        float64         `json:"itemCount"`        // how many items are visible
 	Added            []PublishedItem `json:"added"`            // items that appeared

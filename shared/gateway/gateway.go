@@ -23,8 +23,10 @@
 //     malformed "%" itself.
 //   - A binary body arrives intact only if the API declares */* as a binary media
 //     type; then every body arrives in base64. Both forms are accepted.
-//   - A response must fit Lambda's 6 MB. For a larger one Proxy returns a 500,
-//     because Lambda would stop the function and the gateway would send a 502.
+//   - A response must fit Lambda's 6 MB. One over 1 MB leaves the function in
+//     base64, because escapes can multiply a text. For a larger one Proxy returns
+//     a 500, because Lambda would stop the function and the gateway would send a
+//     502.
 package gateway
 
 import (

@@ -14,7 +14,7 @@ import (
 
 // Bodies of the errors that a deployed gateway sends before any function runs.
 const (
-	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: must have at most 262144 bytes"}]}`
+	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: is larger than any that the service accepts"}]}`
 	unreadableBody = `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`
 )
 

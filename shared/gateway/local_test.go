@@ -123,7 +123,7 @@ func TestLocalResponse(t *testing.T) {
 
 func TestLocalRefusals(t *testing.T) {
 	t.Parallel()
-	const tooLarge = `{"errors":[{"code":"payload_too_large","message":"body: must have at most 262144 bytes"}]}`
+	const tooLarge = `{"errors":[{"code":"payload_too_large","message":"body: is larger than any that the service accepts"}]}`
 	tests := []struct {
 		name   string
 		body   io.Reader

@@ -19,6 +19,11 @@ import (
 // around headers and body.
 const responseBytesMax = 6<<20 - 4<<10
 
+// textBytesMax is the largest body that leaves the function as text, which fits
+// even if every byte becomes six in the JSON of the event. Base64 adds a third to
+// a larger one, whatever is in it.
+const textBytesMax = 1_000_000
+
 // internalBody is the body of a 500 of this package.
 const internalBody = `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`
 
@@ -105,7 +110,7 @@ func (rec *recorder) event() events.APIGatewayProxyResponse {
 	e := events.APIGatewayProxyResponse{StatusCode: rec.status, MultiValueHeaders: header}
 	switch {
 	case rec.head:
-	case utf8.Valid(body):
+	case isText(body):
 		e.Body = string(body)
 	default:
 		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
@@ -170,8 +175,7 @@ func isToken(name string) bool {
 }
 
 // eventBytes returns the size of body and headers in the response event, which is
-// JSON. Headers, and the body of a small response, are counted at an upper bound:
-// JSON encodes one byte in at most six.
+// JSON. Text is counted at an upper bound: JSON encodes one byte in at most six.
 func (rec *recorder) eventBytes() int {
 	size := 0
 	for name, values := range rec.frozen {
@@ -183,26 +187,11 @@ func (rec *recorder) eventBytes() int {
 	switch {
 	case rec.head:
 		return size
-	case size+6*len(body) <= responseBytesMax:
+	case isText(body):
 		return size + 6*len(body)
-	case !utf8.Valid(body):
-		return size + (len(body)+2)/3*4
 	}
-	return size + jsonBytes(body)
+	return size + base64.StdEncoding.EncodedLen(len(body))
 }
 
-// jsonBytes returns the length of text inside a JSON string as Lambda's runtime
-// library encodes it, without HTML escapes.
-func jsonBytes(text []byte) int {
-	size := len(text)
-	for _, c := range text {
-		switch {
-		case c == '"', c == '\\', c == '\n', c == '\r', c == '\t', c == '\b', c == '\f':
-			size++
-		case c < ' ':
-			size += 5
-		}
-	}
-	// These two become \u2028 and \u2029: six bytes for three.
-	return size + 3*(bytes.Count(text, []byte("\u2028"))+bytes.Count(text, []byte("\u2029")))
-}
+// isText reports whether a body leaves the function as text, and not in base64.
+func isText(body []byte) bool { return len(body) <= textBytesMax && utf8.Valid(body) }

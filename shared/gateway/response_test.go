@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ func TestProxyResponse(t *testing.T) {
 		{
 			name: "ErrTooLarge",
 			h: func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = w.Write(bytes.Repeat([]byte(`"`), responseBytesMax/2+1))
+				_, _ = w.Write(bytes.Repeat([]byte(`"`), responseBytesMax/4*3+1))
 			},
 			want: internalResponse,
 		},
@@ -214,45 +215,44 @@ func TestProxyResponse(t *testing.T) {
 	}
 }
 
-// Ensure a response just under the limit is sent in full, in any encoding.
+// Ensure a body of any text fits up to the same size, that one of up to a megabyte leaves as text, and that a larger one is not
+// repaired or shortened by base64.
 func TestProxyLargeResponse(t *testing.T) {
 	t.Parallel()
-	for name, chunk := range map[string]string{"Text": "x", "Escaped": `"`, "Binary": "\xff"} {
+	for name, unit := range map[string]string{"Text": "x", "Escaped": `"`, "Controls": "\x00", "Separators": "\u2028", "Emojis": "😀", "Binary": "\xff"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			size := map[string]int{"x": 6<<20 - 8<<10, `"`: 3<<20 - 8<<10, "\xff": 4 << 20 * 9 / 10}[chunk]
-			resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = io.WriteString(w, strings.Repeat(chunk, size))
-			}))(t.Context(), get)
-			if resp.StatusCode != 200 || len(resp.Body) < size {
-				t.Errorf("status, body = %d, %d bytes; want 200 and %d", resp.StatusCode, len(resp.Body), size)
+			for size, want := range map[int]int{1_000_000: 200, 1_000_001: 200, responseBytesMax / 4 * 3: 200, responseBytesMax/4*3 + 1: 500} {
+				body := strings.Repeat(unit, size/len(unit)) + strings.Repeat("x", size%len(unit))
+				resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["Content-Type"] = nil // so that no header counts
+					_, _ = io.WriteString(w, body)
+				}))(t.Context(), get)
+				if resp.StatusCode != want {
+					t.Errorf("%d bytes: %d, want %d", size, resp.StatusCode, want)
+				}
+				if resp.StatusCode == 200 {
+					requireFits(t, resp, body, size > 1_000_000 || name == "Binary")
+				}
 			}
 		})
 	}
 }
 
-// Ensure the limit applies to the text that the runtime's encoder produces.
-func TestProxyEncodedLimit(t *testing.T) {
-	t.Parallel()
-	unit := "<&>\"\\/ é\u2028\u2029😀\x7f"
-	for c := range byte(' ') {
-		unit += string(c)
+// requireFits requires that an event has the body, and is within Lambda's limit as the runtime encodes it.
+func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, encoded bool) {
+	t.Helper()
+	got := []byte(resp.Body)
+	if resp.IsBase64Encoded {
+		got, _ = base64.StdEncoding.DecodeString(resp.Body)
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
+	if string(got) != body || resp.IsBase64Encoded != encoded {
+		t.Errorf("%d bytes, base64 %v, want %d, %v", len(got), resp.IsBase64Encoded, len(body), encoded)
+	}
+	var event bytes.Buffer
+	encoder := json.NewEncoder(&event)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(unit); err != nil {
-		t.Fatal(err)
-	}
-	size := b.Len() - len(`""`) - len("\n")
-	text := strings.Repeat(unit, responseBytesMax/size) + strings.Repeat("x", responseBytesMax%size)
-	for body, want := range map[string]int{text: 200, text + "x": 500} {
-		resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header()["Content-Type"] = nil // so that no header counts
-			_, _ = io.WriteString(w, body)
-		}))(t.Context(), get)
-		if resp.StatusCode != want {
-			t.Errorf("%d bytes above the limit: status = %d, want %d", len(body)-len(text), resp.StatusCode, want)
-		}
+	if err := encoder.Encode(resp); err != nil || event.Len() > 6<<20 {
+		t.Errorf("an event of %d bytes, %v", event.Len(), err)
 	}
 }

@@ -17,6 +17,9 @@ const (
 	Key     = "key"
 )
 
+// publicKey is the prefix of publishable keys, which authorise nothing.
+const publicKey = "pk_live"
+
 const (
 	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
 	bodyLen    = 26
@@ -37,6 +40,16 @@ func NewGenerator(now func() time.Time, random io.Reader) Generator {
 		}
 		return FromBytes(prefix, b)
 	}
+}
+
+// PublicKey returns a new publishable key: pk_live_ and 128 bits from random in the letters of ids. Unlike an id it has no
+// time, so it tells nothing about its record. It panics if random fails, because keys could then repeat.
+func PublicKey(random io.Reader) string {
+	var b [16]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		panic(fmt.Sprintf("id: no randomness: %v", err))
+	}
+	return FromBytes(publicKey, b)
 }
 
 // Oldest returns an id that sorts before every id that a Generator returns at that time or later.

@@ -53,14 +53,42 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// Ensure a failing source of randomness causes a panic and not repeated ids.
-func TestGeneratorPanicsWithoutRandomness(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
+// Ensure a failing source of randomness causes a panic and not repeated ids or keys.
+func TestPanicsWithoutRandomness(t *testing.T) {
+	for name, next := range map[string]func(){
+		"id":                    func() { id.NewGenerator(time.Now, bytes.NewReader(nil))("itm") },
+		"public key":            func() { id.PublicKey(bytes.NewReader(nil)) },
+		"public key, too short": func() { id.PublicKey(bytes.NewReader(make([]byte, 15))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			next()
+		})
+	}
+}
+
+// Ensure each of the 128 bits of a public key comes from the source of randomness, and from nothing else.
+func TestPublicKey(t *testing.T) {
+	seen := map[string]bool{}
+	for bit := range 128 {
+		var random [16]byte
+		random[bit/8] = 1 << (bit % 8)
+		key := id.PublicKey(bytes.NewReader(random[:]))
+		if again := id.PublicKey(bytes.NewReader(random[:])); again != key || seen[key] {
+			t.Errorf("bit %d: %s, then %s, or the key of another bit", bit, key, again)
 		}
-	}()
-	id.NewGenerator(time.Now, bytes.NewReader(nil))("itm")
+		seen[key] = true
+		if got, ok := id.Bytes("pk_live", key); !ok || got != random {
+			t.Errorf("bit %d: %s has %x", bit, key, got)
+		}
+	}
+	if key := id.PublicKey(bytes.NewReader(bytes.Repeat([]byte{0xff}, 16))); key != "pk_live_7zzzzzzzzzzzzzzzzzzzzzzzzz" {
+		t.Error(key)
+	}
 }
 
 // Ensure ids of an earlier time sort before the id that Oldest returns, and others do not.

@@ -43,6 +43,8 @@ func exampleText(s *Schema) string {
 	switch s.Pattern {
 	case `^[A-Z]{3}$`:
 		return "EUR"
+	case schema.FormatPattern("origin"):
+		return "https://example.com"
 	case schema.FormatPattern("day"):
 		return "2026-08-11"
 	case schema.FormatPattern("language"):

@@ -20,23 +20,61 @@ type Schema = google.Schema
 // companyID is the optional argument for the company.
 const companyID = "companyId"
 
-// Arguments returns the schema of a tool's arguments: one closed object with everything that an HTTP request has in its path,
-// query, headers and body. company adds the optional id of the company.
+// Arguments returns the schema of a tool's arguments: one object with everything that an HTTP request has in its path, query, headers
+// and body. company adds the optional id of the company. A model reads the schemas of all tools at once, so they say less than those of
+// the document (see briefly). They do not say that there are no other arguments, either: the error for one names the argument that was
+// meant, which a client's check of the schema could not.
 func Arguments(fields []schema.Field, company bool) *Schema {
 	var all []property
 	if company {
-		all = append(all, property{name: companyID, schema: &Schema{
-			Types: []string{"string", "null"}, Description: "optional; the key's own company is the only one that it can access",
-		}})
+		all = append(all, property{name: companyID, schema: &Schema{Type: "string", Description: "leave out"}})
 	}
-	for _, f := range fields {
+	return open(append(all, arguments(fields)...))
+}
+
+func arguments(fields []schema.Field) []property {
+	out := make([]property, len(fields))
+	for i, f := range fields {
 		s := described(f)
-		if f.Null != schema.NullRefused {
+		s.Description = f.ToolDescription()
+		if f.Fields != nil {
+			s.Items = open(arguments(f.Fields))
+		}
+		if f.Null == schema.NullClears {
 			nullable(s)
 		}
-		all = append(all, property{f.Argument(), s, f.Required})
+		briefly(s, f)
+		out[i] = property{f.Argument(), s, f.Required}
 	}
-	return object(all)
+	return out
+}
+
+// longText is a bound of texts that a model does not reach by accident.
+const longText = 100
+
+// briefly removes from the schema of an argument what no caller acts on: that a text is not empty and a page has a record, the bounds of long texts and of lists
+// of texts, the bounds of whole numbers that only JSON has, and regular expressions, because the descriptions name the forms. The pipeline
+// checks them all. Nor does it say that null is the same as leaving an argument out: several clients cannot read a schema with two types.
+func briefly(s *Schema, f schema.Field) {
+	s.MinLength, s.Pattern = nil, ""
+	if s.Format == "uri" {
+		s.Format = "" // the description says which addresses; not every client knows the format
+	}
+	if s.MaxLength != nil && *s.MaxLength >= longText || strings.HasSuffix(f.Name, "Id") || f.In == schema.InHeader {
+		s.MaxLength = nil
+	}
+	if f.Kind == schema.Array && f.Fields == nil {
+		s.Items.MaxLength, s.Items.Pattern, s.MaxItems = nil, "", nil
+	}
+	if f.Kind == schema.Map {
+		s.AdditionalProperties, s.PropertyNames = &Schema{Type: "string"}, nil
+	}
+	if s.Minimum != nil && (*s.Minimum == -schema.SafeInteger || f.In == schema.InQuery) {
+		s.Minimum = nil
+	}
+	if s.Maximum != nil && *s.Maximum == schema.SafeInteger {
+		s.Maximum = nil
+	}
 }
 
 // Body returns the schema of the body of a request with these fields, nil when none of them is in the body.
@@ -64,6 +102,9 @@ func Parameter(f schema.Field) *Schema {
 
 // nullable makes a schema accept null, too.
 func nullable(s *Schema) {
+	if s.Type == "" { // any JSON
+		return
+	}
 	s.Type, s.Types = "", []string{s.Type, "null"}
 	if s.Enum != nil {
 		s.Enum = append(s.Enum, nil)
@@ -73,6 +114,9 @@ func nullable(s *Schema) {
 // described returns the schema of the values of an argument other than null.
 func described(f schema.Field) *Schema {
 	s := &Schema{Type: string(f.Kind), Description: f.Description(), Default: defaultOf(f)}
+	if f.Kind == schema.Any {
+		s.Type = ""
+	}
 	switch f.Kind {
 	case schema.String:
 		s.Enum, s.Pattern, s.Format = enum(f.Enum), f.Expression(), f.JSONFormat()
@@ -81,7 +125,7 @@ func described(f schema.Field) *Schema {
 		s.Minimum, s.Maximum = f.Min, f.Max
 	case schema.Array:
 		s.MinItems, s.MaxItems = count(f.Min), positive(f.Items)
-		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positive(f.Each)}
+		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positive(f.Each), Pattern: f.Expression(), Format: f.JSONFormat()}
 		if f.Fields != nil {
 			s.Items = object(properties(f.Fields))
 		}
@@ -111,10 +155,14 @@ func properties(fields []schema.Field) []property {
 
 // object returns the schema of a closed object with its properties in order.
 func object(all []property) *Schema {
-	s := &Schema{
-		Type: "object", Properties: make(map[string]*Schema, len(all)),
-		AdditionalProperties: &Schema{Not: &Schema{}}, // marshals as false
-	}
+	s := open(all)
+	s.AdditionalProperties = &Schema{Not: &Schema{}} // marshals as false
+	return s
+}
+
+// open is object without the rule that there are no other properties.
+func open(all []property) *Schema {
+	s := &Schema{Type: "object", Properties: make(map[string]*Schema, len(all))}
 	for _, p := range all {
 		s.Properties[p.name] = p.schema
 		s.PropertyOrder = append(s.PropertyOrder, p.name)

@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema"
 )
 
 type colour string
@@ -27,12 +28,13 @@ type input struct {
 	ThingID string     `path:"thingId" doc:"the thing"`
 	Limit   int64      `query:"limit" default:"25" min:"1" max:"100"`
 	Cursor  api.Cursor `query:"cursor"`
-	IfMatch *string    `header:"If-Match" doc:"a tag"`
+	IfMatch *string    `header:"If-Match" max:"2000" doc:"a tag" tool:"a tag that you read"`
 	Name    string     `json:"name" min:"1" max:"200" doc:"how it is called"`
 	Colour  *colour    `json:"colour"`
 	Site    *string    `json:"site" format:"web" max:"2000"`
 	Day     *string    `json:"day" format:"day"`
 	Order   *int64     `json:"order" min:"0" max:"9"`
+	Rank    *int64     `json:"rank"`
 	Tags    []string   `json:"tags" items:"5" each:"10"`
 	Colours []colour   `json:"colours" items:"2"`
 	Points  []point    `json:"points" items:"500" min:"1" required:"true"`
@@ -71,32 +73,33 @@ func define[Out any](method, path string) api.Operation {
 
 var operation = define[thing]("POST", "/v1/companies/{companyId}/things/{thingId}")
 
-// Ensure the arguments of a tool are one flat, closed object, and the name of a header is in camel case.
+// Ensure the arguments of a tool are one flat object, the name of a header is in camel case, and the schemas have no more than a
+// model acts on.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	compare(t, jsonschema.Arguments(operation.Input, operation.Company()), `{
 "type":"object",
 "properties":{
-"companyId":{"type":["string","null"],"description":"optional; the key's own company is the only one that it can access"},
+"companyId":{"type":"string","description":"leave out"},
 "thingId":{"type":"string","description":"the thing"},
-"limit":{"type":["integer","null"],"default":25,"minimum":1,"maximum":100},
-"cursor":{"type":["string","null"],"minLength":1,"maxLength":1600},
-"ifMatch":{"type":["string","null"],"description":"a tag"},
-"name":{"type":"string","description":"how it is called","minLength":1,"maxLength":200},
-"colour":{"type":["string","null"],"enum":["red","blue",null]},
-"site":{"type":["string","null"],"maxLength":2000,"pattern":"^https?://","format":"uri"},
-"day":{"type":["string","null"],"description":"a day such as 2026-08-11, or an RFC 3339 time","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$"},
-"order":{"type":["integer","null"],"minimum":0,"maximum":9},
-"tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"maxItems":5},
-"colours":{"type":["array","null"],"items":{"type":"string","enum":["red","blue"]},"maxItems":2},
+"limit":{"type":"integer","description":"records per page","default":25,"maximum":100},
+"cursor":{"type":"string","description":"nextCursor of the previous result"},
+"ifMatch":{"type":"string","description":"a tag that you read"},
+"name":{"type":"string","description":"how it is called"},
+"colour":{"type":"string","enum":["red","blue"]},
+"site":{"type":"string"},
+"day":{"type":"string","description":"such as 2026-08-11"},
+"order":{"type":"integer","minimum":0,"maximum":9},
+"rank":{"type":"integer"},
+"tags":{"type":"array","items":{"type":"string"}},
+"colours":{"type":"array","items":{"type":"string","enum":["red","blue"]}},
 "points":{"type":"array","items":{"type":"object","properties":{
-"key":{"type":"string","minLength":1,"maxLength":20,"pattern":"^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$"},
-"dims":{"type":["object","null"],"maxProperties":10,"additionalProperties":{"type":"string","maxLength":30},"propertyNames":{"maxLength":30}}
-},"required":["key"],"additionalProperties":false},"minItems":1,"maxItems":500},
+"key":{"type":"string","maxLength":20},
+"dims":{"type":"object","maxProperties":10,"additionalProperties":{"type":"string"}}
+},"required":["key"]},"minItems":1,"maxItems":500},
 "active":{"type":"boolean"}
 },
-"required":["thingId","name","points","active"],
-"additionalProperties":false}`)
+"required":["thingId","name","points","active"]}`)
 }
 
 // Ensure only the properties of an update that null clears accept null, and say that it does; a parameter of HTTP never does.
@@ -120,14 +123,33 @@ func TestClearable(t *testing.T) {
 "tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"description":"its tags; null clears it; leave it out to keep it","maxItems":5}
 },
 "additionalProperties":false}`)
-	compare(t, jsonschema.Parameter(op.Input[0]), `{"type":"integer","default":25,"minimum":1,"maximum":100}`)
+	compare(t, jsonschema.Parameter(op.Input[0]), `{"type":"integer","description":"maximum number of records per page","default":25,"minimum":1,"maximum":100}`)
+	compare(t, jsonschema.Arguments(op.Input[2:3], false), `{
+"type":"object",
+"properties":{"note":{"type":["string","null"],"description":"a note; null clears it","maxLength":5}}}`)
+}
+
+// Ensure the expression of the elements of a list is in the document, and not in the arguments of a tool.
+func TestElements(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Hosts []string `json:"hosts" items:"5" each:"253" format:"host" doc:"host names"`
+	}
+	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
+		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
+	if got := jsonschema.Body(op.Input).Properties["hosts"].Items.Pattern; got != schema.FormatPattern("host") {
+		t.Errorf("the document: %q", got)
+	}
+	compare(t, jsonschema.Arguments(op.Input, false), `{
+"type":"object",
+"properties":{"hosts":{"type":"array","items":{"type":"string"},"description":"host names"}}}`)
 }
 
 // Ensure the schema of a body has only body properties, and is nil for an operation without a body.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	body := jsonschema.Body(operation.Input)
-	want := []string{"name", "colour", "site", "day", "order", "tags", "colours", "points", "active"}
+	want := []string{"name", "colour", "site", "day", "order", "rank", "tags", "colours", "points", "active"}
 	if diff := cmp.Diff(want, body.PropertyOrder); diff != "" {
 		t.Error(diff)
 	}
@@ -136,7 +158,7 @@ func TestBody(t *testing.T) {
 	if jsonschema.Body(none.Input) != nil {
 		t.Error("a GET has a body")
 	}
-	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{},"additionalProperties":false}`)
+	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
 }
 
 const record = `{

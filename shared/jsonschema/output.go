@@ -44,7 +44,7 @@ func fields(t reflect.Type) (out []reflect.StructField) {
 			out = append(out, fields(f.Type)...)
 		case f.Tag.Get("json") != "" && f.Tag.Get("json") != "-":
 			out = append(out, f)
-		case f.IsExported():
+		case f.IsExported() && f.Tag.Get("json") == "":
 			panic(fmt.Sprintf("jsonschema: %s.%s has no name", t, f.Name))
 		}
 	}

@@ -121,7 +121,7 @@ func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) er
 	quota, tat := k.bucket(class)
 	_, room := quota.Charge(tat, now)
 	switch {
-	case scope != "" && !slices.Contains(k.Scopes, string(scope)):
+	case !k.has(scope):
 		return auth.MissingScope(scope)
 	case quota <= 0:
 		return auth.Frozen(class)
@@ -129,6 +129,11 @@ func (k storedKey) refusal(scope auth.Scope, class auth.Class, now time.Time) er
 		return auth.QuotaExceeded(class)
 	}
 	return nil
+}
+
+// has reports whether the key has the scope. Every key has the empty one.
+func (k storedKey) has(scope auth.Scope) bool {
+	return scope == "" || slices.Contains(k.Scopes, string(scope))
 }
 
 func (k storedKey) scopes() []auth.Scope {
@@ -195,8 +200,8 @@ func admission(token auth.Token, scope auth.Scope, class auth.Class, known bucke
 // hashName has the placeholder of the one attribute whose name is a reserved word.
 var hashName = map[string]string{"#hash": "hash"}
 
-// Verify is Admit without a scope and without taking a request from the bucket.
-func (s *Store) Verify(ctx context.Context, token auth.Token, class auth.Class) (auth.QuotaState, error) {
+// Verify is Admit without taking a request from the bucket, whatever is left in it.
+func (s *Store) Verify(ctx context.Context, token auth.Token, scope auth.Scope, class auth.Class) (auth.QuotaState, error) {
 	now := s.now()
 	out, err := s.records.GetItem(ctx, &dynamodb.GetItemInput{Key: keyItem(token.CompanyID, token.KeyID)})
 	if err != nil {
@@ -207,7 +212,10 @@ func (s *Store) Verify(ctx context.Context, token auth.Token, class auth.Class) 
 		return auth.QuotaState{}, err
 	}
 	quota, tat := key.bucket(class)
-	return quota.At(tat, now), nil
+	if !key.has(scope) {
+		err = auth.MissingScope(scope)
+	}
+	return quota.At(tat, now), err
 }
 
 // verified decodes a key's record and checks whether the key is valid. Unknown, wrong, revoked and expired keys get the

@@ -29,6 +29,8 @@ func (s *Store) grantor(ctx context.Context, companyID, keyID string) (grantor, 
 		return grantor{}, err
 	case key.RevokedAt != nil:
 		return grantor{}, fmt.Errorf("the granting key is revoked: %w", auth.ErrUnauthorised)
+	case key.ExpiresAt != nil && *key.ExpiresAt <= timestamp.Format(s.now()):
+		return grantor{}, fmt.Errorf("the granting key has expired: %w", auth.ErrUnauthorised)
 	}
 	return grantor{&key}, nil
 }
@@ -56,6 +58,14 @@ func (g grantor) bound(fresh *storedKey) {
 		return
 	}
 	fresh.quotas = g.key.quotas
+	g.boundExpiry(fresh)
+}
+
+// boundExpiry limits a new key to the expiry of its grantor.
+func (g grantor) boundExpiry(fresh *storedKey) {
+	if g.key == nil {
+		return
+	}
 	if ends := g.key.ExpiresAt; ends != nil && (fresh.ExpiresAt == nil || *fresh.ExpiresAt > *ends) {
 		fresh.ExpiresAt = ends
 	}

@@ -35,7 +35,7 @@ func TestLostResponsesCostNothing(t *testing.T) {
 		l := &losing{}
 		f := startOver(t, l)
 		f.setQuota(t, auth.ClassWrite, quota)
-		before, err := f.Keys.Verify(t.Context(), f.token, auth.ClassWrite)
+		before, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassWrite)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -142,7 +142,8 @@ func (s *Store) Rotate(ctx context.Context, companyID, keyID string, overlap tim
 }
 
 // RotateBy issues a key with the same name and scopes, and lets the old key expire after overlap. Both work until then.
-// by is the key that requests the rotation. As in Issue, it must have every scope that the new key gets.
+// by is the key that requests the rotation. As in Issue, it must have every scope that the new key gets, and the new key
+// expires with it at the latest.
 //
 // Returns fault.ErrNotFound if the key does not exist, is revoked or has expired. Returns fault.Conflict if it was
 // already rotated. One of two concurrent rotations wins; the other starts again with the new record.
@@ -166,6 +167,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 		if err := rotator.holds(old.scopes()); err != nil {
 			return fresh, "", nil, err
 		}
+		rotator.boundExpiry(&fresh)
 		others = []table.Write{s.supersede(old, fresh.ID, overlap)}
 		if by != keyID { // otherwise the condition of supersede includes it
 			others = append(others, rotator.alive(s)...)

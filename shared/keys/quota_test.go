@@ -184,7 +184,7 @@ func TestQuotaAgainstModel(t *testing.T) {
 		for range rapid.IntRange(1, 15).Draw(r, "steps") {
 			f.Clock.Advance(rapid.OneOf(rapid.Just(time.Duration(0)), rapid.Map(rapid.Int64Range(0, 20e9), func(n int64) time.Duration { return time.Duration(n) })).Draw(r, "pause"))
 			s := rapid.SampledFrom(processes).Draw(r, "process")
-			before, err := s.Verify(t.Context(), token, auth.ClassRead)
+			before, err := s.Verify(t.Context(), token, "", auth.ClassRead)
 			if err != nil {
 				r.Fatal(err)
 			}

@@ -161,7 +161,7 @@ func TestUndecodableKey(t *testing.T) {
 		if _, err := f.admit(f.another(), auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
 			t.Errorf("Admit: %v", err)
 		}
-		if _, err := f.Keys.Verify(t.Context(), f.token, auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
+		if _, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead); err == nil || fault.Public(err) != fault.ErrInternal {
 			t.Errorf("Verify: %v", err)
 		}
 	}
@@ -328,7 +328,7 @@ func TestFailuresAreReported(t *testing.T) {
 			return err
 		},
 		"Verify": func(_ string, token auth.Token) error {
-			_, err := f.Keys.Verify(ctx, token, auth.ClassRead)
+			_, err := f.Keys.Verify(ctx, token, "", auth.ClassRead)
 			return err
 		},
 		"Issue": func(string, auth.Token) error {

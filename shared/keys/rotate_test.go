@@ -138,3 +138,29 @@ func TestRotateWhileTheKeyChanges(t *testing.T) {
 		t.Errorf("%v, %d keys", err, len(f.list(t)))
 	}
 }
+
+// Ensure a key that expires gets no longer life by rotating another one, and that a rotation by the operator keeps the key's own
+// expiry.
+func TestRotateBoundByExpiry(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	scopes := []auth.Scope{auth.PlanRead}
+	ends := f.Clock.Now().Add(time.Hour)
+	by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: ends})
+	for _, c := range []struct {
+		own  time.Time
+		by   string
+		want *time.Time
+	}{
+		{time.Time{}, by.ID, &ends}, {ends.Add(time.Hour), by.ID, &ends}, {ends.Add(-time.Minute), by.ID, new(ends.Add(-time.Minute))}, {time.Time{}, "", nil},
+	} {
+		old, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: c.own})
+		fresh, _, err := f.Keys.RotateBy(t.Context(), f.CompanyID, c.by, old.ID, time.Hour, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want == nil && fresh.ExpiresAt != nil || c.want != nil && value(fresh.ExpiresAt) != at(*c.want) {
+			t.Errorf("a key that ends %v, rotated by %q, ends %q", c.own, c.by, value(fresh.ExpiresAt))
+		}
+	}
+}

@@ -19,7 +19,7 @@ func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Adm
 	return auth.Admission{Quota: plenty, Scopes: auth.Scopes()}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+func (open) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return plenty, nil
 }
 

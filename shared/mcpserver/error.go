@@ -56,20 +56,12 @@ func (s *Server) whereIDsAre(call api.Call) string {
 	return out
 }
 
-// lists returns the tool that lists the records of the last id in an operation's path: the list of the same area whose path ends
-// with the segment before the id.
+// lists returns the tool that lists the records of the last id in an operation's path.
 func (s *Server) lists(op *api.Operation) string {
-	segments := api.PathSegments(op.Path)
-	for i := len(segments) - 1; i > 0; i-- {
-		if _, isID := api.PathParameter(segments[i]); !isID {
-			continue
+	for _, segment := range slices.Backward(api.PathSegments(op.Path)) {
+		if id, isID := api.PathParameter(segment); isID {
+			return listOf(id, *op, s.operations)
 		}
-		for _, list := range s.operations {
-			if list.IsList() && list.Area() == op.Area() && strings.HasSuffix(list.Path, "/"+segments[i-1]) {
-				return Name(list)
-			}
-		}
-		return ""
 	}
 	return ""
 }

@@ -23,6 +23,7 @@ import (
 type exchange struct {
 	ctx      context.Context // of the HTTP request: it is cancelled when the caller leaves, unlike the SDK's
 	call     api.Call
+	tools    offer
 	response api.Response // of the pipeline; Status is 0 before the pipeline was called
 	isTool   bool         // response is the response of an operation
 	panicked error
@@ -32,7 +33,11 @@ type exchangeKey struct{}
 
 // exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the SDK did not call receive.
 func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Response {
-	x := &exchange{ctx: r.Context(), call: call}
+	areas, err := s.areas(r)
+	if err != nil {
+		return s.admit(r.Context(), call, "", err)
+	}
+	x := &exchange{ctx: r.Context(), call: call, tools: offer{s, areas}}
 	var out api.Response
 	if m.err == nil && m.IsCall() {
 		out = s.speak(x, r, m)
@@ -117,7 +122,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		x, _ := ctx.Value(exchangeKey{}).(*exchange)
 		defer table.Recover(&x.panicked)
 		if call, ok := request.(*mcp.CallToolRequest); ok {
-			if op := s.named(call.Params.Name); op != nil {
+			if op := x.tools.named(call.Params.Name); op != nil {
 				return s.callTool(x, op, call), nil
 			}
 		}
@@ -127,7 +132,7 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		result, err = next(ctx, method, request)
 		if list, ok := result.(*mcp.ListToolsResult); ok && err == nil {
-			list.Tools = s.visible(x.response.Scopes)
+			result = toolList{list, x.tools.visible(x.response.Scopes)}
 		}
 		return result, err
 	}

@@ -54,14 +54,17 @@ func (k *fakeKeys) Admit(_ context.Context, _ auth.Token, scope auth.Scope, clas
 	return auth.Admission{Quota: plenty, Scopes: k.scopes}, nil
 }
 
-func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+func (k *fakeKeys) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.calls = append(k.calls, "verify")
 	if k.err != nil && fault.Public(k.err).Code == fault.RateLimited {
 		return plenty, nil
 	}
-	return plenty, k.err
+	if k.err != nil {
+		return auth.QuotaState{}, k.err
+	}
+	return plenty, nil
 }
 
 // taken returns the calls since the last taken.

@@ -4,6 +4,7 @@
 //   - mcpserver.go: Server checks a POST and its key, and reads its body.
 //   - message.go: the messages of a body, checked before anything acts on them.
 //   - exchange.go: how the SDK and the pipeline of package api handle one message.
+//   - areas.go: which tools a request can see and call.
 //   - tool.go: the tool of an operation, and the result of a call.
 //
 // The official SDK implements the protocol: revisions, initialization, headers, results. Its middleware (Server.receive) calls the
@@ -24,8 +25,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
@@ -51,7 +50,7 @@ const logName = "mcp"
 type Server struct {
 	api        *api.API
 	operations []api.Operation
-	tools      func() []*mcp.Tool // of operations, in their order; built at the first tools/list
+	tools      func() []*Tool // of operations, in their order; built at the first tools/list
 	sdk        http.Handler
 	newID      id.Generator
 }
@@ -60,7 +59,7 @@ type Server struct {
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = offered(operations)
 	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID}
-	s.tools = sync.OnceValue(func() []*mcp.Tool { return Tools(operations) })
+	s.tools = sync.OnceValue(func() []*Tool { return Tools(operations) })
 	s.sdk = s.connect()
 	return s
 }

@@ -1,15 +1,17 @@
 package mcpserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema"
 )
 
 // Name returns the name of an operation's tool.
@@ -18,15 +20,6 @@ func Name(op api.Operation) string { return "service_" + op.ID }
 // offered returns the operations that are tools.
 func offered(operations []api.Operation) []api.Operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op api.Operation) bool { return op.NotTool })
-}
-
-// named returns the operation of a tool, nil when there is no tool of that name.
-func (s *Server) named(name string) *api.Operation {
-	i := slices.IndexFunc(s.operations, func(op api.Operation) bool { return Name(op) == name })
-	if i < 0 {
-		return nil
-	}
-	return &s.operations[i]
 }
 
 // instructions is the text about the server as a whole that a client may pass to its model.
@@ -44,34 +37,101 @@ const listTTL = 5 * 60 * 1000
 // because every quote in the text becomes four bytes.
 const textBytesMax = 512 << 10
 
+// Tool is a tool in a list. The SDK's type always has a readOnlyHint and an idempotentHint. A list of all tools has no room for what
+// the protocol takes for granted: a title repeats the description, and the other hints of a tool that only reads mean nothing.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations annotations     `json:"annotations"`
+}
+
+type annotations struct {
+	ReadOnly    bool  `json:"readOnlyHint,omitempty"`
+	Destructive *bool `json:"destructiveHint,omitempty"` // nil when ReadOnly
+	Idempotent  bool  `json:"idempotentHint,omitempty"`
+	OpenWorld   bool  `json:"openWorldHint"`
+}
+
 // Tools returns the tools of the operations that are tools, in their order.
-func Tools(operations []api.Operation) []*mcp.Tool {
+func Tools(operations []api.Operation) []*Tool {
 	operations = offered(operations)
-	out := make([]*mcp.Tool, len(operations))
+	out := make([]*Tool, len(operations))
 	for i, op := range operations {
-		destructive, open := op.Effect.Overwrites(), false
-		out[i] = &mcp.Tool{
-			Name: Name(op), Title: op.Summary, Description: op.Summary, InputSchema: json.RawMessage(encode(jsonschema.Arguments(op.Input, op.Company()))),
-			Annotations: &mcp.ToolAnnotations{
-				ReadOnlyHint: op.Effect == api.Read, DestructiveHint: &destructive, OpenWorldHint: &open, IdempotentHint: op.Effect.Repeatable(),
-			},
+		out[i] = &Tool{
+			Name: Name(op), Description: op.Summary, InputSchema: encode(jsonschema.Arguments(withLists(op, operations), op.Company())),
+			Annotations: annotations{ReadOnly: op.Effect == api.Read},
 		}
 		if op.Description != "" {
 			out[i].Description += ". " + op.Description
+		}
+		if op.Effect != api.Read {
+			destructive := op.Effect.Overwrites()
+			out[i].Annotations.Destructive, out[i].Annotations.Idempotent = &destructive, op.Effect.Repeatable()
 		}
 	}
 	return out
 }
 
-// visible returns the tools that a key with these scopes may call.
-func (s *Server) visible(scopes []auth.Scope) []*mcp.Tool {
-	out := []*mcp.Tool{} // a list, also when it is empty
-	for i, t := range s.tools() {
-		if scope := s.operations[i].Scope; scope == "" || slices.Contains(scopes, scope) {
-			out = append(out, t)
+// withLists returns the input of an operation, where the description of each id ends with the tool that lists it.
+func withLists(op api.Operation, operations []api.Operation) []schema.Field {
+	fields := slices.Clone(op.Input)
+	for i, f := range fields {
+		list := listOf(f.Name, op, operations)
+		doc := cmp.Or(f.ToolDoc, f.Doc)
+		if list == "" || strings.Contains(doc, list) {
+			continue
+		}
+		from := "from " + list
+		if doc != "" {
+			from = doc + ", " + from
+		}
+		fields[i].ToolDoc = from
+	}
+	return fields
+}
+
+// listOf returns the tool that lists the ids that an argument takes, empty when there is none. The path of an operation on one record
+// says what its id is called: siteId in …/sites/{siteId} is listed at …/sites. An argument siteId, or siteIds, of any operation is such
+// an id. Where two lists have one name, as the goals of a site and the company's do, it is that of the own area, else one whose other
+// ids are arguments, too.
+func listOf(argument string, op api.Operation, operations []api.Operation) string {
+	name := strings.TrimSuffix(argument, "s")
+	if !strings.HasSuffix(name, "Id") {
+		return ""
+	}
+	found := ""
+	for _, list := range operations {
+		switch {
+		case !list.IsList() || !identifies(name, list, operations):
+		case list.Area() == op.Area():
+			return Name(list)
+		case found == "" && hasIDs(list, op):
+			found = Name(list)
 		}
 	}
-	return out
+	return found
+}
+
+// hasIDs reports whether the ids in the path of a list are arguments of an operation.
+func hasIDs(list, op api.Operation) bool {
+	return !slices.ContainsFunc(list.Input, func(id schema.Field) bool {
+		return id.In == schema.InPath && !slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == id.Name })
+	})
+}
+
+// identifies reports whether the records of a list have ids of this name: an operation has it as an id right below the list's noun.
+func identifies(name string, list api.Operation, operations []api.Operation) bool {
+	noun := list.Path[strings.LastIndex(list.Path, "/"):]
+	return slices.ContainsFunc(operations, func(op api.Operation) bool {
+		return op.Area() == list.Area() && strings.Contains(op.Path+"/", noun+"/{"+name+"}/")
+	})
+}
+
+// toolList is the result of tools/list: that of the SDK with tools of another type.
+type toolList struct {
+	*mcp.ListToolsResult
+	Tools []*Tool `json:"tools"`
 }
 
 // toolResult is the result of a tools/call. The SDK's type cannot have a resultType for a tool that is not registered in the SDK.
@@ -122,12 +182,14 @@ func resultOf(response api.Response) *toolResult {
 	if response.Header.Get("Idempotent-Replayed") != "" {
 		out.Meta["idempotentReplayed"] = true
 	}
-	if response.List {
-		out.Meta["hasMore"] = response.Next != ""
+	if response.More != nil {
+		out.Meta["hasMore"] = *response.More
 	}
 	if response.Next != "" {
 		out.Meta["nextCursor"] = response.Next
 		out.say("There are more records: call again with the same arguments and cursor %q.", response.Next)
+	} else if response.More != nil && *response.More {
+		out.say("It is not all done yet: call again with the same arguments.")
 	}
 	if tag := response.Header.Get("ETag"); tag != "" {
 		out.Meta["etag"] = tag

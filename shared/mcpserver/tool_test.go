@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +49,39 @@ func TestPages(t *testing.T) {
 	last := s.post(call("list_items", `{"limit":1,"cursor":"`+next+`"}`)).decode(t).Result
 	if _, more := last.Meta["nextCursor"]; last.Meta["hasMore"] != false || more || len(last.Content) != 1 || last.IsError {
 		t.Errorf("%+v", last)
+	}
+}
+
+// left is the response of a delete that may not finish.
+type left struct {
+	Count float64 `json:"count"`
+}
+
+func (l left) HasMore() bool { return l.Count > 0 }
+
+// Ensure a result of which something remains says so in _meta and as text, and one that is whole has no text about it; and that
+// over HTTP the header says the same.
+func TestPartial(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	var remain float64
+	operations := []api.Operation{api.Define(api.Spec{ID: "delete_items", Method: "DELETE", Path: "/v1/items", Effect: api.Destructive, Summary: "Delete"},
+		func(context.Context, api.Caller, struct{}) (left, error) { return left{remain}, nil })}
+	config := api.Config{Keys: s.keys, Now: time.Now, NewID: func(string) string { return "req_1" }, Log: slog.New(slog.DiscardHandler)}
+	s.http = mcpserver.New(operations, config)
+	for _, remain = range []float64{0, 1} {
+		got := s.post(call("delete_items", `{}`)).decode(t).Result
+		lines := []string{"It is not all done yet: call again with the same arguments."}[:int(remain)]
+		if got.IsError || got.Meta["hasMore"] != (remain > 0) || len(got.Content) != 1+len(lines) || remain > 0 && got.Content[1].Text != lines[0] {
+			t.Errorf("%v: %+v", remain, got)
+		}
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("DELETE", "/v1/items", nil)
+		r.Header.Set("Authorization", "Bearer "+s.key)
+		api.New(operations, config).ServeHTTP(w, r)
+		if got := w.Header().Get("Service-Has-More"); got != strconv.FormatBool(remain > 0) || !operations[0].IsPartial() || operations[0].IsList() {
+			t.Errorf("%v: Service-Has-More is %q", remain, got)
+		}
 	}
 }
 

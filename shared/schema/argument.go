@@ -56,7 +56,7 @@ func (a argument) asInteger() (int64, bool) {
 		text = plain(string(number))
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && -safeInteger <= n && n <= safeInteger
+	return n, err == nil && -SafeInteger <= n && n <= SafeInteger
 }
 
 // plain returns a whole number without fraction and exponent. It returns "" for a number that is not whole or has more digits

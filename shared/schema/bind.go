@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/timestamp"
 )
 
 // Binder fills one input from the arguments of a call and collects all problems. A transport passes the argument of each
@@ -122,6 +124,9 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 				return
 			}
 			b.checkText(f, path, s)
+			if f.Format == "date-time" {
+				s = timestamp.Normalise(s)
+			}
 			target.SetString(s)
 			return
 		}
@@ -132,7 +137,11 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	case Integer:
 		if n, ok := a.asInteger(); ok {
 			b.checkRange(f, path, float64(n))
-			target.SetInt(n)
+			if target.CanFloat() {
+				target.SetFloat(float64(n))
+			} else {
+				target.SetInt(n)
+			}
 			return
 		}
 		b.Problem(path, "must be a whole number%s", f.rangeText())
@@ -154,6 +163,14 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	case Array:
 		if list, ok := a.json.([]any); ok {
 			b.assignList(f, path, target, list)
+			return
+		}
+	case Any:
+		if text, ok := a.json.(json.RawMessage); ok {
+			if len(text) > int(*f.Max) {
+				b.Problem(path, "must have at most %d bytes as compact JSON, has %d", int(*f.Max), len(text))
+			}
+			target.SetBytes(text)
 			return
 		}
 	case Map:
@@ -187,6 +204,8 @@ func (b *Binder) assignList(f *Field, path string, target reflect.Value, list []
 		}
 		if n := utf8.RuneCountInString(s); f.Each > 0 && n > f.Each {
 			b.Problem(at, "must have at most %d characters, has %d", f.Each, n)
+		} else if wrong := f.formProblem(s); wrong != "" {
+			b.Problem(at, "%s", wrong)
 		}
 		target.Index(i).SetString(s)
 	}
@@ -253,13 +272,22 @@ func (b *Binder) checkText(f *Field, path, s string) {
 		b.Problem(path, "must have at least %d characters, has %d", int(*f.Min), n)
 	case f.Max != nil && n > int(*f.Max):
 		b.Problem(path, "must have at most %d characters, has %d", int(*f.Max), n)
-	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):
-		b.Problem(path, "must match %s", patterns[f.Pattern])
-	case f.Format != "":
-		if wrong := formats[f.Format].check(s); wrong != "" {
+	default:
+		if wrong := f.formProblem(s); wrong != "" {
 			b.Problem(path, "%s", wrong)
 		}
 	}
+}
+
+// formProblem returns the problem of a text with the field's pattern or format, "" when it is valid.
+func (f *Field) formProblem(s string) string {
+	switch {
+	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):
+		return fmt.Sprintf("must match %s", patterns[f.Pattern])
+	case f.Format != "":
+		return formats[f.Format].check(s)
+	}
+	return ""
 }
 
 func (b *Binder) checkRange(f *Field, path string, n float64) {

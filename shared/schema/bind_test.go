@@ -36,12 +36,16 @@ type shapes struct {
 	Ranged  *int64            `json:"ranged" min:"1" max:"2000000"`
 	Least   *int64            `json:"least" min:"0"`
 	Number  *float64          `json:"number"`
+	Round   *float64          `json:"round" whole:"true"`
 	Part    *float64          `json:"part" min:"0.5"`
 	Most    *float64          `json:"most" max:"1.5"`
 	Flag    *bool             `json:"flag"`
 	Tags    []string          `json:"tags" items:"3" each:"2"`
 	Pair    []string          `json:"pair" items:"2" min:"1"`
 	Colours []colour          `json:"colours" items:"2"`
+	Origins []string          `json:"origins" items:"3" each:"267" format:"origin"`
+	Hosts   []string          `json:"hosts" items:"3" each:"70" format:"host"`
+	Types   []string          `json:"types" items:"2" each:"50" pattern:"contentTypeId"`
 	Dims    map[string]string `json:"dims" items:"2" each:"3"`
 	Points  []point           `json:"points" items:"3" min:"1"`
 	Default string            `json:"default" max:"9" default:"usual"`
@@ -100,6 +104,17 @@ func TestBodyProblems(t *testing.T) {
 		{"clearable closed list", `{"shade":"blue"}`, `body.shade: must be one of red, green`},
 		{"clearable list", `{"labels":["a",null]}`, `body.labels[1]: must be a string`},
 		{"OK slug", `{"slug":"a-1-b"}`, ``},
+		{"OK hosts", `{"hosts":["a","Shop.example.com","xn--bcher-kva.example"]}`, ``},
+		{"OK types", `{"types":["cty_1"]}`, ``},
+		{"type of another form", `{"types":["cty_1","cty_A"]}`, `body.types[1]: must match ^cty_[0-9a-z]{1,40}$`},
+		{"host with a scheme", `{"hosts":["a","https://a"]}`, `body.hosts[1]: must be a host name without scheme, port or path, for example shop.example.com`},
+		{"host with a port", `{"hosts":["a:80"]}`, `body.hosts[0]: must be a host name`},
+		{"host with an empty label", `{"hosts":["a..b"]}`, `body.hosts[0]: must be a host name`},
+		{"host too long", `{"hosts":["` + strings.Repeat("a.", 35) + `a"]}`, `body.hosts[0]: must have at most 70 characters, has 71`},
+		{"OK origins", `{"origins":["https://example.com","http://localhost:3000"]}`, ``},
+		{"origin", `{"origins":["https://a/","https://b"]}`, `body.origins[0]: must be an origin without path or wildcard, its host in small letters, for example https://example.com or http://localhost:3000`},
+		{"the last of the origins", `{"origins":["https://a","https://b","*"]}`, `body.origins[2]: must be an origin`},
+		{"label too long", `{"hosts":["` + strings.Repeat("a", 64) + `"]}`, `body.hosts[0]: must be a host name`},
 		{"slug", `{"slug":"-a"}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
 		{"slug with a line end", `{"slug":"a\n"}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
 		{"slug empty", `{"slug":""}`, `body.slug: must match ^[a-z0-9]+(-[a-z0-9]+)*$`},
@@ -116,6 +131,7 @@ func TestBodyProblems(t *testing.T) {
 		{"OK largest safe", `{"whole":9007199254740991}`, ``},
 		{"OK smallest safe", `{"whole":-9007199254740991}`, ``},
 		{"integer beyond safe", `{"whole":9007199254740993}`, `body.whole: must be a whole number, between -9007199254740991 and 9007199254740991`},
+		{"integer in a float", `{"round":1.5}`, `body.round: must be a whole number, between -9007199254740991 and 9007199254740991`},
 		{"integer fraction", `{"whole":1.5}`, `body.whole: must be a whole number`},
 		{"integer almost whole", `{"whole":1.00000000000000000000000000001}`, `body.whole: must be a whole number`},
 		{"integer 1e400", `{"whole":1e400}`, `body.whole: must be a whole number`},
@@ -206,14 +222,17 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure accepted values are bound unchanged, with the defaults of nested objects.
+// Ensure accepted values are bound unchanged, with the defaults of nested objects; only a time is bound in UTC.
 func TestBodyValues(t *testing.T) {
-	in, problems := bindShapes(`{"whole":-500e-2,"tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
+	in, problems := bindShapes(`{"whole":-500e-2,"round":70e-1,"at":"2026-08-11T09:30:00.5+02:00","tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
 		t.Fatal(problems)
 	}
 	if *in.Whole != -5 || in.Tags == nil || len(in.Tags) != 0 || in.Dims["a"] != "\x01" || *in.Number != 0 || *in.Name != "😀\\u" {
 		t.Errorf("%+v", in)
+	}
+	if *in.Round != 7 || *in.At != "2026-08-11T07:30:00.500Z" {
+		t.Errorf("%v, %s", *in.Round, *in.At)
 	}
 	if in.Default != "usual" || in.Pair != nil || in.Free != nil {
 		t.Errorf("properties that were not sent: %+v", in)

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -31,16 +33,20 @@ const (
 	Boolean Kind = "boolean"
 	Array   Kind = "array"
 	Map     Kind = "object"
+	Any     Kind = "any" // any JSON value, as its text
 )
 
 // Field describes one argument. It is read from a struct field and its tags:
 //
 //	path, query, header, json  the name and the location; exactly one of them
-//	doc                        what it means, for people and agents
+//	doc                        what it means, for people and agents; the arguments limit and cursor have theirs by default
+//	tool                       the description as an argument of a tool, where it differs from doc
 //	default                    the value when a query parameter is absent
-//	min, max                   bounds of a number, or of a string's length in characters
+//	min, max                   bounds of a number, or of a string's length in characters; max also of the bytes of any JSON value
 //	items, each                maximum number of elements of an array; maximum length of an element
-//	pattern, format            of a string: a name from patterns or formats
+//	pattern                    of a string, or of each element of an array: a name from patterns
+//	format                     of a string, or of each element of an array: a name from formats; a valid date-time is bound in UTC, as records have it
+//	whole                      "true" for a float64 that must be a whole number, because records have only float64
 //	required                   "true" for a required array
 //	null                       "never" for an optional property that must not be null in a POST either
 //
@@ -59,6 +65,7 @@ type Field struct {
 	Pattern  string
 	Format   string
 	Doc      string
+	ToolDoc  string  // the description of the argument of a tool; empty: Doc
 	Fields   []Field // of the objects in an array
 	Null     Null
 
@@ -76,8 +83,8 @@ type Cursor string
 // CursorChars bounds a cursor: a position is a sort key, which DynamoDB bounds at 1,024 bytes.
 const CursorChars = 1600
 
-// safeInteger is the largest whole number that every JSON reader reads exactly.
-const safeInteger = 1<<53 - 1
+// SafeInteger is the largest whole number that every JSON reader reads exactly.
+const SafeInteger = 1<<53 - 1
 
 // Of returns the settable value of the field in an input.
 func (f *Field) Of(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
@@ -94,7 +101,7 @@ func Fields(t reflect.Type) []Field {
 			}
 			continue
 		}
-		field := Field{index: []int{i}, Doc: f.Tag.Get("doc")}
+		field := Field{index: []int{i}, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
 		for place, tag := range map[Place]string{InPath: "path", InQuery: "query", InHeader: "header", InBody: "json"} {
 			if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
 				if field.Name != "" {
@@ -144,21 +151,22 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.String:
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
+			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "cursor of the next page, from the previous response"), cmp.Or(f.ToolDoc, "nextCursor of the previous result")
 			f.Required, f.Min, f.Max, f.Null = false, pointerTo(1), pointerTo(CursorChars), NullAbsent
 			if f.In != InQuery || f.Name != "cursor" || s.Type != t {
 				panic("schema: a cursor is the query parameter cursor, no pointer: " + s.Name)
 			}
 		}
 	case reflect.Int64:
-		f.Kind = Integer
-		if f.Min == nil {
-			f.Min = pointerTo(-safeInteger)
-		}
-		if f.Max == nil {
-			f.Max = pointerTo(safeInteger)
+		f.integer()
+		if f.In == InQuery && f.Name == "limit" {
+			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "maximum number of records per page"), cmp.Or(f.ToolDoc, f.Doc, "records per page")
 		}
 	case reflect.Float64:
 		f.Kind = Number
+		if s.Tag.Get("whole") == "true" {
+			f.integer()
+		}
 	case reflect.Bool:
 		f.Kind = Boolean
 	case reflect.Map:
@@ -167,6 +175,10 @@ func (f *Field) describe(s reflect.StructField) {
 			panic("schema: an object is a map of strings: " + s.Name)
 		}
 	case reflect.Slice:
+		if t == anyJSON {
+			f.Kind = Any
+			break
+		}
 		f.Kind = Array
 		if f.Items == 0 {
 			panic("schema: an array needs the tag items: " + s.Name)
@@ -182,6 +194,29 @@ func (f *Field) describe(s reflect.StructField) {
 		panic("schema: a string needs the tag max: " + s.Name)
 	}
 	f.check(s)
+}
+
+// integer describes a whole number, which every JSON reader must read exactly.
+func (f *Field) integer() {
+	f.Kind = Integer
+	if f.Min == nil {
+		f.Min = pointerTo(-SafeInteger)
+	}
+	if f.Max == nil {
+		f.Max = pointerTo(SafeInteger)
+	}
+}
+
+var anyJSON = reflect.TypeFor[json.RawMessage]()
+
+// Uncut returns the names of the properties of kind Any; see ParseLarge.
+func Uncut(fields []Field) (names []string) {
+	for _, f := range fields {
+		if f.Kind == Any {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // element describes the elements of an array: strings, or objects whose fields have json tags.
@@ -206,8 +241,10 @@ func (f *Field) check(s reflect.StructField) {
 	switch {
 	case f.In == InPath && f.Kind != String:
 		panic("schema: an id is a string: " + s.Name)
-	case f.In != InBody && (f.Kind == Array || f.Kind == Map):
-		panic("schema: only a body has arrays and objects: " + s.Name)
+	case f.In != InBody && (f.Kind == Array || f.Kind == Map || f.Kind == Any):
+		panic("schema: only a body has arrays, objects and any JSON: " + s.Name)
+	case f.Kind == Any && (f.Required || f.Max == nil):
+		panic("schema: any JSON is optional and needs the tag max: " + s.Name)
 	case f.Null == NullClears && (f.In != InBody || f.Required || f.Default != "" || f.notNull):
 		panic("schema: null clears an optional property without a default: " + s.Name)
 	case f.Enum != nil && f.Kind != String && f.Kind != Array:

@@ -22,6 +22,8 @@ var formats = map[string]format{
 	"day":       {checkDay, "", `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt].+)?$`}, // no format: it is a date or a date-time
 	"timezone":  {checkTimezone, "", `^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$`},
 	"language":  {checkLanguage, "", `^[a-z]{2}$`},
+	"host":      {checkHost, "", hostForm.String()},
+	"origin":    {checkOrigin, "", originForm.String()},
 }
 
 // FormatPattern returns the regular expression that is published for a name of the format tag, "" when there is none.
@@ -35,8 +37,15 @@ func CheckFormat(name, text string) (problem string) { return formats[name].chec
 var patterns = map[string]*regexp.Regexp{
 	"slug":      regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
 	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
-	"ideaId":    regexp.MustCompile(`^ida_[0-9a-z]{1,40}$`),
 	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
+	"seriesId":  regexp.MustCompile(`^[0-9a-hjkmnp-tv-z]{16}$`),
+
+	// Ids of other records. Their prefixes are those of the areas' imports; package id says what follows.
+	"brandGoalId":   regexp.MustCompile(`^bgl_[0-9a-z]{1,40}$`),
+	"contentTypeId": regexp.MustCompile(`^cty_[0-9a-z]{1,40}$`),
+	"ideaId":        regexp.MustCompile(`^ida_[0-9a-z]{1,40}$`),
+	"planId":        regexp.MustCompile(`^pln_[0-9a-z]{1,40}$`),
+	"siteId":        regexp.MustCompile(`^sit_[0-9a-z]{1,40}$`),
 }
 
 // Pattern returns the regular expression with a name of the pattern tag, nil when there is none.
@@ -73,6 +82,27 @@ const languages = " aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br 
 func checkLanguage(s string) string {
 	if len(s) != 2 || !strings.Contains(languages, " "+s+" ") {
 		return "must be an ISO 639-1 code in small letters, for example de"
+	}
+	return ""
+}
+
+// hostForm matches host names (RFC 1123).
+var hostForm = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
+
+func checkHost(s string) string {
+	if !hostForm.MatchString(s) {
+		return "must be a host name without scheme, port or path, for example shop.example.com"
+	}
+	return ""
+}
+
+// originForm matches the origins of web pages as browsers send them, with a host name or an IPv4 address.
+var originForm = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*` +
+	`(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`)
+
+func checkOrigin(s string) string {
+	if !originForm.MatchString(s) {
+		return "must be an origin without path or wildcard, its host in small letters, for example https://example.com or http://localhost:3000"
 	}
 	return ""
 }

@@ -22,6 +22,14 @@ func TestNames(t *testing.T) {
 			"de": true, "en": true, "aa": true, "zu": true, "iu": true,
 			"": false, "DE": false, "De": false, "english": false, "xx": false, "ger": false, "de-DE": false, " ": false, "  ": false, "e ": false, " d": false, "sh": false, "iw": false,
 		},
+		"origin": {
+			"https://example.com": true, "http://localhost:3000": true, "https://a.b-c.example:65535": true, "http://127.0.0.1:1": true, "https://xn--bcher-kva.example": true,
+			"https://" + strings.Repeat("a.", 126) + "a:10000": true, "https://" + strings.Repeat("a", 64) + ".example": false,
+			"": false, "example.com": false, "https://": false, "https://example.com/": false, "https://example.com/feedback": false, "https://example.com?a": false, "https://example.com#a": false,
+			"https://Example.com": false, "HTTPS://example.com": false, "https://*.example.com": false, "*": false, "null": false, "ftp://example.com": false, "https://example.com:": false,
+			"https://example.com:0": false, "https://example.com:080": false, "https://example.com:65536": false, "https://example.com:99999": false, "https://user@example.com": false,
+			"https://example..com": false, "https://-a.example": false, "https://example.com\n": false, "https://bücher.example": false, " https://example.com": false, "https://example.com.": false,
+		},
 		"web": {"https://example.com": true, "http://example.com/": true, "https://": false, "https://?a": false, "HTTPS://example.com": false, "": false},
 	} {
 		for text, valid := range texts {

@@ -41,7 +41,7 @@ func ParseObject(text []byte, root string) (Object, []string) {
 		return nil, []string{root + ": is not valid JSON: " + syntaxError(text)}
 	}
 	if loneSurrogate(text) {
-		return nil, []string{root + ": is not valid Unicode: it has half of a surrogate pair"}
+		return nil, []string{root + ": " + halfSurrogate}
 	}
 	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: root, nul: bytes.Contains(text, []byte(`\u0000`))}
 	p.decoder.UseNumber()
@@ -51,6 +51,8 @@ func ParseObject(text []byte, root string) (Object, []string) {
 	}
 	return o, p.problems
 }
+
+const halfSurrogate = "is not valid Unicode: it has half of a surrogate pair"
 
 func syntaxError(text []byte) string {
 	var ignored json.RawMessage

@@ -16,7 +16,9 @@ import (
 )
 
 // patternTexts are the patterns again, typed by hand, so that the test does not depend on the code that it checks.
-var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "web": `^https?://`}
+var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "contentTypeId": `^cty_[0-9a-z]{1,40}$`, "web": `^https?://`,
+	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
+	"host":   `^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`}
 
 // document converts fields to a JSON Schema, as the OpenAPI document and the tools must.
 func document(fields []schema.Field) map[string]any {
@@ -35,6 +37,9 @@ func document(fields []schema.Field) map[string]any {
 			}
 			if f.Enum != nil {
 				element["enum"] = f.Enum
+			}
+			if f.Format != "" || f.Pattern != "" {
+				element["pattern"] = patternTexts[f.Format+f.Pattern]
 			}
 			if f.Fields != nil {
 				element = document(f.Fields)
@@ -58,7 +63,7 @@ func document(fields []schema.Field) map[string]any {
 			p["pattern"] = patternTexts[f.Pattern]
 		}
 		switch f.Format {
-		case "":
+		case "", "host", "origin":
 		case "web":
 			p["format"], p["pattern"] = "uri", patternTexts["web"]
 		default:

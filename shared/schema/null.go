@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 )
@@ -54,23 +55,37 @@ func received(target reflect.Value) reflect.Value {
 	return target.FieldByName("Value")
 }
 
-// clearText is the end of the description of every property that null clears.
-const clearText = "null clears it; leave it out to keep it"
+// The end of the description of every property that null clears, in a body and as an argument of a tool. The description of the
+// tool says once that it keeps what is left out.
+const (
+	clearText     = "null clears it; leave it out to keep it"
+	toolClearText = "null clears it"
+)
 
-// dayText is in the description of every field with the format day.
-const dayText = "a day such as 2026-08-11, or an RFC 3339 time"
+// The part of the description of every field with the format day, in a request and as an argument of a tool.
+const (
+	dayText     = "a day such as 2026-08-11, or an RFC 3339 time"
+	toolDayText = "such as 2026-08-11"
+)
 
 // Description returns what the field means, what a day looks like, and whether null clears it.
-func (f *Field) Description() string {
+func (f *Field) Description() string { return f.describedAs(f.Doc, dayText, clearText) }
+
+// ToolDescription is Description for an argument of a tool: in fewer words, because models read all of them at once.
+func (f *Field) ToolDescription() string {
+	return f.describedAs(cmp.Or(f.ToolDoc, f.Doc), toolDayText, toolClearText)
+}
+
+func (f *Field) describedAs(doc, day, clears string) string {
 	var parts []string
-	if f.Doc != "" {
-		parts = append(parts, f.Doc)
+	if doc != "" {
+		parts = append(parts, doc)
 	}
 	if f.Format == "day" {
-		parts = append(parts, dayText)
+		parts = append(parts, day)
 	}
 	if f.Null == NullClears {
-		parts = append(parts, clearText)
+		parts = append(parts, clears)
 	}
 	return strings.Join(parts, "; ")
 }

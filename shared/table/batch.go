@@ -17,7 +17,7 @@ const BatchMax = 25
 
 // batchBytesMax bounds a batch of large items. A request may have 16 MB of JSON, but it must also be sent within the
 // second that one attempt has.
-const batchBytesMax = 2 << 20
+const batchBytesMax = 1 << 20
 
 // batchTries bounds how often the unprocessed rest of a batch is sent again.
 const batchTries = 12

@@ -2,9 +2,12 @@ package table
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +31,7 @@ type Options struct {
 	Timeout     time.Duration     // of one attempt; zero: one second
 	Now         func() time.Time
 	NewID       id.Generator
+	Random      io.Reader // of public keys; nil: crypto/rand
 }
 
 // Client reads and writes the table. A write needs a permit: a context with a Request whose key was verified. Safe for
@@ -37,6 +41,7 @@ type Client struct {
 	name     string
 	now      func() time.Time
 	newID    id.Generator
+	random   io.Reader
 	operator bool // writes without a Request in the context are permitted
 }
 
@@ -44,6 +49,9 @@ type Client struct {
 func New(o Options) *Client {
 	if o.Timeout == 0 {
 		o.Timeout = attemptTimeout
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
 	}
 	if o.Transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -64,7 +72,7 @@ func New(o Options) *Client {
 			d.BaseEndpoint = &o.Endpoint
 		}
 	})
-	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID}
+	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}
 }
 
 // Operator returns a client for the operator's command line and the tests: its writes need no permit if the context has
@@ -101,17 +109,48 @@ func (c *Client) Clock() func() time.Time { return c.now }
 // NewID returns a new id with the given prefix.
 func (c *Client) NewID(prefix string) string { return c.newID(prefix) }
 
-// Create creates the table if it does not exist, and waits until it is active. For local engines and tests: in an AWS
-// account the stack creates the table.
+// NewPublicKey returns a new publishable key, such as the publicKey of a board. It authorises nothing.
+func (c *Client) NewPublicKey() string { return id.PublicKey(c.random) }
+
+// Create creates the table if it does not exist, adds the indexes that an older version's table lacks, and waits until the
+// table is active. For local engines and tests: in an AWS account the stack does this.
 func (c *Client) Create(ctx context.Context) error {
 	_, err := c.db.CreateTable(ctx, Definition(c.name))
 	var exists *types.ResourceInUseException
-	if err != nil && !errors.As(err, &exists) {
+	if errors.As(err, &exists) {
+		err = c.addIndexes(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("create table %s: %w", c.name, err)
 	}
 	wait := dynamodb.NewTableExistsWaiter(c.db, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 50 * time.Millisecond })
 	if err := wait.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &c.name}, time.Minute); err != nil {
 		return fmt.Errorf("wait for table %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// addIndexes adds the indexes that the table lacks, one after the other, as DynamoDB requires.
+func (c *Client) addIndexes(ctx context.Context) error {
+	found, err := c.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.name})
+	if err != nil {
+		return err
+	}
+	wanted := Definition(c.name)
+	for _, index := range wanted.GlobalSecondaryIndexes {
+		if slices.ContainsFunc(found.Table.GlobalSecondaryIndexes, func(have types.GlobalSecondaryIndexDescription) bool {
+			return *have.IndexName == *index.IndexName
+		}) {
+			continue
+		}
+		add := &types.CreateGlobalSecondaryIndexAction{IndexName: index.IndexName, KeySchema: index.KeySchema, Projection: index.Projection}
+		_, err := c.db.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+			TableName: &c.name, AttributeDefinitions: wanted.AttributeDefinitions,
+			GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: add}},
+		})
+		if err != nil {
+			return fmt.Errorf("add the index %s: %w", *index.IndexName, err)
+		}
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ type model struct {
 func (m model) list(q table.Query, filtered bool) []string {
 	var kept []note
 	for _, n := range m.notes {
-		if (len(m.statuses) == 0 || slices.Contains(m.statuses, n.Status)) && (!filtered || n.Count == 1) {
+		within := noteOrder(n) >= q.From && (q.Until == "" || noteOrder(n) <= q.Until)
+		if (len(m.statuses) == 0 || slices.Contains(m.statuses, n.Status)) && (!filtered || n.Count == 1) && within {
 			kept = append(kept, n)
 		}
 	}
@@ -98,7 +99,7 @@ func noteGen(company string) *rapid.Generator[note] {
 }
 
 // queryGen draws any kind of query: base table, index or merge of partitions; either direction; with or without a
-// filter.
+// filter and bounds.
 func queryGen(company string) *rapid.Generator[table.Query] {
 	return rapid.Custom(func(t *rapid.T) table.Query {
 		q := table.Query{Descending: rapid.Bool().Draw(t, "descending"), Limit: rapid.IntRange(1, 40).Draw(t, "limit")}
@@ -115,6 +116,11 @@ func queryGen(company string) *rapid.Generator[table.Query] {
 		}
 		if rapid.Bool().Draw(t, "filter") {
 			q.Filter = table.Filter{"count": table.Number(1)}
+		}
+		bound := rapid.Custom(func(t *rapid.T) string { return noteOrder(noteGen(company).Draw(t, "bound")) })
+		if q.Index != table.Base {
+			q.From = rapid.OneOf(rapid.Just(""), bound).Draw(t, "from")
+			q.Until = rapid.OneOf(rapid.Just(""), bound).Draw(t, "until") // perhaps less than from
 		}
 		return q
 	})

@@ -1,15 +1,21 @@
 package table_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -338,4 +344,103 @@ func TestModifyRefused(t *testing.T) {
 		t.Error("written")
 	}
 	expect(t, c, n)
+}
+
+// Ensure Reindex gives a record the keys that it lacks, corrects and removes wrong ones, changes nothing else but the
+// revision, writes nothing when the keys are right, and makes a concurrent update start again.
+func TestReindex(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := newNote(c)
+	key := noteKey(n.Company, n.ID)
+	indexes := func(n note) table.Keys {
+		keys := keysOf(n)
+		keys.GSI5 = table.Key{PK: table.Partition(n.Company, "notes", "fifth"), SK: "s"}
+		return keys
+	}
+	if written, err := table.Reindex(t.Context(), c, key, indexes); written || err != nil {
+		t.Errorf("a missing record: %v, %v", written, err)
+	}
+	insert(t, c, n)
+	before, err := table.GetItem(t.Context(), c, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		keysOf  func(note) table.Keys
+		written bool
+		want    string
+	}{{"adds", indexes, true, "s"}, {"knows", indexes, false, "s"}, {"removes", keysOf, true, ""}} {
+		written, err := table.Reindex(t.Context(), c, key, tt.keysOf)
+		after, failure := table.GetItem(t.Context(), c, key)
+		if err != nil || failure != nil || written != tt.written {
+			t.Fatalf("%s: %v, %v, %v", tt.name, written, err, failure)
+		}
+		if got, _ := after["gsi5sk"].(*types.AttributeValueMemberS); (got == nil) != (tt.want == "") {
+			t.Errorf("%s: %v", tt.name, after)
+		}
+		for _, name := range []string{"gsi5pk", "gsi5sk", "rev", "writeId", "recentWrites"} {
+			delete(after, name)
+			delete(before, name)
+		}
+		if !reflect.DeepEqual(after, before) {
+			t.Errorf("%s: %v, want %v", tt.name, after, before)
+		}
+	}
+	raced := false
+	_, err = table.Modify(t.Context(), c, key, keysOf, func(n *note) error {
+		if n.Text = new("t"); !raced {
+			raced = true
+			if _, err := table.Reindex(t.Context(), c, key, indexes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if after, failure := table.GetItem(t.Context(), c, key); err != nil || failure != nil || after["gsi5sk"] == nil || after["rev"].(*types.AttributeValueMemberN).Value != "5" {
+		t.Errorf("%v, %v: %v", err, failure, after)
+	}
+}
+
+// Ensure Create adds the indexes that the table of an older version lacks, with the records that it has.
+func TestCreateAddsIndexes(t *testing.T) {
+	t.Parallel()
+	o := apitest.Options(t, time.Now, nil)
+	db := dynamodb.New(dynamodb.Options{
+		Region: o.Region, BaseEndpoint: &o.Endpoint, Credentials: o.Credentials, HTTPClient: &http.Client{Transport: apitest.Transport},
+	})
+	o.Name = o.NewID("older")
+	older := table.Definition(o.Name)
+	older.GlobalSecondaryIndexes, older.AttributeDefinitions = older.GlobalSecondaryIndexes[:3], older.AttributeDefinitions[:2*(1+3)]
+	if _, err := db.CreateTable(t.Context(), older); err != nil {
+		t.Fatal(err)
+	}
+	c := table.New(o).Operator()
+	t.Cleanup(func() {
+		if err := c.Drop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	key := func(name string) table.Key { return table.Key{PK: name, SK: name} }
+	if err := c.Insert(t.Context(), table.Keys{Key: key("a"), GSI4: key("b"), GSI5: key("c")}, note{ID: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it has all
+		if err := c.Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for index, partition := range map[table.Index]string{table.GSI4: "b", table.GSI5: "c"} {
+		found, err := table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
+		for tries := 0; err != nil && tries < 20; tries++ { // DynamoDB Local fails for a moment after it has added an index
+			if err := table.Pause(t.Context(), 100*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			found, err = table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
+		}
+		if err != nil || len(found) != 1 || found[0].ID != "n" {
+			t.Errorf("%s: %v, %v", index.Name(), found, err)
+		}
+	}
 }

@@ -56,7 +56,8 @@ type Query struct {
 	Index      Index
 	Partitions []string // several are read in parallel and merged, see merged
 	Prefix     string   // of the sort key; for a partition of the base table that has several kinds of record
-	Until      string   // the greatest sort key, which begins with Prefix; empty: no bound. Without After
+	From       string   // the least sort key; empty: no bound. Without Prefix
+	Until      string   // the greatest sort key; empty: no bound. With Prefix it begins with it, and there is no After
 	Descending bool
 	After      string // the position returned with the previous page; empty for the first
 	Limit      int
@@ -98,19 +99,36 @@ func sortKeys(items []Item, attribute string) []string {
 	return keys
 }
 
+// filteredLeast is how many records a call with a filter reads at least, after the first one, which found that few match. They
+// are about a megabyte, where DynamoDB ends a call. So few calls pass many records that do not match, however small the page.
+const filteredLeast = 500
+
 // page reads up to want records of one partition. Fewer mean that it has no more.
 func page[R any](ctx context.Context, q Query, partition string, want int, read fetch[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
+	if low, high := q.bounds(); high != "" && low > high { // DynamoDB rejects such bounds
+		return found, nil
+	}
+	least := 0 // how many records a call reads at least, with a filter
+	again := 0 // how many records of the previous page may be read again
+	if q.bounded() && q.After != "" {
+		again = 1
+	}
 	for {
-		in.Limit = aws.Int32(int32(want - len(found.records)))
+		in.Limit = aws.Int32(int32(want + again - len(found.records)))
 		if len(q.Filter) > 0 {
-			in.Limit = aws.Int32(int32(2 * want)) // a filter drops some of the records that are read; see Filter
+			in.Limit = aws.Int32(int32(max(2*want, least))) // a filter drops some of the records that are read; see Filter
+			least = filteredLeast
 		}
 		more, last, err := read(ctx, in)
 		if err != nil {
 			return found, err
 		}
+		if again > 0 && len(more.keys) > 0 && more.keys[0] == q.After {
+			more.records, more.keys = more.records[1:], more.keys[1:]
+		}
+		again = 0
 		found.records, found.keys = append(found.records, more.records...), append(found.keys, more.keys...)
 		if len(found.records) >= want {
 			found.records, found.keys = found.records[:want], found.keys[:want]
@@ -131,30 +149,51 @@ func (q Query) request(partition string) *dynamodb.QueryInput {
 	if q.Index != Base {
 		in.IndexName = aws.String(q.Index.Name())
 	}
+	low, high := q.bounds()
 	switch {
-	case q.Until != "":
-		condition += " AND #sk BETWEEN :prefix AND :until"
-		values[":prefix"], values[":until"] = String(q.Prefix), String(q.Until)
+	case q.bounded():
+		if low != "" && high != "" {
+			condition += " AND #sk BETWEEN :low AND :high"
+		} else if low != "" {
+			condition += " AND #sk >= :low"
+		} else {
+			condition += " AND #sk <= :high"
+		}
 	case q.Prefix != "":
-		condition += " AND begins_with(#sk, :prefix)"
-		values[":prefix"] = String(q.Prefix)
+		condition += " AND begins_with(#sk, :low)"
 		if q.After != "" { // always within the prefix, so a forged position reaches no other kind of record
 			in.ExclusiveStartKey = Key{partition, q.Prefix + q.After}.item()
 		}
-	case q.After != "" && q.Descending:
-		condition += " AND #sk < :after"
-	case q.After != "":
-		condition += " AND #sk > :after"
+	case low != "":
+		condition += " AND #sk > :low"
+	case high != "":
+		condition += " AND #sk < :high"
 	}
-	if q.Prefix == "" && q.After != "" {
-		values[":after"] = String(q.After)
-	}
-	if q.Prefix != "" || q.After != "" {
-		names["#sk"] = q.Index.SK()
+	for placeholder, bound := range map[string]string{":low": low, ":high": high} {
+		if bound != "" {
+			names["#sk"], values[placeholder] = q.Index.SK(), String(bound)
+		}
 	}
 	in.FilterExpression = q.Filter.expression(names, values)
 	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &condition, names, values
 	return in
+}
+
+// bounded reports whether the list has bounds of its own. A key condition then includes them, and with them the position.
+func (q Query) bounded() bool { return q.From != "" || q.Until != "" }
+
+// bounds returns the least and the greatest sort key of a page, as far as there are any: those of the list, or the position of
+// the previous page.
+func (q Query) bounds() (low, high string) {
+	low, high = max(q.From, q.Prefix), q.Until
+	switch {
+	case q.After == "" || q.Prefix != "":
+	case !q.Descending:
+		low = max(low, q.After)
+	case high == "" || q.After < high:
+		high = q.After
+	}
+	return low, high
 }
 
 func (f Filter) expression(names map[string]string, values Item) *string {

@@ -98,6 +98,15 @@ func TestForgedPositions(t *testing.T) {
 			if got, _, err := table.List[note](t.Context(), c, index); err != nil || len(got) > 1 {
 				t.Errorf("index, %.20q: %v, %v", after, ids(got), err)
 			}
+			at := noteOrder(n)
+			beyond := descending && after > at || !descending && after < at
+			for _, bounds := range [][2]string{{at, ""}, {"", at}, {at, at}, {at + "!", ""}, {"", at[:1]}, {at, at[:1]}} {
+				index.From, index.Until = bounds[0], bounds[1]
+				within := at >= index.From && (index.Until == "" || at <= index.Until)
+				if got, next, err := table.List[note](t.Context(), c, index); err != nil || next != "" || (len(got) == 1) != (within && beyond) {
+					t.Errorf("bounds %q, %.20q, descending %v: %v, next %q, %v", bounds, after, descending, ids(got), next, err)
+				}
+			}
 		}
 	}
 }
@@ -203,22 +212,24 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// Ensure a list reads the records that it returns and one more, however many there are.
+// Ensure a list reads the records that it returns and one more, however many there are, and a page with bounds none outside
+// them.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
-	units := func(size int) float64 {
+	at := func(n int) string { return noteOrder(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
+	units := func(size int, q table.Query) float64 {
 		company := c.NewID("co")
 		var items []table.Item
 		for i := range size {
-			n := note{ID: fmt.Sprintf("itm_%04d", i), Company: company, Text: ptr(strings.Repeat("x", 1000))}
+			n := note{ID: fmt.Sprintf("itm_%04d", i), Company: company, N: ptr(float64(i)), Text: ptr(strings.Repeat("x", 1000))}
 			items = append(items, c.NewItem(keysOf(n), n))
 		}
 		if err := c.Put(t.Context(), items); err != nil {
 			t.Fatal(err)
 		}
 		ctx, m := apitest.Request(t)
-		q := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: 10}
+		q.Index, q.Partitions, q.Limit = table.GSI1, []string{table.Partition(company, "notes", "all")}, 10
 		if _, _, err := table.List[note](ctx, c, q); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +238,17 @@ func TestListReadsWhatItReturns(t *testing.T) {
 		}
 		return m.Units().Read
 	}
-	if few, many := units(11), units(400); few != many {
-		t.Errorf("%v read units, %v for a longer list", few, many)
+	for name, q := range map[string]table.Query{
+		"first page":             {},
+		"within bounds":          {From: at(3), Until: at(6)},
+		"within, descending":     {From: at(3), Until: at(6), Descending: true},
+		"last page":              {From: at(2), Until: at(6), After: at(4)},
+		"last page, descending":  {From: at(2), Until: at(6), After: at(4), Descending: true},
+		"until, descending":      {Until: at(6), After: at(4), Descending: true},
+		"until, next page of it": {Until: at(6), After: at(4)},
+	} {
+		if few, many := units(11, q), units(400, q); few != many {
+			t.Errorf("%s: %v read units, %v for a longer list", name, few, many)
+		}
 	}
 }

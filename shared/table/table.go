@@ -30,13 +30,14 @@ const (
 	GSI2
 	GSI3
 	GSI4
+	GSI5
 )
 
 // Indexes returns the global secondary indexes.
-func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4} }
+func Indexes() []Index { return []Index{GSI1, GSI2, GSI3, GSI4, GSI5} }
 
 // Name returns the name of the index in the table definition; empty for the base table.
-func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4"}[i] }
+func (i Index) Name() string { return [...]string{"", "gsi1", "gsi2", "gsi3", "gsi4", "gsi5"}[i] }
 
 // PK returns the name of the partition-key attribute.
 func (i Index) PK() string { return i.Name() + "pk" }
@@ -86,7 +87,7 @@ func KeyOf(item Item) Key {
 // Keys are the keys of a record in the base table and in each index. A record is not in an index whose key is zero.
 type Keys struct {
 	Key
-	GSI1, GSI2, GSI3, GSI4 Key
+	GSI1, GSI2, GSI3, GSI4, GSI5 Key
 }
 
 // Errors of this package, besides fault.ErrNotFound for a missing record, and fault.ErrUnavailable for a call that

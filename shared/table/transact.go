@@ -209,10 +209,14 @@ func (c *Client) WriteCheck(key Key, condition string, names map[string]string, 
 	}}
 }
 
-// WriteDelete deletes a record under a condition.
+// WriteDelete deletes a record under a condition. An empty condition is always met, by a missing record, too.
 func (c *Client) WriteDelete(key Key, condition string, names map[string]string, values Item) Write {
-	return Write{Delete: &types.Delete{
-		TableName: &c.name, Key: key.item(), ConditionExpression: &condition,
+	d := &types.Delete{
+		TableName: &c.name, Key: key.item(),
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: returnOld,
-	}}
+	}
+	if condition != "" {
+		d.ConditionExpression = &condition
+	}
+	return Write{Delete: d}
 }

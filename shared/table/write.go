@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -32,7 +34,7 @@ func (c *Client) NewItem(keys Keys, record any) Item {
 
 func (k Keys) into(item Item) {
 	maps.Copy(item, k.item())
-	for i, key := range map[Index]Key{GSI1: k.GSI1, GSI2: k.GSI2, GSI3: k.GSI3, GSI4: k.GSI4} {
+	for i, key := range map[Index]Key{GSI1: k.GSI1, GSI2: k.GSI2, GSI3: k.GSI3, GSI4: k.GSI4, GSI5: k.GSI5} {
 		if key.PK != "" {
 			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
 		}
@@ -42,7 +44,28 @@ func (k Keys) into(item Item) {
 // Insert creates a record. It is idempotent: a retry after a lost response finds its own write and succeeds. Returns
 // ErrExists if another write has created a record under the key.
 func (c *Client) Insert(ctx context.Context, keys Keys, record any) error {
-	item := c.NewItem(keys, record)
+	return c.insert(ctx, c.NewItem(keys, record))
+}
+
+// addedAtOnce is how many records an Add writes in parallel.
+const addedAtOnce = 8
+
+// Add creates the records of items whose keys are free, each in a write of its own, and returns how many keys were taken. It replaces
+// nothing.
+func (c *Client) Add(ctx context.Context, items []Item) (taken int, err error) {
+	var found atomic.Int64
+	err = Parallel(len(items), addedAtOnce, func(n int) error {
+		err := c.insert(ctx, items[n])
+		if errors.Is(err, ErrExists) {
+			found.Add(1)
+			return nil
+		}
+		return err
+	})
+	return int(found.Load()), err
+}
+
+func (c *Client) insert(ctx context.Context, item Item) error {
 	err := c.PutItem(ctx, &dynamodb.PutItemInput{
 		Item:                                item,
 		ConditionExpression:                 aws.String("attribute_not_exists(pk)"),
@@ -112,6 +135,48 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 		stored = written
 	}
 	return none, ErrContended
+}
+
+// indexKeys returns the keys of all indexes in an item.
+func indexKeys(item Item) Item {
+	keys := Item{}
+	for _, i := range Indexes() {
+		for _, name := range []string{i.PK(), i.SK()} {
+			if key := item[name]; key != nil {
+				keys[name] = key
+			}
+		}
+	}
+	return keys
+}
+
+// Reindex gives a stored record the index keys that keysOf returns, and removes others. It changes nothing else but the
+// revision, so that a concurrent update starts again. written is false if the keys were right, or if there is no such
+// record.
+func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys) (written bool, err error) {
+	stored, err := c.get(ctx, key)
+	for range contendedMax {
+		var record T
+		if err == nil {
+			err = Decode(stored, &record)
+		}
+		if err != nil {
+			break
+		}
+		wanted, current := Item{}, indexKeys(stored)
+		keysOf(record).into(wanted)
+		if wanted = indexKeys(wanted); maps.EqualFunc(wanted, current, equalAttribute) {
+			return false, nil
+		}
+		var lost bool
+		if stored, lost, err = c.update(ctx, key, stored, current, wanted); err == nil && !lost {
+			return true, nil
+		}
+	}
+	if errors.Is(err, fault.ErrNotFound) {
+		return false, nil
+	}
+	return false, cmp.Or(err, error(ErrContended))
 }
 
 // holds reports whether records of type T have a field of this name.
@@ -198,24 +263,35 @@ func Remove[T any](ctx context.Context, c *Client, key Key, check func(T) error)
 			return none, err
 		}
 		e := newExpression()
-		sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
-			Key: key.item(), ConditionExpression: e.unchanged(stored),
-			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		var failed *types.ConditionalCheckFailedException
+		condition := e.unchanged(stored)
+		deleted, left, err := c.DeleteIf(ctx, key, *condition, e.names, e.values)
 		switch {
-		case errors.As(err, &failed) && len(failed.Item) == 0 && sent > 1:
-			return record, nil // an earlier attempt of this delete succeeded, and its response was lost
-		case errors.As(err, &failed) && len(failed.Item) == 0:
-			return none, fault.ErrNotFound
-		case errors.As(err, &failed):
-			stored = failed.Item
-		default:
+		case err != nil || deleted:
 			return record, err
+		case left == nil:
+			return none, fault.ErrNotFound
 		}
+		stored = left
 	}
 	return none, ErrContended
+}
+
+// DeleteIf deletes a record under a condition, which a missing record must not meet. When the condition fails, left is the
+// stored record, nil if there is none. It is idempotent: a retry after a lost response finds no record and succeeds. The
+// condition is DynamoDB's expression; names and values are its placeholders.
+func (c *Client) DeleteIf(ctx context.Context, key Key, condition string, names map[string]string, values Item) (deleted bool, left Item, err error) {
+	sent, err := c.deleteItem(ctx, &dynamodb.DeleteItemInput{
+		Key: key.item(), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case errors.As(err, &failed) && len(failed.Item) == 0:
+		return sent > 1, nil, nil
+	case errors.As(err, &failed):
+		return false, failed.Item, nil
+	}
+	return err == nil, nil, err
 }
 
 // expression collects the parts of an update expression. Every name is a placeholder, so no field can collide with a

@@ -70,6 +70,16 @@ func Normalise(s string) string {
 	return Format(t)
 }
 
+// Reversed reports whether two texts are days, as ParseDay has them, and the first is after the last. No text is no day.
+func Reversed(first, last *string) bool {
+	if first == nil || last == nil {
+		return false
+	}
+	from, ok1 := ParseDay(*first)
+	to, ok2 := ParseDay(*last)
+	return ok1 && ok2 && from.After(to)
+}
+
 // ParseDay parses a day (2026-08-11), or an RFC 3339 time, of which it returns the day in UTC.
 func ParseDay(s string) (day time.Time, ok bool) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {

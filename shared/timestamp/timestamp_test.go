@@ -83,3 +83,27 @@ func TestFormat(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Ensure two days are reversed only if both are valid and the first is later, in UTC.
+func TestReversed(t *testing.T) {
+	for _, tt := range []struct {
+		first, last string
+		want        bool
+	}{
+		{"2026-08-11", "2026-08-11", false},
+		{"2026-08-12", "2026-08-11", true},
+		{"2026-08-11", "2026-08-12", false},
+		{"2026-08-11T23:30:00-01:00", "2026-08-11", true},
+		{"2026-08-12T00:30:00+01:00", "2026-08-11T00:00:00Z", false},
+		{"2026-02-30", "2026-02-01", false},
+		{"", "2026-02-01", false},
+	} {
+		if got := timestamp.Reversed(&tt.first, &tt.last); got != tt.want {
+			t.Errorf("%s to %s: %v", tt.first, tt.last, got)
+		}
+	}
+	day := "2026-08-11"
+	if timestamp.Reversed(&day, nil) || timestamp.Reversed(nil, &day) || timestamp.Reversed(nil, nil) {
+		t.Error("no day is reversed")
+	}
+}

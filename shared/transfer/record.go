@@ -93,17 +93,27 @@ func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
 // of the record's company.
 func Put[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T) error {
 	return func(ctx context.Context, companyID string, records []T) error {
-		owned := make([]T, len(records))
-		for n, r := range records {
-			*owner(&r) = companyID
-			owned[n] = r
-		}
-		var items []table.Item
-		for _, r := range LastWins(owned, func(r T) table.Key { return keysOf(r).Key }) {
-			items = append(items, t.NewItem(keysOf(r), r))
-		}
-		return t.Put(ctx, items)
+		return t.Put(ctx, itemsOf(t, keysOf, owner, companyID, records))
 	}
+}
+
+// add returns the same for Existing: it stores the records whose keys are free.
+func add[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string) func(ctx context.Context, companyID string, records []T, _ File) (int, error) {
+	return func(ctx context.Context, companyID string, records []T, _ File) (skipped int, err error) {
+		return t.Add(ctx, itemsOf(t, keysOf, owner, companyID, records))
+	}
+}
+
+func itemsOf[T any](t *table.Client, keysOf func(T) table.Keys, owner func(*T) *string, companyID string, records []T) (items []table.Item) {
+	owned := make([]T, len(records))
+	for n, r := range records {
+		*owner(&r) = companyID
+		owned[n] = r
+	}
+	for _, r := range LastWins(owned, func(r T) table.Key { return keysOf(r).Key }) {
+		items = append(items, t.NewItem(keysOf(r), r))
+	}
+	return items
 }
 
 // Stored is Define for records that are stored under their keys, as Put does, and exist if there is one under the same key.
@@ -113,7 +123,7 @@ func Stored[T any](name, prefix string, check func(*T) []string, t *table.Client
 	return Existing(Define(name, prefix, check, Put(t, keysOf, owner), each), ByKey(t, func(companyID string, r T) table.Key {
 		*owner(&r) = companyID
 		return keysOf(r).Key
-	}))
+	}), add(t, keysOf, owner))
 }
 
 // Each returns an each function for Define that visits a collection of the company. It reads with strong consistency, so

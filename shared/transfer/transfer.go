@@ -24,6 +24,7 @@ type Type struct {
 	unique func(record any) string
 	verify func(ctx context.Context, companyID string, records []any) ([]string, error)
 	exist  func(ctx context.Context, companyID string, records []any) ([]bool, error)
+	add    func(ctx context.Context, companyID string, records []any, file File) (int, error)
 	names  func(record any) (own, rival string)
 	file   File
 	write  func(ctx context.Context, companyID string, records []any, file File) error
@@ -132,12 +133,23 @@ func Verify[T any](t Type, verify func(ctx context.Context, companyID string, re
 }
 
 // Existing adds the rule of an import that skips what the company has. exist gets a few hundred records at once and reports for
-// each whether there is one with its identity. See ByKey.
-func Existing[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
+// each whether there is one with its identity. See ByKey. add stores records for which there was none, and returns how many were
+// skipped because there is one now. It must make that a condition of its writes: it never replaces a record.
+func Existing[T any](t Type, exist func(ctx context.Context, companyID string, records []T) ([]bool, error),
+	add func(ctx context.Context, companyID string, records []T, file File) (skipped int, err error),
+) Type {
 	t.exist = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
 		return exist(ctx, companyID, as[T](records))
 	}
+	t.add = func(ctx context.Context, companyID string, records []any, file File) (int, error) {
+		return add(ctx, companyID, as[T](records), file)
+	}
 	return t
+}
+
+// Add stores records that New has returned, and returns how many it skipped because another caller has created them since.
+func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
+	return t.add(ctx, companyID, records, t.file)
 }
 
 // New returns the records whose identity the company does not have, in their order, and their indexes. It returns an error for a

@@ -1,4 +1,4 @@
-// Command lambda is the Lambda function of the OpenAPI document and the reference page.
+// Command lambda is the Lambda function of the OpenAPI document and the reference.
 package main
 
 import (
@@ -10,4 +10,4 @@ import (
 	"growthworkspace/shared/id"
 )
 
-func main() { gateway.Start(openapi.Handler(id.NewGenerator(time.Now, rand.Reader), openapi.Demo{})) }
+func main() { gateway.Start(openapi.Handler(id.NewGenerator(time.Now, rand.Reader))) }

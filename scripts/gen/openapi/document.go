@@ -44,6 +44,7 @@ type server struct {
 
 type tag struct {
 	Name        string `json:"name"`
+	Title       string `json:"x-displayName"`
 	Description string `json:"description"`
 }
 

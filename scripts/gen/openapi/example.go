@@ -2,8 +2,10 @@ package openapi
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/jsonschema"
@@ -11,7 +13,7 @@ import (
 )
 
 // exampleCompany is the company's id in all examples.
-const exampleCompany = "co_01k2c5v0q8e9t3m7x4r6n1b2wz"
+const exampleCompany = "co_01kdvdna017fxb6j762bd9qnf4"
 
 // responseExample returns an example of an operation's response. A list has one record.
 func (b *builder) responseExample(op api.Operation) json.RawMessage {
@@ -19,6 +21,38 @@ func (b *builder) responseExample(op api.Operation) json.RawMessage {
 		return b.recordExample(op.Output)
 	}
 	return b.marshal(ordered[[]json.RawMessage]{{"items", []json.RawMessage{b.recordExample(op.Output.Field(0).Type.Elem())}}})
+}
+
+// parameterExample returns an example of a parameter, empty for none. An id is that of the example of the record which is read
+// at the path up to it. A required query parameter is a day, or has the value of the property of that name in the list at the path.
+func (b *builder) parameterExample(op api.Operation, f schema.Field) string {
+	if f.In == schema.InQuery && f.Required && f.Format == "day" {
+		return "2026-08-11"
+	}
+	for _, list := range b.operations {
+		if f.In == schema.InQuery && f.Required && list.Method == http.MethodGet && list.Path == op.Path && list.IsList() {
+			return b.property(list.Output.Field(0).Type.Elem(), f.Name)
+		}
+	}
+	if f.In != schema.InPath {
+		return ""
+	}
+	upTo, _, _ := strings.Cut(op.Path, "{"+f.Name+"}")
+	for _, read := range b.operations {
+		if read.Method == http.MethodGet && read.Path == upTo+"{"+f.Name+"}" {
+			return b.property(read.Output, "id")
+		}
+	}
+	return ""
+}
+
+// property returns a text of the example of a record, empty when it is none.
+func (b *builder) property(t reflect.Type, name string) (text string) {
+	values := b.object(b.recordExample(t), "", nil)
+	if err := json.Unmarshal(values[name], &text); err != nil {
+		return ""
+	}
+	return text
 }
 
 // recordExample returns the example of the source, in the order of the fields, with null for missing properties. Without an

@@ -18,9 +18,15 @@ import (
 
 // Source has the descriptions and examples of a document that cannot be derived from the declarations.
 type Source struct {
-	Areas   map[string]string          `json:"areas"`   // the description of each area, by its path segment, or "company"
+	Areas   map[string]SourceArea      `json:"areas"`   // by path segment, or "company"
 	Records map[string]SourceRecord    `json:"records"` // by the name of the Go type
 	Bodies  map[string]json.RawMessage `json:"bodies"`  // examples of bodies by operation, instead of the record's example
+}
+
+// SourceArea describes an area. A reference shows the title as a heading.
+type SourceArea struct {
+	Title       string `json:"title"`
+	Description string `json:"description"`
 }
 
 // SourceRecord describes a record. Properties that the example leaves out are null.
@@ -41,7 +47,7 @@ func ParseSource(text []byte) (s Source, err error) {
 
 // Build returns the document, indented. The same declarations and source give the same bytes.
 func Build(operations []api.Operation, source Source) ([]byte, error) {
-	b := builder{source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
+	b := builder{operations: operations, source: source, types: map[string]reflect.Type{}, used: map[string]bool{}}
 	d := document{
 		Generated: "by go run ./scripts/gen; do not edit", OpenAPI: "3.1.0", Info: information(),
 		// A relative URL is resolved against the document's own URL. This one also keeps the stage of a gateway in it, which "/"
@@ -65,11 +71,12 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 
 // builder collects the components while it builds the operations.
 type builder struct {
-	source   Source
-	schemas  ordered[any]            // components, in the order of their first use
-	types    map[string]reflect.Type // the types of the components
-	used     map[string]bool         // the used paths of the source
-	problems []error
+	operations []api.Operation
+	source     Source
+	schemas    ordered[any]            // components, in the order of their first use
+	types      map[string]reflect.Type // the types of the components
+	used       map[string]bool         // the used paths of the source
+	problems   []error
 }
 
 func (b *builder) problem(format string, args ...any) {
@@ -116,7 +123,7 @@ func (b *builder) addTag(tags []tag, area string) []tag {
 		b.problem("the source has no areas.%s: describe the area in one sentence", area)
 	}
 	b.used["areas."+area] = true
-	return append(tags, tag{area, text})
+	return append(tags, tag{area, text.Title, text.Description})
 }
 
 func encode(v any) ([]byte, error) {

@@ -46,7 +46,7 @@ var (
 	list = define[struct{}, api.List[thing]](api.Spec{ID: "list_things", Method: "GET", Path: "/v1/companies/{companyId}/things", Summary: "List"})
 )
 
-const areas = `"areas":{"things":"All things."}`
+const areas = `"areas":{"things":{"title":"Things","description":"All things."}}`
 
 func build(t *testing.T, source string, operations ...api.Operation) (string, error) {
 	t.Helper()
@@ -159,7 +159,7 @@ func TestSourceIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ source, want string }{
 		"no area":         {`{}`, "areas.things"},
-		"an unknown area": {`{"areas":{"things":"","stuff":""}}`, "areas.stuff, which does not exist"},
+		"an unknown area": {`{"areas":{"things":{"title":"","description":""},"stuff":{"title":"","description":""}}}`, "areas.stuff, which does not exist"},
 		"a record":        {`{` + areas + `,"records":{"thin":{}}}`, "records.thin, which does not exist"},
 		"a body":          {`{` + areas + `,"bodies":{"update_thin":{}}}`, "bodies.update_thin, which does not exist"},
 		"a property":      {`{` + areas + `,"records":{"thing":{"example":{"nam":1}}}}`, "records.thing has the unknown property nam"},

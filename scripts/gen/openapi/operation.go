@@ -17,7 +17,7 @@ import (
 func (b *builder) operation(op api.Operation) operation {
 	out := operation{
 		ID: op.ID, Tags: []string{areaOf(op)}, Summary: op.Summary, Description: describe(op),
-		Scope: string(op.Scope), Quota: string(op.Class), Parameters: parameters(op),
+		Scope: string(op.Scope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
 	success := b.success(op)
 	if body := jsonschema.Body(op.Input); body != nil {
@@ -46,7 +46,11 @@ func describe(op api.Operation) string {
 	if op.Scope != "" {
 		scope = fmt.Sprintf("Needs the scope `%s`", op.Scope)
 	}
-	return text + fmt.Sprintf("%s. Uses the quota `%s`.", scope, op.Class)
+	text += fmt.Sprintf("%s. Uses the quota `%s`.", scope, op.Class)
+	if op.BodyBytes > 0 {
+		text += fmt.Sprintf(" The body may have %d bytes.", op.BodyLimit())
+	}
+	return text
 }
 
 // conditional reports whether a read can respond with 304: its record has an entity tag.
@@ -70,7 +74,7 @@ func refusals(op api.Operation) []fault.Code {
 	return slices.Compact(codes)
 }
 
-func parameters(op api.Operation) []any {
+func (b *builder) parameters(op api.Operation) []any {
 	var out []any
 	if op.Company() {
 		out = append(out, refer("parameters", companyParameter))
@@ -81,6 +85,7 @@ func parameters(op api.Operation) []any {
 		}
 		p := parameter{
 			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: forClients(jsonschema.Parameter(f)),
+			Example: b.parameterExample(op, f),
 		}
 		p.Schema.Description = "" // it is on the parameter
 		if p.Description == "" && f.In == schema.InPath {
@@ -107,6 +112,9 @@ func (b *builder) success(op api.Operation) response {
 		b.add(name, t)
 	} else {
 		name = b.record(t)
+	}
+	if op.IsPartial() {
+		headers = append(headers, hasMoreHeader)
 	}
 	if op.Tagged() {
 		headers = append(headers, tagHeader)

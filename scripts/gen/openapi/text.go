@@ -52,9 +52,11 @@ record that does not exist.
 
 ## Requests
 
-Bodies are JSON objects with ` + "`Content-Type: application/json`" + `, at most 256 KB. Unknown, repeated and null properties are
-rejected: clear a text with ` + "`\"\"`" + ` and an array with ` + "`[]`" + `. An update changes only the properties that it sends, and
-` + "`updatedAt`" + ` only when a value changes. Unknown and repeated query parameters are rejected. Times are RFC 3339 with any
+Bodies are JSON objects with ` + "`Content-Type: application/json`" + `, at most 256 KB unless the operation names another
+limit. Unknown and repeated properties are rejected.
+An update changes only the properties that it sends, and ` + "`updatedAt`" + ` only when a value changes. In an update ` + "`null`" + ` clears a
+property that says so; in a create it is the same as leaving the property out. Unknown and repeated query parameters are
+rejected. Times are RFC 3339 with any
 offset. Ids are opaque.
 
 ## Responses

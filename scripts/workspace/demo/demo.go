@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"growthworkspace/functions"
+	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
@@ -63,6 +64,9 @@ func Seed(ctx context.Context, t *table.Client, now time.Time) error {
 		}
 	}
 	if err := publish(ctx, plan.NewStore(t)); err != nil {
+		return err
+	}
+	if _, err := feedback.NewStore(t).FillPosted(ctx, CompanyID, false, func(int64) {}); err != nil {
 		return err
 	}
 	return write(ctx, types[profile], lines)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -65,45 +66,86 @@ func (g *generator) metrics() {
 		if d.record["needsReview"] == true {
 			days = 5
 		}
-		for _, grain := range d.grains {
-			switch grain {
-			case 'd':
-				for i := range days {
-					g.bucket(d, "day", g.today.AddDate(0, 0, i-days+1), days-1-i, 1)
-				}
-			case 'w':
-				monday := g.today.AddDate(0, 0, -(int(g.today.Weekday())+6)%7)
-				for i := range historyWeeks {
-					g.bucket(d, "week", monday.AddDate(0, 0, 7*(i-historyWeeks)), 7*(historyWeeks-i), 7)
-				}
-			case 'm':
-				first := g.today.AddDate(0, 0, 1-g.today.Day())
-				for i := range historyMonths {
-					g.bucket(d, "month", first.AddDate(0, i-historyMonths, 0), 30*(historyMonths-i), 30)
-				}
+		g.points(d, days)
+	}
+}
+
+// points adds the points of a metric. Its last days are stored one by one. Weeks and months are stored where days are missing: from
+// the time before, or always when the metric has no days. They have the values of their days, so a period is the same in every grain.
+func (g *generator) points(d definition, stored int) {
+	values := map[time.Time]float64{}
+	draw := func(daysAgo int) time.Time {
+		day := g.today.AddDate(0, 0, -daysAgo)
+		values[day] = g.value(d, day, daysAgo)
+		return day
+	}
+	first := g.today.AddDate(0, 0, 1) // of the stored days
+	if strings.Contains(d.grains, "d") {
+		first = g.today.AddDate(0, 0, 1-stored)
+		for daysAgo := stored - 1; daysAgo >= 0; daysAgo-- {
+			day := draw(daysAgo)
+			g.day(d, day, values[day])
+		}
+	}
+	if !strings.ContainsAny(d.grains, "wm") {
+		return
+	}
+	for daysAgo := len(values); daysAgo < historyMonths*31+31; daysAgo++ {
+		draw(daysAgo)
+	}
+	if strings.Contains(d.grains, "w") {
+		monday := g.today.AddDate(0, 0, -(int(g.today.Weekday())+6)%7)
+		for i := -historyWeeks; i < 0; i++ {
+			if start := monday.AddDate(0, 0, 7*i); start.Before(first) {
+				g.point(d, "week", start, nil, d.combined(values, start, start.AddDate(0, 0, 7)))
+			}
+		}
+	}
+	if strings.Contains(d.grains, "m") {
+		month := g.today.AddDate(0, 0, 1-g.today.Day())
+		for i := -historyMonths; i < 0; i++ {
+			if start := month.AddDate(0, i, 0); start.Before(first) {
+				g.point(d, "month", start, nil, d.combined(values, start, start.AddDate(0, 1, 0)))
 			}
 		}
 	}
 }
 
+// combined returns the value of the days from start until end, as the service computes it.
+func (d definition) combined(values map[time.Time]float64, start, end time.Time) float64 {
+	sum, days := 0.0, 0.0
+	for day := start; day.Before(end); day = day.AddDate(0, 0, 1) {
+		if d.record["aggregation"] == "last" {
+			sum = 0
+		}
+		sum, days = sum+values[day], days+1
+	}
+	if d.record["aggregation"] == "avg" {
+		return sum / days
+	}
+	return sum
+}
+
 // usdInEUR is the demo company's exchange rate.
 const usdInEUR = 0.92
 
-// bucket adds the points of one time bucket: one point, or one for each value of the dimension.
-func (g *generator) bucket(d definition, grain string, start time.Time, daysAgo, length int) {
+// value returns the value of a day.
+func (g *generator) value(d definition, day time.Time, daysAgo int) float64 {
 	value := d.base * math.Pow(1+d.growth, -float64(daysAgo)) * (1 + d.spread*(2*g.random.Float64()-1))
-	if d.record["aggregation"] == "sum" {
-		value *= float64(length)
-		if grain == "day" && (start.Weekday() == time.Saturday || start.Weekday() == time.Sunday) {
-			value *= .6 // weekends are quieter
-		}
+	if d.record["aggregation"] == "sum" && (day.Weekday() == time.Saturday || day.Weekday() == time.Sunday) {
+		value *= .6 // weekends are quieter
 	}
-	if d.dim == "" || grain != "day" {
-		g.point(d, grain, start, nil, value)
+	return value
+}
+
+// day adds the points of a day: one point, or one for each value of the dimension.
+func (g *generator) day(d definition, start time.Time, value float64) {
+	if d.dim == "" {
+		g.point(d, "day", start, nil, value)
 		return
 	}
 	for _, name := range d.names {
-		g.point(d, grain, start, Record{d.dim: name}, value*d.shares[name])
+		g.point(d, "day", start, Record{d.dim: name}, value*d.shares[name])
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions/company"
+	"growthworkspace/functions/feedback"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/id"
@@ -52,7 +53,7 @@ in the meantime. No record changes.`,
 		Use: "resume ID", Short: "End a company's suspension", Args: terminal.Takes("ID"),
 		Long: "Let all keys of a suspended company work again.", Example: "  workspace company resume co_...",
 	}, o.resumeCompany)
-	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend and resume companies"}, create, list, suspend, resume)
+	return terminal.Group(&cobra.Command{Use: "company", Short: "Create, list, suspend, resume and delete companies"}, create, list, suspend, resume, o.deleteCompanyCommand())
 }
 
 // onCompanyID makes cmd a command on one company. Its argument is the company's id.
@@ -78,6 +79,9 @@ func (o *operator) createCompany(ctx context.Context, s *session.Session, name s
 	c := company.Company{ID: s.Table.NewID(id.Company), Name: &name, CreatedAt: &now, UpdatedAt: &now}
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
 		return fmt.Errorf("create the company: %w", err)
+	}
+	if _, err := feedback.NewStore(s.Table).FillPosted(ctx, c.ID, false, func(int64) {}); err != nil {
+		return fmt.Errorf("company %s was created; end with `workspace upgrade --company %s`: %w", c.ID, c.ID, err)
 	}
 	return o.Print(createdCompany{c.ID, c},
 		"%s  %s\n\nIts first key:\n  workspace key issue --company %s --scopes all", c.ID, name, c.ID)

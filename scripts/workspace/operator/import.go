@@ -40,6 +40,7 @@ ignored: the records go to the company of --company.
 With --new-only, records that the company has are skipped and counted: those with the same
 id; feedback with the same source and externalId; a metric definition with the same key; a
 metric point of the same series and time; the brand kit and the company if there is one.
+Records that are created while the import runs are kept, too.
 
 Values are checked as the API checks them. Feedback may leave out the id: it follows from
 source and externalId. An updatedAt may be at most a day in the future.

@@ -14,5 +14,6 @@ func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
 	o := &operator{t, table}
 	return []*cobra.Command{
 		o.companyCommand(), o.keyCommand(), o.importCommand(), o.exportCommand(), o.dueCommand(), o.approvedCommand(), o.snapshotCommand(),
+		o.upgradeCommand(),
 	}
 }

@@ -20,33 +20,49 @@ func (o *operator) snapshotCommand() *cobra.Command {
 		Use: "snapshot --company ID --board ID", Short: "Read a board's published content, and roll it back",
 		Long: `Print a board's published content, of the live version or an earlier one, as one JSON
 object: {"boardId", "version", "publishedAt", "live", "items"}. It has only the fields that
-are public. Every version is kept.`,
+are public. The live version and the 50 before it are kept.`,
 		Example: `  workspace snapshot --company co_... --board brd_...
   workspace snapshot --company co_... --board brd_... --version 3
   workspace snapshot list --company co_... --board brd_...
-  workspace snapshot rollback --company co_... --board brd_... --version 3`,
+  workspace snapshot rollback --company co_... --board brd_... --version 3
+  workspace snapshot render --company co_... --board brd_... --html roadmap.html`,
 		Args: terminal.NoCommand,
 	}
-	version := cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")
-	check := func(cmd *cobra.Command) error {
-		if !cmd.Flags().Changed("version") {
-			return nil
-		}
-		return checkVersion(cmd, *version)
-	}
-	o.onBoard(cmd, check, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-		var wanted *float64
-		if cmd.Flags().Changed("version") {
-			wanted = new(float64(*version))
-		}
-		snapshot, err := store.Snapshot(ctx, companyID, boardID, wanted)
+	wanted := versionFlag(cmd)
+	o.onBoard(cmd, wanted.check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.number())
 		if err != nil {
 			return err
 		}
 		return terminal.PrintJSON(o.Out, snapshot)
 	})
-	cmd.AddCommand(o.snapshotListCommand(), o.snapshotRollbackCommand())
+	cmd.AddCommand(o.snapshotListCommand(), o.snapshotRollbackCommand(), o.snapshotRenderCommand())
 	return cmd
+}
+
+// wantedVersion is the flag for a version that may be left out.
+type wantedVersion struct {
+	cmd  *cobra.Command
+	flag *int64
+}
+
+func versionFlag(cmd *cobra.Command) wantedVersion {
+	return wantedVersion{cmd, cmd.Flags().Int64("version", 0, "the `number` of the version (default: the one that is live)")}
+}
+
+// number returns the version, nil when the flag was left out.
+func (w wantedVersion) number() *float64 {
+	if !w.cmd.Flags().Changed("version") {
+		return nil
+	}
+	return new(float64(*w.flag))
+}
+
+func (w wantedVersion) check(cmd *cobra.Command) error {
+	if w.number() == nil {
+		return nil
+	}
+	return checkVersion(cmd, *w.flag)
 }
 
 func checkVersion(cmd *cobra.Command, version int64) error {
@@ -57,7 +73,7 @@ func checkVersion(cmd *cobra.Command, version int64) error {
 }
 
 // onBoard makes cmd a command on a board of a company. check validates its other flags, and may be nil.
-func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, store plan.Store, companyID, boardID string) error) *cobra.Command {
+func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.Context, s *session.Session, companyID, boardID string) error) *cobra.Command {
 	boardID := cmd.Flags().String("board", "", "the board's `id`")
 	both := func(cmd *cobra.Command) error {
 		if !id.Valid(plan.BoardIDs, *boardID) {
@@ -69,7 +85,7 @@ func (o *operator) onBoard(cmd *cobra.Command, check check, do func(ctx context.
 		return check(cmd)
 	}
 	return o.onCompany(cmd, both, func(ctx context.Context, s *session.Session, companyID string, _ []string) error {
-		return explain(do(ctx, plan.NewStore(s.Table), companyID, *boardID), "board", *boardID, companyID)
+		return explain(do(ctx, s, companyID, *boardID), "board", *boardID, companyID)
 	})
 }
 
@@ -81,8 +97,8 @@ each rollback. Versions from before the board was imported are not stored.
 With --json: {"items": [{"version", "publishedAt", "itemCount", "restores", "live"}, ...]};
 restores is the version whose content a rollback made live again.`,
 		Example: "  workspace snapshot list --company co_... --board brd_...",
-	}, nil, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-		versions, err := store.Versions(ctx, companyID, boardID)
+	}, nil, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+		versions, err := plan.NewStore(s.Table).Versions(ctx, companyID, boardID)
 		if err != nil {
 			return err
 		}
@@ -113,8 +129,8 @@ Exit code 3: other processes kept publishing the board.`,
 	}
 	version := cmd.Flags().Int64("version", 0, "the `number` of the version to restore")
 	check := func(cmd *cobra.Command) error { return checkVersion(cmd, *version) }
-	return o.onBoard(cmd, check, func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-		done, err := store.Rollback(ctx, companyID, boardID, float64(*version))
+	return o.onBoard(cmd, check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+		done, err := plan.NewStore(s.Table).Rollback(ctx, companyID, boardID, float64(*version))
 		if err != nil {
 			return err
 		}

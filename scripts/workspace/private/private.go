@@ -67,3 +67,23 @@ func Create(file string, write func(io.Writer) error) error {
 	}
 	return err
 }
+
+// SecretsIn returns a function that writes the secret of a key into a file of its own, below a folder, and returns the file's name.
+// A later secret of the key replaces it.
+func SecretsIn(dir string) func(keyID, secret string) (file string, err error) {
+	return func(keyID, secret string) (string, error) {
+		if !filepath.IsLocal(keyID) || filepath.Base(keyID) != keyID {
+			return "", fmt.Errorf("the id %q is no name for a file", keyID)
+		}
+		folder := filepath.Join(dir, "secrets")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return "", fmt.Errorf("store the secret: %w", err)
+		}
+		file := filepath.Join(folder, keyID)
+		err := Create(file, func(w io.Writer) error { _, err := fmt.Fprintln(w, secret); return err })
+		if err != nil {
+			return "", fmt.Errorf("store the secret: %w", err)
+		}
+		return file, nil
+	}
+}

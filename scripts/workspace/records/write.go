@@ -71,17 +71,19 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 
 // writeBatch writes records of the i-th type, without those to skip, and returns how many it wrote.
 func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, all []any) (written int, err error) {
-	some := all
-	if c.options.NewOnly {
-		if some, _, err = c.types[i].New(ctx, companyID, all); err != nil {
-			return 0, err
-		}
-		c.skipped[i].Add(int64(len(all) - len(some)))
+	kind := c.types[i].In(c.has)
+	if !c.options.NewOnly {
+		return len(all), kind.Write(ctx, companyID, all)
 	}
-	if len(some) == 0 {
-		return 0, nil
+	fresh, _, err := kind.New(ctx, companyID, all)
+	if err != nil || len(fresh) == 0 {
+		c.skipped[i].Add(int64(len(all) - len(fresh)))
+		return 0, err
 	}
-	return len(some), c.types[i].In(c.has).Write(ctx, companyID, some)
+	skipped, err := kind.Add(ctx, companyID, fresh)
+	written = len(fresh) - skipped
+	c.skipped[i].Add(int64(len(all) - written))
+	return written, err
 }
 
 // deal reads the records of a type and hands them to the lanes.

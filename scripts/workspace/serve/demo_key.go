@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
 	"growthworkspace/functions/company"
-	"growthworkspace/functions/openapi"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/session"
@@ -85,7 +83,7 @@ func (d *demoCompany) read(ctx context.Context, open *session.Session) (works bo
 	if err != nil || token.CompanyID != demo.CompanyID {
 		return false, nil
 	}
-	_, err = open.Keys().Verify(ctx, token, auth.ClassRead)
+	_, err = open.Keys().Verify(ctx, token, "", auth.ClassRead)
 	switch {
 	case err == nil, errors.Is(err, auth.ErrSuspended):
 		return true, nil
@@ -93,13 +91,4 @@ func (d *demoCompany) read(ctx context.Context, open *session.Session) (works bo
 		return false, nil
 	}
 	return false, fmt.Errorf("check the demo key: %w", err)
-}
-
-// greeting returns the key that the page shows. It is empty unless addr is a loopback address, so that only users of this
-// machine see the key.
-func (d demoCompany) greeting(addr net.Addr) openapi.Demo {
-	if tcp, ok := addr.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-		return openapi.Demo{}
-	}
-	return openapi.Demo{CompanyID: d.CompanyID, Key: d.Key}
 }

@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"growthworkspace/functions"
-	"growthworkspace/functions/openapi"
+	"growthworkspace/scripts/studio"
+	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/serve/front"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
@@ -31,28 +34,29 @@ type server struct {
 	*terminal.Terminal
 
 	table *session.Flags
+	pages sync.WaitGroup // the studio
 }
 
 // Command returns the command.
 func Command(t *terminal.Terminal, table *session.Flags) *cobra.Command {
-	s := &server{t, table}
+	s := &server{Terminal: t, table: table}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the API on this machine", Args: terminal.Takes(),
 		Long: `Serve the whole API on one port until Ctrl-C, with a local engine that speaks DynamoDB's
 protocol. The first start installs the engine with npm and creates a demo company with
-records. Its key is printed at each start.
+records. Its key is printed at each start, and before it the address of the studio: a page
+for you alone with the company's numbers, reviews and profile.
 
 The table stores keys only as hashes, so the demo key is also in a file that only you can
 read: demo-key.json in the data folder. With --table or --endpoint the file is in your
 user's data folder, with a different name for each table. The output says who can reach
-the engine, which checks no key: on Linux only processes of your user. While the server runs, the page
-at / shows the key to every user of this machine; do not put a proxy in front of it.
+the engine, which checks no key: on Linux only processes of your user.
 
 If the demo company is missing, it is created again. In an AWS account (--table without
 --endpoint) nothing is created without --demo; use a key of "workspace key issue".
 
-With --json the only output is one line, {"baseUrl","mcpUrl","companyId","key"}. Logs are
-JSON lines on standard error.`,
+With --json the only output is one line, {"baseUrl","studioUrl","mcpUrl",
+"companyId","key"}. Logs are JSON lines on standard error.`,
 		Example: `  workspace serve
   workspace serve --addr 127.0.0.1:0 --data ./data --json
   workspace serve --addr 0.0.0.0:8080`,
@@ -93,17 +97,23 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 			return err
 		}
 	}
-	var greeting openapi.Demo
-	if open.Engine != nil { // every user of this machine sees the page, so it never shows a key of an account
-		greeting = demo.greeting(listener.Addr())
-	}
 	log := s.logger()
 	slog.SetDefault(log) // package gateway logs to the default logger
-	front := front.New(functions.Greeting(open.Serving, log, greeting), log, open.Serving.NewID)
+	front := front.New(functions.Handler(open.Serving, log), log, open.Serving.NewID, functions.Uploads(open.Serving, log))
 	server := front.HTTP()
 	ended := make(chan error, 1)
 	go func() { ended <- front.Serve(listener) }()
-	if err := s.announce(open, demo, baseURL(listener.Addr())); err != nil {
+	ctx, end := context.WithCancel(ctx)
+	defer func() {
+		end()
+		s.pages.Wait()
+	}()
+	base := baseURL(listener.Addr())
+	page, err := s.studio(ctx, base, demo, log)
+	if err == nil {
+		err = s.announce(open, demo, base, page)
+	}
+	if err != nil {
 		return errors.Join(err, server.Close())
 	}
 	var dead <-chan struct{} // nil in an account, so it never fires
@@ -126,6 +136,32 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		return errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
 	}
 	return nil
+}
+
+// studio serves the page of the demo company. Without a demo key, or when clients use the server's address of a network, there is
+// none: the page shows a company to whoever knows its address, and sends its key unencrypted only within this machine.
+// It ends with the context.
+func (s *server) studio(ctx context.Context, base string, d demoCompany, log *slog.Logger) (url string, err error) {
+	if d.Key == "" {
+		return "", nil
+	}
+	st, err := studio.New(studio.Options{
+		BaseURL: base, Key: d.Key, CompanyID: d.CompanyID, Demo: true, SaveSecret: private.SecretsIn(filepath.Dir(d.file)), Now: s.Now, Log: log,
+	})
+	if err != nil {
+		s.Note("no studio: %s", err)
+		return "", nil
+	}
+	open, err := st.Listen(ctx, "127.0.0.1:0", nil)
+	if err != nil {
+		return "", err
+	}
+	s.pages.Go(func() {
+		if err := open.Serve(ctx); err != nil {
+			log.Error("the studio ended", "error", err)
+		}
+	})
+	return open.Door.URL(), nil
 }
 
 func listen(ctx context.Context, addr string) (net.Listener, error) {
@@ -163,28 +199,33 @@ func (s *server) logger() *slog.Logger {
 // Announcement is the first line of output with --json.
 type Announcement struct {
 	BaseURL   string `json:"baseUrl"`
+	StudioURL string `json:"studioUrl"` // of the demo company; empty without one
 	MCPURL    string `json:"mcpUrl"`
 	CompanyID string `json:"companyId"`
 	Key       string `json:"key"`
 }
 
-func (s *server) announce(open *session.Session, d demoCompany, base string) error {
-	first := Announcement{base, base + "/mcp", d.CompanyID, d.Key}
+func (s *server) announce(open *session.Session, d demoCompany, base, page string) error {
+	first := Announcement{base, page, base + "/mcp", d.CompanyID, d.Key}
 	if d.Key == "" {
 		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: workspace key issue --company ID --scopes all\nCtrl-C ends.\n", open.Target, base)
 	}
-	return s.Print(first, strings.TrimLeft(`
+	look := ""
+	if page != "" {
+		look = "studio    " + page + "   <- open this in a browser\n\n"
+	}
+	return s.Print(first, look+strings.TrimLeft(`
 engine    %s
 data      %s
 base URL  %s
 company   %s
 key       %s
 
-Open %s/ in a browser, or send a request from another terminal:
+The studio shows the demo company's numbers and reviews; %s/ is the reference of the
+API. Or send a request from another terminal:
 
   curl -s -H 'Authorization: Bearer %s' '%s/v1/companies/%s/feedback?replyStatus=needs_review&limit=5'
 
-The key works for the demo company only. The page shows it to every user of this machine.
-It is stored in %s, which only you can read. Ctrl-C ends.
+The key works for the demo company only. It is stored in %s, which only you can read. Ctrl-C ends.
 `, "\n"), open.EngineName(), open.Target, base, d.CompanyID, d.Key, base, d.Key, base, d.CompanyID, d.file)
 }

@@ -21,6 +21,7 @@ type Terminal struct {
 	Out  io.Writer // the result; with JSON exactly one object
 	Err  io.Writer // notes, progress, logs and errors
 	JSON bool      // the flag --json
+	Asks bool      // In is a terminal, where a person can reply
 	Now  func() time.Time
 }
 

@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +29,29 @@ func Width(w io.Writer) int {
 	return width
 }
 
+// IsTerminal reports whether in is a terminal.
+func IsTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Confirm asks a person at a terminal. Any reply but y or yes is an error. Without a terminal there is nobody to ask, and a command
+// in a script is meant.
+func (t *Terminal) Confirm(format string, args ...any) error {
+	if !t.Asks {
+		return nil
+	}
+	fmt.Fprintf(t.Err, format+" [y/N] ", args...)
+	reply, err := bufio.NewReader(t.In).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the reply: %w", err)
+	}
+	if reply = strings.ToLower(strings.TrimSpace(reply)); reply != "y" && reply != "yes" {
+		return errors.New("nothing was done")
+	}
+	return nil
+}
+
 // secretBytesMax bounds what is read from standard input. It is longer than any key.
 const secretBytesMax = 1000
 
@@ -35,7 +60,7 @@ const secretBytesMax = 1000
 func (t *Terminal) ReadSecret() (string, error) {
 	var text []byte
 	var err error
-	if f, ok := t.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := t.In.(*os.File); ok && t.Asks {
 		fmt.Fprint(t.Err, "Key: ")
 		text, err = term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(t.Err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,10 +32,11 @@ first of: --base-url, WORKSPACE_URL, the server of "workspace login", and
 Each field is a flag: itemId is --item-id. The ids of a path may also be arguments, in
 the path's order. For a list, repeat the flag or give a JSON array. --clear FIELD
 clears a field of an update. --input FILE sends the JSON body in a file, or from
-standard input with "-".
+standard input with "-". A flag whose value is JSON accepts @FILE and - likewise.
 
 The response is printed as a table or a list of fields; with --json it is printed as
-the service sent it. --all fetches every page of a list.
+the service sent it. --all fetches every page of a list. On a terminal, a delete asks
+first; --yes does not.
 
   workspace completion bash | zsh | fish     completes operations, fields, values`,
 		Example: `  workspace api list_feedback --reply-status needs_review
@@ -107,7 +109,10 @@ func (u *user) operationCommand(where *remote, area string, op api.Operation) *c
 		if err := c.take(cmd, args); err != nil {
 			return err
 		}
-		if err := c.readInput(u.In); err != nil {
+		if err := c.readInput(cmd, u.In); err != nil {
+			return err
+		}
+		if err := c.confirm(u.Terminal); err != nil {
 			return err
 		}
 		remote, err := u.connect(*where)
@@ -207,6 +212,9 @@ func (u *user) callOperation(ctx context.Context, r connection, c *operationCall
 	}
 	if err := u.printResponse(c, response.Body, next); err != nil {
 		return err
+	}
+	if c.Method == http.MethodDelete && response.HasMore() {
+		u.Note("\nmore remains: repeat the command")
 	}
 	if tag := response.ETag(); tag != "" {
 		u.Note("\nETag %s, for --if-match", tag)

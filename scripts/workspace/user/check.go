@@ -22,9 +22,9 @@ The key is that of WORKSPACE_KEY, or of "workspace login" for this base URL. Wit
 scopes and more records, more rules can be checked. The others are skipped, with the
 reason.
 
-Without --write nothing is changed. With --write, items and posts are created, changed and
-deleted, the points of a metric conformance_check.days are pushed, which remain, and invalid
-updates of the company are sent, which the service must reject. Use a separate company for
+Without --write nothing is changed. With --write, items, posts and a metric
+conformance_check.days are created, changed and deleted, and invalid updates of the company
+are sent, which the service must reject. Use a separate company for
 this. Nothing is ever published.
 
 Each rule names the section of scripts/docs/reference that states it, such as errors#codes.

@@ -79,11 +79,14 @@ func (u *user) credential(r remote) (credential, error) {
 	if loopback(base) {
 		target, err := u.table.Resolve()
 		if demo, found := target.DemoKey(); err == nil && found {
-			c.Key, c.source = demo.Key, "the demo company's key of `workspace serve`"
+			c.Key, c.source = demo.Key, demoSource
 		}
 	}
 	return c, nil
 }
+
+// demoSource is the source of the demo company's key.
+const demoSource = "the demo company's key of `workspace serve`"
 
 // errNoKey returns an error that explains how to provide a key.
 func errNoKey(base string) error {

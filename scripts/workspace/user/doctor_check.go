@@ -227,27 +227,27 @@ func (d *doctor) keyAdvice(refused *client.Error) string {
 
 func (d *doctor) examineEnd(key client.Key) {
 	until, soon := "without an expiry time", false
-	if key.ExpiresAt != nil {
-		end, ok := timestamp.Parse(*key.ExpiresAt)
-		until, soon = "until "+*key.ExpiresAt, ok && end.Sub(d.Now()) < keyEndWarn
+	if end, ok := key.ExpiresAt.Get(); ok {
+		until, soon = "until "+timestamp.Format(end), end.Sub(d.Now()) < keyEndWarn
 	}
-	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) is valid for %s %s", terminal.Text(key.Name), key.ID, key.CompanyID, until)
+	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) is valid for %s %s", terminal.Escape(key.Name.Or("-")), key.ID, key.CompanyID, until)
 }
 
 func (d *doctor) examineScopes(key client.Key) {
+	scopes := key.Scopes.Or(nil)
 	var lacking []string
 	for _, s := range auth.Scopes() {
-		if !slices.Contains(key.Scopes, string(s)) {
+		if !slices.Contains(scopes, string(s)) {
 			lacking = append(lacking, string(s))
 		}
 	}
 	switch {
-	case len(key.Scopes) == 0:
+	case len(scopes) == 0:
 		d.find("scopes", verdictFail, "issue a key with scopes", "none")
 	case len(lacking) == 0:
-		d.find("scopes", verdictOK, "", "all %d", len(key.Scopes))
+		d.find("scopes", verdictOK, "", "all %d", len(scopes))
 	default:
-		d.find("scopes", verdictOK, "", "%s; not %s", strings.Join(key.Scopes, ", "), strings.Join(lacking, ", "))
+		d.find("scopes", verdictOK, "", "%s; not %s", strings.Join(scopes, ", "), strings.Join(lacking, ", "))
 	}
 }
 

@@ -26,6 +26,7 @@ type operationCall struct {
 
 	fields map[string]*fieldFlag // by the field's name
 	all    bool
+	yes    bool     // delete without asking
 	clear  []string // the flags of properties to send as null
 	input  string   // the file with the body; if empty, the flags are the body
 	body   []byte   // the content of that file
@@ -51,17 +52,25 @@ func (f *fieldFlag) Type() string {
 	switch f.Kind {
 	case schema.Boolean:
 		return "true|false"
-	case schema.Array:
-		if f.Fields != nil {
-			return "JSON"
+	case schema.Array, schema.Map, schema.Any:
+		if f.isJSON() {
+			return "JSON|@file"
 		}
 		return "text ..."
-	case schema.Map:
-		return "JSON"
 	case schema.Integer, schema.Number:
 		return "number"
 	}
 	return "text"
+}
+
+// isJSON reports whether the flag's value is JSON.
+func (f *fieldFlag) isJSON() bool {
+	return f.Kind == schema.Map || f.Kind == schema.Any || f.Kind == schema.Array && f.Fields != nil
+}
+
+// inFile reports whether a value is in a file or on standard input, because it is too long for an argument. No JSON begins so.
+func (f *fieldFlag) inFile(text string) bool {
+	return f.isJSON() && (text == "-" || strings.HasPrefix(text, "@"))
 }
 
 // Set adds a value, for pflag.Value. It checks only the JSON type: the service checks the rest.
@@ -70,7 +79,7 @@ func (f *fieldFlag) Set(text string) error {
 		return errors.New("is given twice")
 	}
 	f.values = append(f.values, text)
-	if f.In != schema.InBody {
+	if f.In != schema.InBody || slices.ContainsFunc(f.values, f.inFile) {
 		return nil
 	}
 	_, err := f.value()
@@ -96,6 +105,7 @@ func (f *fieldFlag) value() (json.RawMessage, error) {
 var literals = map[schema.Kind]struct{ first, name string }{
 	schema.Integer: {"-0123456789", "a whole number"}, schema.Number: {"-0123456789", "a number"},
 	schema.Boolean: {"tf", "true or false"}, schema.Map: {"{", "a JSON object"},
+	schema.Any: {`{["-0123456789tfn`, "a JSON value; put quotes around a text"},
 }
 
 // array accepts each value as an element or as a JSON array of elements. An empty array clears the field.
@@ -162,6 +172,9 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	}
 	if c.IsList() && c.fields["cursor"] != nil {
 		cmd.Flags().BoolVar(&c.all, "all", false, "fetch every page of the list")
+	}
+	if c.Method == http.MethodDelete {
+		cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask for a confirmation")
 	}
 	if names := c.clearable(); len(names) > 0 {
 		cmd.Flags().StringSliceVar(&c.clear, "clear", nil, "clear these `fields`: "+strings.Join(names, ", "))
@@ -251,20 +264,54 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	return c.checkClear(cmd)
 }
 
-// readInput reads the body from the file of --input.
-func (c *operationCall) readInput(in io.Reader) (err error) {
-	switch name := strings.TrimPrefix(c.input, "@"); name {
-	case "":
+// confirm asks a person before a delete.
+func (c *operationCall) confirm(t *terminal.Terminal) error {
+	if c.Method != http.MethodDelete || c.yes {
 		return nil
-	case "-":
-		c.body, err = io.ReadAll(in)
-	default:
-		c.body, err = os.ReadFile(name)
 	}
-	if err != nil {
-		return fmt.Errorf("--input: %w", err)
+	what := c.Summary + ":"
+	for _, f := range c.Input {
+		if sent := c.fields[f.Name]; f.In != schema.InHeader && len(sent.values) > 0 {
+			what += " --" + kebab(f.Name) + " " + terminal.Escape(sent.String())
+		}
+	}
+	return t.Confirm("%s. This cannot be undone. Continue?", what)
+}
+
+// readInput reads the body from the file of --input, and JSON values from their files.
+func (c *operationCall) readInput(cmd *cobra.Command, in io.Reader) (err error) {
+	if c.input != "" {
+		if c.body, err = readFile(in, c.input); err != nil {
+			return fmt.Errorf("--input: %w", err)
+		}
+	}
+	for name, f := range c.fields {
+		if !slices.ContainsFunc(f.values, f.inFile) {
+			continue
+		}
+		for i, text := range f.values {
+			if !f.inFile(text) {
+				continue
+			}
+			content, err := readFile(in, text)
+			if err != nil {
+				return fmt.Errorf("--%s: %w", kebab(name), err)
+			}
+			f.values[i] = string(content)
+		}
+		if _, err := f.value(); err != nil {
+			return terminal.Misuse(cmd, "--%s: %v", kebab(name), err)
+		}
 	}
 	return nil
+}
+
+// readFile reads a file, with or without @ before its name, or standard input for a dash.
+func readFile(in io.Reader, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(in)
+	}
+	return os.ReadFile(strings.TrimPrefix(name, "@"))
 }
 
 // request returns the HTTP request. The values were checked by Set.

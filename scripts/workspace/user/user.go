@@ -12,5 +12,5 @@ import (
 // Commands returns the commands.
 func Commands(t *terminal.Terminal, table *session.Flags) []*cobra.Command {
 	u := &user{t, table}
-	return []*cobra.Command{u.apiCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand()}
+	return []*cobra.Command{u.apiCommand(), u.studioCommand(), u.loginCommand(), u.logoutCommand(), u.doctorCommand(), u.checkCommand()}
 }

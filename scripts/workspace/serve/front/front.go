@@ -2,14 +2,15 @@
 // the gateway does there: it bounds what callers can take, and every failure has the error envelope.
 //
 //   - Connections, headers, bodies and responses have limits. What is too much gets a 503 at once, or after a second in the
-//     queue, and costs little memory until then. Requests with heavy bodies have a queue of their own, so a flood of
-//     them does not delay others (this file).
+//     queue, and costs little memory until then. Requests with heavy bodies have a queue of their own, and so do requests
+//     whose path had a heavy response before, so a flood of them does not delay others (this file).
 //   - net/http's server answers a request that is not valid HTTP by itself, in plain text. The connection replaces such a
 //     response by the envelope (wire.go).
 package front
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 )
 
@@ -31,9 +33,10 @@ const (
 	callsPer       = 4        // requests that each processor handles at a time
 	queueMax       = time.Second
 
-	heavyBytes = 64 << 10 // a body or a response with more is heavy
-	bodiesMax  = 32 << 20 // of all requests together
-	bodyMax    = 10 << 20 // of one, as in API Gateway; the handler refuses a larger one
+	heavyBytes = 64 << 10  // a body or a response with more is heavy
+	bodiesMax  = 32 << 20  // of all requests together
+	bodyMax    = 10 << 20  // of one, as in API Gateway; the handler refuses a larger one
+	uploadOver = 256 << 10 // a body with more is an upload
 
 	responsesMax = 32 << 20 // of all heavy ones together: a slow reader keeps them in memory
 
@@ -52,18 +55,26 @@ type Server struct {
 	newID id.Generator
 	log   *slog.Logger
 
+	upload func(*http.Request) error
+
 	light, heavy      chan struct{} // a place for each request that is handled
+	large             chan struct{} // the same for requests with a light body whose response will be heavy, as far as is known
+	waiting           atomic.Int64  // requests that wait for a large place
+	sizes             sizes         // of heavy responses
 	bodies, responses budget
 	connections       int
 	queue, piece      time.Duration
 }
 
-// New returns a server. newID makes the ids of the requests that do not reach the handler.
-func New(h http.Handler, log *slog.Logger, newID id.Generator) *Server {
+// New returns a server. newID makes the ids of the requests that do not reach the handler. upload returns why more than 256 KB of the
+// body of a request must not be read, nil if they may be: an account has a gateway that takes in bodies for a function, so only here
+// can a client without a key hold memory and a connection with one.
+func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
-		newID: newID, log: log,
+		newID: newID, log: log, upload: upload,
 		light: make(chan struct{}, callsPer*processors), heavy: make(chan struct{}, max(1, processors/2)),
+		large:  make(chan struct{}, max(1, processors/2)),
 		bodies: budget{limit: bodiesMax}, responses: budget{limit: responsesMax},
 		connections: connectionsMax, queue: queueMax, piece: pieceTimeout,
 	}
@@ -96,25 +107,23 @@ func (s *Server) HTTP() *http.Server { return &s.http }
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w, server: s, until: time.Now().Add(writeTimeout)}
 	defer out.end()
-	body, ok := s.read(r)
+	body, err := s.read(r)
 	defer func() { s.bodies.give(int64(cap(body))) }()
-	if !ok {
+	if err != nil {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
-		out.shed("bodies")
+		out.refuse(err)
 		return
 	}
-	heavy, places := len(body) > heavyBytes, s.light
-	if heavy {
-		places = s.heavy
-	}
-	if !s.enter(r, places) {
-		out.shed("queue")
+	out.path = r.Method + " " + r.URL.Path
+	places, limit := s.place(r, out.path, len(body) > heavyBytes)
+	if places == nil {
+		out.shed(limit)
 		return
 	}
 	begin := time.Now()
 	out.leave = sync.OnceFunc(func() {
-		if heavy { // the place rests as long as it was used, so that light requests find a processor
-			time.AfterFunc(time.Since(begin), func() { <-places })
+		if places == s.heavy || places == s.large && s.waiting.Load() > 0 {
+			time.AfterFunc(time.Since(begin), func() { <-places }) // it rests as long as it was used, so that light requests find a processor
 			return
 		}
 		<-places
@@ -124,6 +133,35 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 	}
 	h.ServeHTTP(out, r)
+}
+
+// place waits for a place and returns the places that it is of, nil if there was none in time or the response would be shed: limit is the
+// limit that was reached then.
+func (s *Server) place(r *http.Request, path string, heavy bool) (places chan struct{}, limit string) {
+	if heavy {
+		if s.enter(r, s.heavy) {
+			return s.heavy, ""
+		}
+		return nil, "queue"
+	}
+	if s.sizes.of(path) == 0 {
+		if !s.enter(r, s.light) {
+			return nil, "queue"
+		}
+		if s.sizes.of(path) == 0 {
+			return s.light, ""
+		}
+		<-s.light // while it waited, another response has shown that this one is heavy
+	}
+	if !s.responses.room(s.sizes.of(path)) { // slow readers keep what there is
+		return nil, "responses"
+	}
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	if s.enter(r, s.large) {
+		return s.large, ""
+	}
+	return nil, "queue"
 }
 
 // enter waits for a place and reports whether there was one in time.
@@ -144,25 +182,36 @@ func (s *Server) enter(r *http.Request, places chan struct{}) bool {
 	return false
 }
 
-// read reads the body, up to the largest that the handler accepts, and reports whether the budget has room for it. The budget
-// counts what has arrived, not what the client promises. The caller gives cap(body) back.
-func (s *Server) read(r *http.Request) (body []byte, ok bool) {
+// errBodies is the error of a body for which the budget has no room.
+var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
+
+// read reads the body, up to the largest that the handler accepts. It returns an error if the request must not upload so much, or if
+// the budget has no room for the body. The budget counts what has arrived, not what the client promises. The caller gives cap(body)
+// back.
+func (s *Server) read(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
-		return nil, true // the handler refuses it without reading
+		return nil, nil // the handler refuses it without reading
 	}
+	vouched := false
 	for {
+		if !vouched && max(int(r.ContentLength), 2*cap(body)) > uploadOver {
+			if err := s.upload(r); err != nil {
+				return body, err
+			}
+			vouched = true
+		}
 		size := max(heavyBytes, 2*cap(body))
 		if r.ContentLength > 0 {
 			size = min(size, int(r.ContentLength))
 		}
 		if !s.bodies.take(int64(size - cap(body))) {
-			return body, false
+			return body, errBodies
 		}
 		grown := make([]byte, size)
 		n, err := io.ReadFull(r.Body, grown[copy(grown, body):])
 		body = grown[:len(body)+n]
 		if err != nil || len(body) == int(r.ContentLength) || len(body) > bodyMax {
-			return body, true
+			return body, nil
 		}
 	}
 }
@@ -182,3 +231,42 @@ func (b *budget) take(n int64) bool {
 }
 
 func (b *budget) give(n int64) { b.used.Add(-n) }
+
+// room reports whether take would have room.
+func (b *budget) room(n int64) bool { return b.used.Load()+n <= b.limit }
+
+// sizesMax bounds the paths that are remembered.
+const sizesMax = 256
+
+// sizes remembers the paths whose last response was heavy. It is safe for concurrent use.
+type sizes struct {
+	mu     sync.Mutex
+	byPath map[string]int64
+}
+
+// of returns the size of the last response of a path, 0 when it was not heavy or is not known.
+func (s *sizes) of(path string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byPath[path]
+}
+
+// saw remembers the size of a response.
+func (s *sizes) saw(path string, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if size <= heavyBytes {
+		delete(s.byPath, path)
+		return
+	}
+	if s.byPath == nil {
+		s.byPath = map[string]int64{}
+	}
+	for other := range s.byPath {
+		if len(s.byPath) < sizesMax {
+			break
+		}
+		delete(s.byPath, other)
+	}
+	s.byPath[path] = size
+}

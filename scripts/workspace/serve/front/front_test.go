@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +82,95 @@ func TestQueue(t *testing.T) {
 	requireShed(t, out, body)
 }
 
+// pages is a handler whose GET of a path returns as many bytes as its query says. Requests of /slow wait in it.
+type pages struct {
+	called        atomic.Int64
+	entered, slow chan struct{}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.called.Add(1)
+	if r.URL.Path == "/slow" && r.URL.Query().Get("wait") != "" {
+		p.entered <- struct{}{}
+		<-p.slow
+	}
+	size, _ := strconv.Atoi(r.URL.Query().Get("size")) // 0: empty
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(make([]byte, size))
+}
+
+// Ensure requests whose path had a heavy response have a queue of their own, so that they take no place of light ones, and that the path
+// is light again after a light response.
+func TestLargePages(t *testing.T) {
+	t.Parallel()
+	h := &pages{entered: make(chan struct{}, 8), slow: make(chan struct{})}
+	s, address := newServer(t, h, func(s *Server) {
+		s.queue, s.light, s.large = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
+	})
+	large := fmt.Sprintf("/slow?size=%d", heavyBytes+1)
+	if out, body := exchange(t, address, get(large)); out.StatusCode != 200 || len(body) != heavyBytes+1 {
+		t.Fatalf("%s, %d bytes", out.Status, len(body))
+	}
+	waits := dial(t, address)
+	if _, err := io.WriteString(waits, get(large+"&wait=1")); err != nil {
+		t.Fatal(err)
+	}
+	<-h.entered
+	if out, _ := exchange(t, address, get("/light")); out.StatusCode != 200 {
+		t.Errorf("a light request beside a large one: %s", out.Status)
+	}
+	out, body := exchange(t, address, get(large))
+	requireShed(t, out, body)
+	close(h.slow)
+	if out, _ := receive(t, waits); out.StatusCode != 200 {
+		t.Error(out.Status)
+	}
+	if out, _ := exchange(t, address, get("/slow")); out.StatusCode != 200 || s.sizes.of("GET /slow") != 0 {
+		t.Errorf("a light response of the same path: %s", out.Status)
+	}
+}
+
+// Ensure a request whose response is known to be too heavy for what the slow readers leave is shed before it is handled, and that another
+// one is handled.
+func TestLargePagesOfSlowReaders(t *testing.T) {
+	t.Parallel()
+	h := &pages{}
+	s, address := newServer(t, h)
+	large := fmt.Sprintf("/large?size=%d", 2*heavyBytes)
+	if out, _ := exchange(t, address, get(large)); out.StatusCode != 200 {
+		t.Fatal(out.Status)
+	}
+	if !s.responses.take(s.responses.limit - heavyBytes) {
+		t.Fatal("the budget is used")
+	}
+	before := h.called.Load()
+	out, body := exchange(t, address, get(large))
+	requireShed(t, out, body)
+	if h.called.Load() != before {
+		t.Error("the request was handled")
+	}
+	if out, _ := exchange(t, address, get("/light?size=10")); out.StatusCode != 200 {
+		t.Errorf("a light request: %s", out.Status)
+	}
+	s.responses.give(s.responses.limit - heavyBytes)
+	if out, _ := exchange(t, address, get(large)); out.StatusCode != 200 {
+		t.Errorf("when the readers have read: %s", out.Status)
+	}
+}
+
+// Ensure the number of paths that are remembered is bounded.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	var s sizes
+	for n := range 10 * sizesMax {
+		s.saw(fmt.Sprint("GET /", n), heavyBytes+1)
+	}
+	if len(s.byPath) != sizesMax || s.of(fmt.Sprint("GET /", 10*sizesMax-1)) != heavyBytes+1 {
+		t.Errorf("%d paths", len(s.byPath))
+	}
+}
+
 // Ensure a request waits for a place that becomes free in time.
 func TestQueueIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -124,6 +215,32 @@ func TestBodies(t *testing.T) {
 		t.Errorf("a chunked body: %s, %d bytes", out.Status, len(body))
 	}
 	if used := s.bodies.used.Load(); used > heavyBytes {
+		t.Errorf("%d bytes are taken", used)
+	}
+}
+
+// Ensure a client that must not upload is told so before it sends more than 256 KB, and that smaller bodies need no check.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	checked := make(chan struct{}, 8)
+	s, address := newServer(t, newStuck(t), func(s *Server) {
+		s.upload = func(*http.Request) error { checked <- struct{}{}; return fault.New(fault.Unauthorised, "no") }
+	})
+	if out, body := exchange(t, address, post("/", uploadOver)); out.StatusCode != 200 || len(body) != uploadOver || len(checked) > 0 {
+		t.Errorf("256 KB: %s, %d bytes, %d checks", out.Status, len(body), len(checked))
+	}
+	for name, begun := range map[string]string{
+		"declared": "Content-Length: 4000000\r\n\r\n{", // and nothing more is sent
+		"chunked":  "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", uploadOver+1, strings.Repeat("x", uploadOver+1)),
+	} {
+		out, body := exchange(t, address, "POST / HTTP/1.1\r\nHost: localhost\r\n"+begun)
+		requireEnvelope(t, out, body, 401, fault.Unauthorised)
+		if out.Header.Get("WWW-Authenticate") != "Bearer" || !out.Close || len(checked) != 1 {
+			t.Errorf("%s: %v, closes: %v, %d checks", name, out.Header, out.Close, len(checked))
+		}
+		<-checked
+	}
+	if used := s.bodies.used.Load(); used > 0 {
 		t.Errorf("%d bytes are taken", used)
 	}
 }

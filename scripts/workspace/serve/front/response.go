@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -15,6 +16,7 @@ type response struct {
 	http.ResponseWriter
 
 	server *Server
+	path   string    // method and path of the request
 	until  time.Time // the response must be written by then
 	leave  func()    // frees the request's place; nil: it has none
 
@@ -34,6 +36,9 @@ func (w *response) WriteHeader(status int) {
 // Write sends the body. The place is free from then on: a slow reader must not keep it.
 func (w *response) Write(body []byte) (n int, err error) {
 	w.free()
+	if w.status == http.StatusOK {
+		w.server.sizes.saw(w.path, int64(len(body)))
+	}
 	if len(body) > heavyBytes && !w.shut {
 		if !w.server.responses.take(int64(len(body))) {
 			clear(w.Header())
@@ -87,16 +92,24 @@ func (w *response) end() {
 }
 
 // shed responds that the server has too much to do. what is the limit that was reached.
-func (w *response) shed(what string) {
-	requestID := w.server.newID("req")
-	body := fault.Envelope(fault.ErrUnavailable)
+func (w *response) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, fault.ErrUnavailable)) }
+
+// refuse responds with an error in place of the handler.
+func (w *response) refuse(err error) {
+	requestID, public := w.server.newID("req"), fault.Public(err)
+	body := fault.Envelope(public)
 	h := w.Header()
 	envelopeHeader(h, requestID, len(body))
-	h.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
-	w.status, w.shut = fault.Unavailable.Status(), true
+	w.status, w.shut = public.Code.Status(), true
+	if w.status >= http.StatusInternalServerError {
+		h.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
+	}
+	if public.Code == fault.Unauthorised {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
 	w.send()
 	_, _ = w.ResponseWriter.Write(body) // an error means that the caller has left
-	w.server.log.Warn("too much to do", "limit", what, "requestId", requestID)
+	w.server.log.Warn("request refused", "reason", err, "requestId", requestID)
 }
 
 // envelopeHeader sets the headers of a response of this package, which are those of every response of the API.

@@ -23,7 +23,7 @@ func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader))
+	s = New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader), func(*http.Request) error { return nil })
 	for _, c := range change {
 		c(s)
 	}

@@ -1,0 +1,148 @@
+package broadcast_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/broadcast"
+	"growthworkspace/shared/apitest"
+)
+
+// nouns are the records that the API writes: the values of a new record, and an update that moves its index entries.
+var nouns = []struct {
+	noun, list, argument string
+	create, update       record
+}{
+	{"broadcast_plan", "list_broadcast_plans", "planId", record{"name": "N"}, record{"name": "Late", "status": "active"}},
+	{"broadcast_idea", "list_broadcast_ideas", "ideaId", record{"title": "T", "planId": "pln_1"}, record{"planId": "pln_2", "status": "accepted"}},
+	{"broadcast_post", "list_broadcast_posts", "postId", record{"platform": "x", "body": "B"}, record{"status": "scheduled", "scheduledFor": later}},
+}
+
+// merged returns the arguments of two records.
+func merged(a, b record) record {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// everywhere returns the ids in all lists of a kind of record: without a filter, and with every filter that an update changes. The first
+// list has the statuses, too.
+func everywhere(t *testing.T, s *apitest.Service, key, list string) (lists [][]string) {
+	t.Helper()
+	filters := []record{{}}
+	switch list {
+	case "list_broadcast_ideas":
+		filters = append(filters, record{"planId": "pln_1"}, record{"planId": "pln_2"}, record{"status": "suggested"}, record{"status": "accepted"})
+	case "list_broadcast_posts":
+		filters = append(filters, record{"status": "draft"}, record{"status": "scheduled"}, record{"platform": "x", "from": later[:10], "to": later[:10]})
+	}
+	for i, f := range filters {
+		items := s.Call(t, key, list, f).Items(t)
+		lists = append(lists, idsOf(items))
+		for n, item := range items {
+			if i == 0 {
+				lists[0][n] += fmt.Sprint(" ", item["status"])
+			}
+		}
+	}
+	return lists
+}
+
+// Ensure of an update and two deletes at the same moment exactly one delete succeeds, and that nothing is left in any list.
+func TestWriteRaces(t *testing.T) {
+	t.Parallel()
+	rounds := 100
+	if testing.Short() {
+		rounds = 5
+	}
+	for _, n := range nouns {
+		t.Run(n.noun, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			key := s.Key(t)
+			outcomes := map[string]int{}
+			for round := range rounds {
+				s.Clock.Advance(time.Minute) // for the quotas
+				id := s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"].(string)
+				own := record{n.argument: id}
+				ops := []string{"update_" + n.noun, "delete_" + n.noun, "delete_" + n.noun}
+				var status [3]int
+				var all sync.WaitGroup
+				for i, op := range ops {
+					all.Go(func() {
+						args := own
+						if i == 0 {
+							args = merged(own, n.update)
+						}
+						status[i] = s.Call(t, key, op, args).Status
+					})
+				}
+				all.Wait()
+				if status[0] != 200 && status[0] != 404 || status[1]+status[2] != 200+404 {
+					t.Errorf("round %d: %v", round, status)
+				}
+				outcomes[fmt.Sprint(status)]++
+			}
+			if lists := everywhere(t, s, key, n.list); slices.ContainsFunc(lists, func(ids []string) bool { return len(ids) > 0 }) {
+				t.Errorf("left in the lists: %v", lists)
+			}
+			t.Logf("%d rounds: %v", rounds, outcomes)
+		})
+	}
+}
+
+// Ensure a create, an update or a delete whose process dies at any call to the table leaves the old state or the new one in every list,
+// and that the same call again gives the new one, once.
+func TestWritesThroughDeaths(t *testing.T) {
+	t.Parallel()
+	for _, n := range nouns {
+		for _, verb := range []string{"create", "update", "delete"} {
+			t.Run(verb+" "+n.noun, func(t *testing.T) {
+				t.Parallel()
+				process := &apitest.Mortal{}
+				deaths := 0
+				for calls := 0; ; calls++ {
+					died := false
+					for _, during := range []bool{false, true} {
+						s := apitest.NewOver(t, broadcast.Operations, process)
+						key, args := s.Key(t), merged(n.create, record{"Idempotency-Key": "once"})
+						before := everywhere(t, s, key, n.list)
+						if verb != "create" {
+							args = record{n.argument: s.Call(t, key, "create_"+n.noun, n.create).JSON(t)["id"]}
+							before = everywhere(t, s, key, n.list)
+						}
+						if verb == "update" {
+							args = merged(args, n.update)
+						}
+						process.Set(calls, during)
+						first := s.Call(t, key, verb+"_"+n.noun, args)
+						died = died || process.Died()
+						process.Heal()
+						left := everywhere(t, s, key, n.list)
+						again := s.Call(t, key, verb+"_"+n.noun, args)
+						after := everywhere(t, s, key, n.list)
+						if old, done := fmt.Sprint(left) == fmt.Sprint(before), fmt.Sprint(left) == fmt.Sprint(after); !old && !done || first.Status == 200 && !done {
+							t.Errorf("death after %d calls, during %t: %d; the lists were %v, then %v, and after the next call %v", calls, during, first.Status, before, left, after)
+						}
+						gone := verb == "delete" && fmt.Sprint(left) == fmt.Sprint(after) // a second delete finds nothing
+						if again.Status != 200 && !(gone && again.Status == 404) || fmt.Sprint(after) == fmt.Sprint(before) {
+							t.Errorf("death after %d calls, during %t: again: %d %s; %v", calls, during, again.Status, again.Body, after)
+						}
+						if verb == "create" && len(after[0]) != 1 {
+							t.Errorf("death after %d calls, during %t: %d records", calls, during, len(after[0]))
+						}
+						deaths++
+					}
+					if !died {
+						break
+					}
+				}
+				t.Logf("%d deaths", deaths)
+			})
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package company_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+)
+
+// left returns the partition keys of a company's records.
+func left(t *testing.T, c *table.Client, companyID string) (out []string) {
+	t.Helper()
+	found, err := c.Scan(t.Context(), &dynamodb.ScanInput{
+		FilterExpression: aws.String("begins_with(pk, :company)"), ExpressionAttributeValues: table.Item{":company": table.String(companyID)},
+		ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range found.Items {
+		out = append(out, table.KeyOf(item).PK)
+	}
+	return out
+}
+
+// fill gives a company a record in each of some partitions, and a key.
+func fill(t *testing.T, s *apitest.Service, companyID string) {
+	t.Helper()
+	for _, parts := range [][]string{{"plan"}, {"optimise"}, {"optimise", "findings", "aud_1"}, {"metrics"}, {"feedback"}} {
+		k := table.Key{PK: table.Partition(companyID, parts[0], parts[1:]...), SK: "x"}
+		for n := range 30 {
+			k.SK = fmt.Sprintf("x#%d", n)
+			if err := s.Table.Insert(t.Context(), table.Keys{Key: k}, struct{}{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	name := companyID
+	if err := company.NewStore(s.Table).Create(t.Context(), company.Company{ID: companyID, Name: &name}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ensure an erasure deletes every record of a company in whatever partition, counts them by area, and touches no other company,
+// not even one whose id begins with the same characters.
+func TestErase(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, company.Operations)
+	one, other := s.Table.NewID("co"), s.Table.NewID("co")
+	longer := one + "1"
+	for _, id := range []string{one, other, longer} {
+		fill(t, s, id)
+	}
+	before := len(left(t, s.Table, other))
+	noted := 0
+	got, err := company.NewStore(s.Table).Erase(t.Context(), one, func(deleted int) { noted = deleted })
+	if err != nil || fmt.Sprint(got) != "map[feedback:30 metrics:30 optimise:60 plan:30]" || noted != 150 {
+		t.Errorf("%v, %v, %d noted", got, err, noted)
+	}
+	if rest := left(t, s.Table, one+"#"); len(rest) > 0 {
+		t.Error(rest)
+	}
+	if n := len(left(t, s.Table, other)); n != before {
+		t.Errorf("%d of %d records of another company are left", n, before)
+	}
+	if n := len(left(t, s.Table, longer)); n != before {
+		t.Errorf("%d of %d records of a company with a longer id are left", n, before)
+	}
+}
+
+// dying is a transport that fails every call after some.
+type dying struct {
+	calls atomic.Int64
+	after int64
+}
+
+func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n := d.calls.Add(1); d.after > 0 && n > d.after {
+		return nil, context.Canceled
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure an erasure that dies after any of its calls leaves the profile until everything else is gone, and that the next one
+// finishes it.
+func TestEraseDies(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	p := &dying{}
+	s := apitest.NewOver(t, company.Operations, p)
+	for after := int64(1); ; after++ {
+		id := s.Table.NewID("co")
+		fill(t, s, id)
+		ctx, stop := context.WithCancel(t.Context())
+		p.after = p.calls.Load() + after
+		_, died := company.NewStore(s.Table).Erase(ctx, id, nil)
+		stop()
+		p.after = 0
+		rest := left(t, s.Table, id+"#")
+		if died == nil {
+			if len(rest) > 0 || after < 5 {
+				t.Errorf("after %d calls: %v", after, rest)
+			}
+			return
+		}
+		if len(rest) > 0 && !strings.Contains(strings.Join(rest, " "), id+"#company") {
+			t.Errorf("after %d calls the profile is gone, but not %v", after, rest)
+		}
+		if _, err := company.NewStore(s.Table).Erase(t.Context(), id, nil); err != nil || len(left(t, s.Table, id+"#")) > 0 {
+			t.Errorf("after %d calls: %v, %v", after, err, left(t, s.Table, id+"#"))
+		}
+	}
+}

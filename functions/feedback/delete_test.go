@@ -1,0 +1,221 @@
+package feedback_test
+
+import (
+	"cmp"
+	"net/http"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// stored returns the sort keys of a company's records of the area whose sort key has this prefix: feedback# or ext#.
+func stored(t *testing.T, s *apitest.Service, prefix string) []string {
+	t.Helper()
+	type key struct {
+		SK string `store:"sk"`
+	}
+	found, err := table.Whole[key](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "feedback"), Prefix: prefix, Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{}
+	for _, k := range found {
+		keys = append(keys, k.SK)
+	}
+	return keys
+}
+
+func remove(t *testing.T, s *apitest.Service, key, feedbackID string) apitest.Response {
+	t.Helper()
+	return s.Call(t, key, "delete_feedback", map[string]any{"feedbackId": feedbackID})
+}
+
+// Ensure a deleted record is gone from every read and list, in every state of its reply but posting.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	for _, status := range append(values(), "") {
+		f := replied(status, "Thanks")
+		f.Source, f.Sentiment = new(feedback.Source("reddit")), new(feedback.Sentiment("neutral"))
+		put(t, s, f, review(2))
+		before := s.Send(t, key, "GET", pushPath+"/fbk_0001", "")
+		r := remove(t, s, key, "fbk_0001")
+		if status == feedback.ReplyStatusPosting {
+			if _, messages := r.Messages(t); r.Status != http.StatusConflict || messages[0] != "the reply is being posted; delete the record once the reply is posted or failed" {
+				t.Errorf("%s: %d %s", status, r.Status, r.Body)
+			}
+			same(t, "the record whose reply is posting", s.Send(t, key, "GET", pushPath+"/fbk_0001", "").Body, before.Body)
+			continue
+		}
+		if r.Status != http.StatusOK || r.Body != `{"id":"fbk_0001","deleted":true}` {
+			t.Errorf("%s: %d %s", status, r.Status, r.Body)
+		}
+		again := remove(t, s, key, "fbk_0001")
+		missing := remove(t, s, key, "fbk_none")
+		if again.Status != http.StatusNotFound || again.Body != missing.Body || s.Send(t, key, "GET", pushPath+"/fbk_0001", "").Status != http.StatusNotFound {
+			t.Errorf("%s: again: %d %s", status, again.Status, again.Body)
+		}
+		for name, query := range map[string]string{"all": "", "source": "?source=reddit", "queue": "?replyStatus=" + cmp.Or(string(status), "none"), "voice": "?source=reddit&sentiment=neutral"} {
+			for _, f := range s.Send(t, key, "GET", pushPath+query, "").Items(t) {
+				if f["id"] == "fbk_0001" {
+					t.Errorf("%s: the list %s has the deleted record", status, name)
+				}
+			}
+		}
+		same(t, "stored", stored(t, s, ""), []string{"feedback#fbk_0002"})
+	}
+}
+
+// Ensure a record that is pushed or imported again after its deletion is a new one, whether its id was derived or an
+// import's, and that a reference is deleted only when it leads to the deleted record.
+func TestDeleteThenAgain(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	const sent = `{"source":"reddit","externalId":"A","title":"T"}`
+	derived := derivedID(t, s, key, "A")
+
+	pushed(t, s, key, sent)
+	s.Send(t, key, "PATCH", pushPath+"/"+derived+"/reply", `{"replyBody":"Thanks","replyStatus":"draft"}`)
+	if r := remove(t, s, key, derived); r.Status != http.StatusOK {
+		t.Fatal(r.Body)
+	}
+	s.Clock.Advance(minute)
+	same(t, "pushed again", pushed(t, s, key, sent), counts{1, 1, 0})
+	if f := all(t, s)[0]; f["createdAt"] != later || f["replyBody"] != nil || f["replyStatus"] != "none" {
+		t.Error(f)
+	}
+	remove(t, s, key, derived)
+
+	importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A","replyStatus":"draft","replyBody":"Thanks"}`)
+	if refs := stored(t, s, "ext#"); len(refs) != 1 {
+		t.Fatal(refs)
+	}
+	remove(t, s, key, "fbk_own")
+	same(t, "stored after the deletion of an imported record", stored(t, s, ""), []string{})
+	same(t, "pushed after that", pushed(t, s, key, sent), counts{1, 1, 0})
+	same(t, "stored then", stored(t, s, ""), []string{"feedback#" + derived})
+	remove(t, s, key, derived)
+	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"A"}`)
+	same(t, "imported after that", stored(t, s, ""), []string{"feedback#" + derived})
+	remove(t, s, key, derived)
+
+	// Two imports of one review: the reference leads to the second.
+	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_two","source":"reddit","externalId":"A"}`)
+	remove(t, s, key, "fbk_one")
+	if refs := stored(t, s, "ext#"); len(refs) != 1 {
+		t.Fatalf("the reference to another record was deleted: %v", refs)
+	}
+	same(t, "a push of the one that is left", pushed(t, s, key, sent), counts{1, 0, 1})
+	remove(t, s, key, "fbk_two")
+
+	// A record without a source has no reference, and one that an import gave another identity has two.
+	importLines(t, s, s.CompanyID, `{"id":"fbk_none","externalId":"A"}`, `{"id":"fbk_moved","source":"reddit","externalId":"B"}`)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_moved","source":"reddit","externalId":"C"}`)
+	remove(t, s, key, "fbk_none")
+	remove(t, s, key, "fbk_moved")
+	same(t, "pushes of both identities", pushed(t, s, key, `{"source":"reddit","externalId":"B"}`, `{"source":"reddit","externalId":"C"}`), counts{2, 2, 0})
+}
+
+// Ensure a deletion whose process dies at any call to the table leaves the record with its reference or neither, and that the
+// same call again ends it.
+func TestDeleteThroughDeaths(t *testing.T) {
+	t.Parallel()
+	faults := &apitest.Mortal{}
+	faults.Heal()
+	s := apitest.NewOver(t, feedback.Operations, faults)
+	key := s.Key(t)
+	deaths := 0
+	for calls, died := 0, true; died; calls++ {
+		died = false
+		for _, during := range []bool{false, true} {
+			importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A"}`)
+			faults.Set(calls, during)
+			first := remove(t, s, key, "fbk_own")
+			if faults.Died() {
+				died, deaths = true, deaths+1
+				if first.Status < 500 {
+					t.Errorf("%d calls: %d %s", calls, first.Status, first.Body)
+				}
+			}
+			faults.Heal()
+			records, refs := stored(t, s, "feedback#"), stored(t, s, "ext#")
+			if len(records) != len(refs) {
+				t.Errorf("%d calls: %v and %v are stored", calls, records, refs)
+			}
+			if again := remove(t, s, key, "fbk_own"); (again.Status == http.StatusOK) != (len(records) > 0) {
+				t.Errorf("%d calls: again: %d %s", calls, again.Status, again.Body)
+			}
+			same(t, "stored", stored(t, s, ""), []string{})
+		}
+	}
+	if deaths < 6 { // the key's check beside the record's read; the reference; the transaction; each twice
+		t.Errorf("only %d deaths", deaths)
+	}
+}
+
+// Ensure a deletion that races with an edit of the reply, a push of the same review, a claim of the posting step or
+// another deletion leaves the record whole or gone, and that a reply that a worker may be posting is never deleted.
+func TestDeleteRaces(t *testing.T) {
+	t.Parallel()
+	rounds := 100
+	if testing.Short() {
+		rounds = 10
+	}
+	s := start(t)
+	store := feedback.NewStore(s.Table)
+	key := busyKeys(t, s)
+	const line = `{"id":"fbk_0001","source":"reddit","externalId":"A","title":"old","replyStatus":"approved","replyBody":"Thanks"}`
+	for range rounds {
+		importLines(t, s, s.CompanyID, line)
+		k := key()
+		var deleted, second, edited, pushing apitest.Response
+		var claimed error
+		var wait sync.WaitGroup
+		wait.Go(func() { deleted = remove(t, s, k, "fbk_0001") })
+		wait.Go(func() { second = remove(t, s, k, "fbk_0001") })
+		wait.Go(func() { edited = s.Send(t, k, "PATCH", replyPath, `{"replyStatus":"needs_review"}`) })
+		wait.Go(func() { pushing = push(t, s, k, `{"source":"reddit","externalId":"A","title":"new"}`) })
+		wait.Go(func() { _, claimed = store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001") })
+		wait.Wait()
+		won := 0
+		for _, r := range []apitest.Response{deleted, second} {
+			switch r.Status {
+			case http.StatusOK:
+				won++
+			case http.StatusNotFound, http.StatusConflict:
+			default:
+				t.Errorf("a deletion: %d %s", r.Status, r.Body)
+			}
+		}
+		var count counts
+		pushing.Decode(t, &count)
+		left := all(t, s)
+		if pushing.Status != http.StatusOK || len(left) != 1 && (count.Created > 0 || won == 0) || won > 1 || claimed == nil && won > 0 {
+			t.Fatalf("push %d %s; %d deletions; claim %v; edit %d; left %v", pushing.Status, pushing.Body, won, claimed, edited.Status, left)
+		}
+		if claimed != nil && codeOf(claimed) != fault.Conflict && codeOf(claimed) != fault.NotFound {
+			t.Error(claimed)
+		}
+		if len(left) == 1 {
+			if own := left[0]["id"] == "fbk_0001"; own == (won > 0) || left[0]["title"] != "new" || own == (len(stored(t, s, "ext#")) == 0) {
+				t.Fatalf("%d deletions left %v, references %v", won, left[0], stored(t, s, "ext#"))
+			}
+			if left[0]["replyStatus"] == "posting" {
+				put(t, s, replied("posted", "Thanks")) // so that it can be deleted
+			}
+			if r := remove(t, s, k, left[0]["id"].(string)); r.Status != http.StatusOK {
+				t.Fatal(r.Body)
+			}
+		}
+		if rest := stored(t, s, "feedback#"); len(rest) != 0 {
+			t.Fatal(rest)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package feedback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
+)
+
+// The list by the day of posting. Records that an older version stored lack the keys of its index, so each company has a
+// mark that says whether the index has all its records. Until then the list reads the company's records as a whole.
+
+// Days is a range of days, inclusive, UTC, each as timestamp.ParseDay accepts it. Empty: no bound.
+type Days struct{ From, To string }
+
+// postedKinds are the partitions of the index: records whose reply waits for somebody, and the others. So the review queue
+// of a long range does not read what was answered.
+var postedKinds = map[bool]string{true: "waiting", false: "settled"}
+
+// waits reports whether a reply with this status waits for somebody.
+func waits(status *ReplyStatus) bool {
+	if status == nil {
+		return false
+	}
+	switch *status {
+	case ReplyStatusDraft, ReplyStatusNeedsReview, ReplyStatusApproved, ReplyStatusPosting, ReplyStatusFailed:
+		return true
+	case ReplyStatusNone, ReplyStatusPosted, ReplyStatusSkipped:
+	}
+	return false
+}
+
+func postedPartition(companyID string, waiting bool) string {
+	return table.Partition(companyID, area, "posted", postedKinds[waiting])
+}
+
+// postedKey returns the key of a record in the index, zero for one without postedAt.
+func postedKey(f Feedback) table.Key {
+	if f.PostedAt == nil {
+		return table.Key{}
+	}
+	return table.Key{PK: postedPartition(f.CompanyID, waits(f.ReplyStatus)), SK: table.Join(table.Newest(f.PostedAt), f.ID)}
+}
+
+// bounds returns the least and the greatest sort key of the index within the range.
+func (d Days) bounds() (least, greatest string) {
+	greatest = "~" // after every key
+	if to, ok := timestamp.ParseDay(d.To); ok {
+		least = table.Newest(new(timestamp.Format(to.Add(24*time.Hour - time.Millisecond))))
+	}
+	if from, ok := timestamp.ParseDay(d.From); ok {
+		greatest = table.Join(table.Newest(new(timestamp.Format(from))), "~")
+	}
+	return least, greatest
+}
+
+// has reports whether the range has the day of a record.
+func (d Days) has(f Feedback) bool {
+	least, greatest := d.bounds()
+	at := postedKey(f).SK
+	return at != "" && least <= at && at <= greatest
+}
+
+// postedQuery returns the query of a filter with days. Source and sentiment are no keys of the index.
+func postedQuery(companyID string, f Filter) table.Query {
+	q := table.Query{Index: table.GSI5, Filter: table.Filter{}}
+	q.From, q.Until = f.Posted.bounds()
+	if f.ReplyStatus == nil {
+		q.Partitions = []string{postedPartition(companyID, true), postedPartition(companyID, false)}
+	} else {
+		q.Partitions = []string{postedPartition(companyID, waits(f.ReplyStatus))}
+		q.Filter["replyStatus"] = table.String(string(*f.ReplyStatus))
+	}
+	if f.Source != nil {
+		q.Filter["source"] = table.String(string(*f.Source))
+	}
+	if f.Sentiment != nil {
+		q.Filter["sentiment"] = table.String(string(*f.Sentiment))
+	}
+	return q
+}
+
+// listPosted is List for a filter with days. It reads the mark in parallel with the index.
+func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (texts []json.RawMessage, next string, err error) {
+	var mark postedMark
+	var failure error // of the index, which an older version's table does not have
+	err = table.Both(func() (err error) {
+		mark, err = s.postedMark(ctx, companyID)
+		return err
+	}, func() error {
+		q := postedQuery(companyID, f)
+		q.After, q.Limit = after, limit
+		texts, next, failure = table.ListTexts[Feedback](ctx, s.table, q)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case mark.CompleteAt != nil:
+		return texts, next, failure
+	}
+	return s.listUnindexed(ctx, companyID, f, after, limit)
+}
+
+// listUnindexed returns what the index would, from the records themselves. It reads all of them, and holds a few pages.
+func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
+	order := func(f Feedback) string { return postedKey(f).SK }
+	var page []Feedback
+	err := table.Each(ctx, s.table, collection(companyID), func(record Feedback) error {
+		if !f.matches(record) {
+			return nil
+		}
+		if page = append(page, record); len(page) > 4*limit {
+			page, _ = table.Page(page, order, after, limit+1)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	page, next := table.Page(page, order, after, limit)
+	texts := make([]json.RawMessage, len(page))
+	for i := range page {
+		if texts[i], err = schema.Encode(&page[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	return texts, next, nil
+}
+
+// matches reports whether a record has every value of the filter.
+func (f Filter) matches(record Feedback) bool {
+	return equal(f.Source, record.Source) && equal(f.Sentiment, record.Sentiment) && equal(f.ReplyStatus, record.ReplyStatus) &&
+		(f.Posted == nil || f.Posted.has(record))
+}
+
+func equal[T comparable](filter, value *T) bool {
+	return filter == nil || value != nil && *filter == *value
+}
+
+// postedMark says how far the index by posted day has a company's records.
+type postedMark struct {
+	After      string  `store:"after"`      // the sort key up to which every record was checked
+	Checked    int64   `store:"checked"`    // how many they are
+	CompleteAt *string `store:"completeAt"` // nil: there may be records that the index lacks
+}
+
+func postedMarkKey(companyID string) table.Key {
+	return table.Key{PK: table.Partition(companyID, area), SK: table.Join("index", "posted")}
+}
+
+// postedMark returns the mark of a company, zero if it has none.
+func (s Store) postedMark(ctx context.Context, companyID string) (postedMark, error) {
+	mark, err := table.Get[postedMark](ctx, s.table, postedMarkKey(companyID))
+	if errors.Is(err, fault.ErrNotFound) {
+		return postedMark{}, nil
+	}
+	return mark, err
+}
+
+func (s Store) setPostedMark(ctx context.Context, companyID string, mark postedMark) error {
+	return s.table.Put(ctx, []table.Item{s.table.NewItem(table.Keys{Key: postedMarkKey(companyID)}, mark)})
+}
+
+// fillStep is how many records are checked before the mark is written, and fillWidth how many are written at a time.
+const (
+	fillStep  = 200
+	fillWidth = 16
+)
+
+// FillPosted puts a company's records into the index by posted day, and marks the index as complete, also for a company
+// without records. It goes on where an earlier call ended, and does nothing for a company whose index is complete unless
+// again is true: then it checks every record once more, and the list does without the index meanwhile. It calls report
+// after every step, with the number of records that are checked, those of earlier calls included. filled is how many
+// records this call put into the index. All functions must be of a version that writes the keys of the index.
+func (s Store) FillPosted(ctx context.Context, companyID string, again bool, report func(checked int64)) (filled int64, err error) {
+	mark, err := s.postedMark(ctx, companyID)
+	if err != nil || mark.CompleteAt != nil && !again {
+		return 0, err
+	}
+	if mark.CompleteAt != nil {
+		mark = postedMark{}
+		if err := s.setPostedMark(ctx, companyID, mark); err != nil {
+			return 0, err
+		}
+	}
+	var step []indexed
+	flush := func() error {
+		n, err := s.fill(ctx, companyID, step, &mark)
+		if filled += n; err != nil {
+			return err
+		}
+		step = step[:0]
+		report(mark.Checked)
+		return s.setPostedMark(ctx, companyID, mark)
+	}
+	from := collection(companyID)
+	from.Consistent = true
+	if mark.After != "" {
+		from.Prefix, from.Until = mark.After+"!", from.Prefix+"~" // ids have none of these characters
+	}
+	err = table.Each(ctx, s.table, from, func(record indexed) error {
+		if step = append(step, record); len(step) < fillStep {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return filled, err
+	}
+	mark.CompleteAt = new(s.table.Now())
+	return filled, flush()
+}
+
+// indexed is a record with its keys in the index by posted day.
+type indexed struct {
+	Feedback
+
+	PostedPK string `store:"gsi5pk"`
+	PostedSK string `store:"gsi5sk"`
+}
+
+// fill gives records their keys and moves the mark behind them. filled is how many of them it wrote.
+func (s Store) fill(ctx context.Context, companyID string, records []indexed, mark *postedMark) (filled int64, err error) {
+	var written atomic.Int64
+	err = table.Parallel(len(records), fillWidth, func(n int) error {
+		r := records[n]
+		if (table.Key{PK: r.PostedPK, SK: r.PostedSK}) == postedKey(r.Feedback) {
+			return nil
+		}
+		changed, err := table.Reindex(ctx, s.table, feedbackKey(companyID, r.ID), keysOf)
+		if changed {
+			written.Add(1)
+		}
+		return err
+	})
+	if err == nil && len(records) > 0 {
+		mark.After = feedbackKey(companyID, records[len(records)-1].ID).SK
+		mark.Checked += int64(len(records))
+	}
+	return written.Load(), err
+}

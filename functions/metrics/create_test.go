@@ -1,0 +1,122 @@
+package metrics_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+)
+
+// Ensure a created definition has what was sent and the defaults, that each kind has what it needs, that a key is bounded, and
+// that what is refused stores nothing.
+func TestCreateDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.leads", ""), definition(2, "rate", ""))
+	create := func(key string, properties ...any) map[string]any {
+		args := map[string]any{"key": key}
+		for i := 0; i < len(properties); i += 2 {
+			args[properties[i].(string)] = properties[i+1]
+		}
+		return args
+	}
+	long := strings.Repeat("a", 120)
+	const op = "create_metric_definition"
+	s.Run(t, []apitest.Scenario{
+		{Name: "a key alone", Op: op, Args: create("growth.signups"), WantFields: map[string]any{
+			"companyId": s.CompanyID, "key": "growth.signups", "kind": "measured", "needsReview": false, "name": nil, "description": nil, "unit": nil, "aggregation": nil,
+			"polarity": nil, "formula": nil, "dimensions": nil, "source": nil, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
+		}},
+		{
+			Name: "everything", Op: op, Args: create("visits", "kind", "split", "dimensions", []any{"country"}, "name", "Visits", "description", "D", "unit", "count", "aggregation", "sum", "polarity", "up_is_good", "source", "web"),
+			WantFields: map[string]any{"kind": "split", "dimensions": []any{"country"}, "name": "Visits", "description": "D", "unit": "count", "aggregation": "sum", "polarity": "up_is_good", "source": "web"},
+		},
+		{Name: "derived", Op: op, Args: create("custom.ratio", "kind", "derived", "formula", "a / b"), WantFields: map[string]any{"key": "custom.ratio", "kind": "derived", "formula": "a / b"}},
+		{Name: "derived, with dimensions", Op: op, Args: create("ratios", "kind", "derived", "formula", "a", "dimensions", []any{"plan"}), WantFields: map[string]any{"dimensions": []any{"plan"}}},
+		{Name: "120 characters", Op: op, Args: create(long), WantFields: map[string]any{"key": long}},
+		{Name: "ErrOtherNameOf127", Op: op, Args: create("custom." + long), Want: 409, WantMessage: "body.key: the metric is already defined, as " + long},
+		{Name: "127 characters with custom.", Op: op, Args: create("custom.b" + long[1:]), WantFields: map[string]any{"key": "custom.b" + long[1:]}},
+		{Name: "ErrKey121", Op: op, Args: create(long + "a"), Want: 400, WantMessage: "body.key: must have at most 120 characters, or 127 when it begins with custom., has 121"},
+		{Name: "ErrKey128", Op: op, Args: create("custom." + long + "a"), Want: 400, WantMessage: "body.key: must have at most 127 characters"},
+		{Name: "ErrKeyPattern", Op: op, Args: create("Leads"), Want: 400, WantMessage: "body.key: must match"},
+		{Name: "ErrNoKey", Op: op, Args: map[string]any{}, Want: 400, WantMessage: "body.key: is required"},
+		{Name: "ErrKeyEmpty", Op: op, Args: create(""), Want: 400, WantMessage: "body.key: must match"},
+		{Name: "ErrStored", Op: op, Args: create("custom.leads"), Want: 409, WantCode: "conflict", WantMessage: "body.key: the metric is already defined, as custom.leads"},
+		{Name: "ErrOtherName", Op: op, Args: create("leads"), Want: 409, WantCode: "conflict", WantMessage: "body.key: the metric is already defined, as custom.leads"},
+		{Name: "ErrOtherNamePlain", Op: op, Args: create("custom.rate"), Want: 409, WantMessage: "body.key: the metric is already defined, as rate"},
+		{Name: "ErrSplitWithoutDimensions", Op: op, Args: create("a", "kind", "split"), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split, with at least one name"},
+		{Name: "ErrSplitWithNoDimension", Op: op, Args: create("a", "kind", "split", "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split"},
+		{Name: "ErrDerivedWithoutFormula", Op: op, Args: create("a", "kind", "derived"), Want: 400, WantMessage: "body.formula: is required for a metric of kind derived"},
+		{Name: "ErrFormulaEmpty", Op: op, Args: create("a", "kind", "derived", "formula", ""), Want: 400, WantMessage: "body.formula: must have at least 1 character"},
+		{Name: "ErrFormula", Op: op, Args: create("a", "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
+		{Name: "ErrFormulaOfSplit", Op: op, Args: create("a", "kind", "split", "dimensions", []any{"b"}, "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
+		{Name: "ErrNeedsReview", Op: op, Args: create("a", "needsReview", true), Want: 400, WantMessage: "body.needsReview: unknown property"},
+		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: create("a"), Want: 401, WantMessage: "metrics:write"},
+	})
+	same(t, "definitions", len(dump(t, s, s.CompanyID, "metric-definition")), 8)
+}
+
+// Ensure a definition is read by its id: a created one, a pushed one, one whose record of the id is missing; and none of
+// another company.
+func TestGetDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	created := s.Call(t, key, "create_metric_definition", map[string]any{"key": "a"})
+	pushed(t, s, key, onDay("b", "2026-08-03", 1))
+	load(t, s, s.CompanyID, "metric-definition", definition(3, "c", ""))
+	forget(t, s, "mdf_3")
+	for _, d := range s.Send(t, key, "GET", definitionsPath, "").Items(t) {
+		got := s.Call(t, key, "get_metric_definition", map[string]any{"definitionId": d["id"]})
+		if got.Status != http.StatusOK || fmt.Sprint(got.JSON(t)) != fmt.Sprint(d) || got.Header.Get("ETag") == "" {
+			t.Errorf("%v: %d %s, ETag %q", d, got.Status, got.Body, got.Header.Get("ETag"))
+		}
+	}
+	id := created.JSON(t)["id"]
+	if got := s.Call(t, key, "get_metric_definition", map[string]any{"definitionId": id}); got.Header.Get("ETag") != created.Header.Get("ETag") {
+		t.Error("a create and a read have different entity tags")
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "ErrUnknown", Op: "get_metric_definition", Args: map[string]any{"definitionId": "mdf_9"}, Want: 404, WantCode: "not_found"},
+		{Name: "ErrScope", Key: s.Key(t, auth.MetricsWrite), Op: "get_metric_definition", Args: map[string]any{"definitionId": id}, Want: 401, WantMessage: "metrics:read"},
+	})
+}
+
+// Ensure that of creates and pushes that name a new metric in both ways at the same moment one creates its definition, and
+// that every point is stored beside it.
+func TestCreatesAndPushesOfOneMetric(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	for round := range rounds() {
+		plain := fmt.Sprintf("m%d", round)
+		var wait sync.WaitGroup
+		statuses := make([]int, 4)
+		for n, name := range []string{plain, "custom." + plain} {
+			wait.Go(func() {
+				statuses[n] = s.Call(t, key, "create_metric_definition", map[string]any{"key": name}).Status
+			})
+			wait.Go(func() {
+				statuses[2+n] = s.Send(t, key, "POST", pointsPath, `{"points":[`+onDay(name, fmt.Sprintf("2026-01-%02d", n+1), 1)+`]}`).Status
+			})
+		}
+		wait.Wait()
+		if statuses[0] == 200 && statuses[1] == 200 || statuses[2] != 200 || statuses[3] != 200 {
+			t.Fatalf("round %d: creates %d, pushes %d", round, statuses[:2], statuses[2:])
+		}
+		var names []string
+		for _, d := range dump(t, s, s.CompanyID, "metric-definition") {
+			if strings.Contains(d, `"key":"`+plain+`"`) || strings.Contains(d, `"key":"custom.`+plain+`"`) {
+				names = append(names, d)
+			}
+		}
+		if got := points(t, s, plain); len(names) != 1 || len(got) != 2 {
+			t.Fatalf("round %d: definitions %v, points %v", round, names, got)
+		}
+		s.Clock.Advance(1 << 36) // about a minute, so that the quota is full
+	}
+}

@@ -1,0 +1,389 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// deletePoints deletes the points of a metric between two days. more are further parameters, such as "grain=week".
+func deletePoints(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) apitest.Response {
+	t.Helper()
+	query := strings.Join(append([]string{"metricKey=" + metricKey, "from=" + from, "to=" + to}, more...), "&")
+	return s.Send(t, key, "DELETE", pointsPath+"?"+query, "")
+}
+
+// removed is deletePoints for a delete that must succeed and finish. It returns its count.
+func removed(t *testing.T, s *apitest.Service, key, metricKey, from, to string, more ...string) int {
+	t.Helper()
+	r := deletePoints(t, s, key, metricKey, from, to, more...)
+	var result metrics.DeletedPoints
+	if r.Decode(t, &result); r.Status != http.StatusOK || r.Header.Get("Service-Has-More") != "false" {
+		t.Fatalf("%d %s, Service-Has-More %q", r.Status, r.Body, r.Header.Get("Service-Has-More"))
+	}
+	return int(result.DeletedCount)
+}
+
+// seriesOf returns the seriesId of a metric's series.
+func seriesOf(t *testing.T, metricKey string, grain metrics.Grain, dims string) string {
+	t.Helper()
+	p := metrics.Point{MetricKey: metricKey, Grain: &grain, TS: new("2026-08-10T00:00:00.000Z"), Dims: json.RawMessage(dims)}
+	if err := p.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	return p.SeriesID
+}
+
+// Ensure a delete removes the stored points of one grain between two days, both included, by either name of the metric, and of
+// one series if that is sent; that it counts them; and that everything else stays.
+func TestDeletePoints(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`), definition(2, "ab", ""))
+	split := func(day, country string, value int) string {
+		return fmt.Sprintf(`{"metricKey":"a","ts":%q,"value":%d,"dims":{"country":%q}}`, day, value, country)
+	}
+	fill := func() {
+		pushed(t, s, key, onDay("a", "2026-06-30", 1), onDay("a", "2026-07-01", 2), onDay("a", "2026-07-31", 3), onDay("a", "2026-08-01", 4), onDay("a", "2026-08-02", 5),
+			split("2026-07-31", "de", 6), split("2026-08-01", "pt", 7), onDay("ab", "2026-07-31", 8),
+			`{"metricKey":"a","ts":"2026-07-27","grain":"week","value":9}`, `{"metricKey":"a","ts":"2026-08-01","grain":"month","value":10}`)
+	}
+	all := []string{"2026-06-30 1", "2026-07-01 2", "2026-07-31 3", "2026-07-31 6", "2026-08-01 4", "2026-08-01 7", "2026-08-02 5"}
+	without := func(gone ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(p string) bool { return slices.Contains(gone, p) })
+	}
+	for _, c := range []struct {
+		name, metric, from, to string
+		more                   []string
+		count                  int
+		days                   []string
+	}{
+		{"one day", "a", "2026-07-01", "2026-07-01", nil, 1, without("2026-07-01 2")},
+		{"a month's end and the next one's start", "a", "2026-07-31", "2026-08-01", nil, 4, without("2026-07-31 3", "2026-07-31 6", "2026-08-01 4", "2026-08-01 7")},
+		{"everything", "a", "0001-01-01", "9999-12-31", nil, 7, nil},
+		{"by the other name", "custom.a", "2026-07-01", "2026-07-31", nil, 3, without("2026-07-01 2", "2026-07-31 3", "2026-07-31 6")},
+		{"times of a day", "a", "2026-08-01T12:00:00Z", "2026-08-02T00:30:00%2B02:00", nil, 2, without("2026-08-01 4", "2026-08-01 7")},
+		{"one series", "a", "2026-07-01", "2026-09-01", []string{"seriesId=" + seriesOf(t, "a", "day", `{"country":"pt"}`)}, 1, without("2026-08-01 7")},
+		{"the series without dims", "a", "2026-07-01", "2026-09-01", []string{"seriesId=" + seriesOf(t, "a", "day", "")}, 4, without("2026-07-01 2", "2026-07-31 3", "2026-08-01 4", "2026-08-02 5")},
+		{"an unknown series", "a", "2026-07-01", "2026-09-01", []string{"seriesId=0000000000000000"}, 0, all},
+		{"the series of another grain", "a", "2026-07-01", "2026-09-01", []string{"seriesId=" + seriesOf(t, "a", "week", "")}, 0, all},
+		{"weeks", "a", "2026-07-01", "2026-09-01", []string{"grain=week"}, 1, all},
+		{"a week that starts before", "a", "2026-07-28", "2026-09-01", []string{"grain=week"}, 0, all},
+		{"months", "a", "2026-08-01", "2026-08-01", []string{"grain=month"}, 1, all},
+		{"no point there", "a", "2026-07-02", "2026-07-30", nil, 0, all},
+		{"an unknown key", "c", "2026-07-02", "2026-07-30", nil, 0, all},
+	} {
+		fill()
+		same(t, c.name+": count", removed(t, s, key, c.metric, c.from, c.to, c.more...), c.count)
+		same(t, c.name+": days", slices.Sorted(slices.Values(points(t, s, "a"))), c.days)
+		same(t, c.name+": of another metric", points(t, s, "ab"), []string{"2026-07-31 8"})
+		same(t, c.name+": again", removed(t, s, key, c.metric, c.from, c.to, c.more...), 0)
+		s.Clock.Advance(time.Minute)
+	}
+	removed(t, s, key, "a", "0001-01-01", "9999-12-31")
+	same(t, "records", pointRecords(t, s, "a"), []string(nil))
+	fill()
+	removed(t, s, key, "a", "0001-01-01", "9999-12-31", "grain=week")
+	same(t, "a week without its stored point", slices.Sorted(slices.Values(points(t, s, "a&grain=week&from=2026-07-27&to=2026-07-27"))), []string{"2026-07-27 12", "2026-07-27 6", "2026-07-27 7"})
+}
+
+// pointRecords returns the sort keys of the records with days of a metric, also of those without points.
+func pointRecords(t *testing.T, s *apitest.Service, metricKey string) (keys []string) {
+	t.Helper()
+	records, err := table.Whole[struct {
+		SK string `store:"sk"`
+	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "metrics"), Prefix: "pt#" + metricKey + "#day#", Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		keys = append(keys, r.SK)
+	}
+	return keys
+}
+
+// Ensure each bad parameter of a delete is refused, and deletes nothing.
+func TestDeletePointsErrors(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	pushed(t, s, s.Key(t), onDay("a", "2026-07-01", 1))
+	args := func(more ...any) map[string]any {
+		out := map[string]any{"metricKey": "a", "from": "2026-01-01", "to": "2026-12-31"}
+		for i := 0; i < len(more); i += 2 {
+			if out[more[i].(string)] = more[i+1]; more[i+1] == nil {
+				delete(out, more[i].(string))
+			}
+		}
+		return out
+	}
+	const op = "delete_metric_points"
+	s.Run(t, []apitest.Scenario{
+		{Name: "ErrNoKey", Op: op, Args: args("metricKey", nil), Want: 400, WantMessage: "query.metricKey: is required"},
+		{Name: "ErrNoFrom", Op: op, Args: args("from", nil), Want: 400, WantMessage: "query.from: is required"},
+		{Name: "ErrNoTo", Op: op, Args: args("to", nil), Want: 400, WantMessage: "query.to: is required"},
+		{Name: "ErrOrder", Op: op, Args: args("to", "2025-12-31"), Want: 400, WantMessage: "query.from: must not be after to"},
+		{Name: "ErrDay", Op: op, Args: args("to", "2026-13-31"), Want: 400, WantMessage: "query.to: must be"},
+		{Name: "ErrKey", Op: op, Args: args("metricKey", "A"), Want: 400, WantMessage: "query.metricKey: must match"},
+		{Name: "ErrKey121", Op: op, Args: args("metricKey", strings.Repeat("a", 121)), Want: 400, WantMessage: "query.metricKey: must have at most 120 characters"},
+		{Name: "ErrGrain", Op: op, Args: args("grain", "year"), Want: 400, WantMessage: "query.grain: must be one of day, week, month"},
+		{Name: "ErrSeries", Op: op, Args: args("seriesId", "123"), Want: 400, WantMessage: "query.seriesId: must match"},
+		{Name: "ErrLimit", Op: op, Args: args("limit", "1"), Want: 400, WantMessage: "query.limit: unknown parameter"},
+		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: args(), Want: 401, WantMessage: "metrics:write"},
+	})
+	same(t, "points", points(t, s, "a"), []string{"2026-07-01 1"})
+}
+
+// months stores a point in each of n months of some series, and returns the first and the last day.
+func months(t *testing.T, store metrics.Store, companyID, metricKey string, n, series int) (from, to string) {
+	t.Helper()
+	first := mustDay(t, "2016-01-01")
+	var all []metrics.Point
+	for month := range n {
+		for i := range series {
+			p := metrics.Point{
+				MetricKey: metricKey, Grain: new(metrics.GrainDay), TS: new(first.AddDate(0, month, 0).Format("2006-01-02T15:04:05.000Z")),
+				Value: new(float64(month)), Dims: json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, i)),
+			}
+			if err := p.Identify(); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, p)
+		}
+	}
+	if err := store.PutPoints(t.Context(), companyID, all); err != nil {
+		t.Fatal(err)
+	}
+	return first.Format(time.DateOnly), first.AddDate(0, n, -1).Format(time.DateOnly)
+}
+
+// Ensure a delete whose time is up ends with Service-Has-More: true and the count of what it deleted, the oldest months first,
+// and that the same call again goes on; as a tool with _meta.hasMore.
+func TestDeletePointsGoesOn(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, metrics.OneRound)
+	store := metrics.NewStore(s.Table)
+	key := s.Key(t)
+	from, to := months(t, store, s.CompanyID, "a", 25, 10)
+	target := strings.ReplaceAll(pointsPath, "{companyId}", s.CompanyID) + "?" + url.Values{"metricKey": {"a"}, "from": {from}, "to": {to}}.Encode()
+	for call, want := range []struct {
+		count int
+		more  string
+		left  []string // the first months that have points, and how many
+	}{{100, "true", []string{"2016-11-01", "150"}}, {100, "true", []string{"2017-09-01", "50"}}, {50, "false", []string{"", "0"}}, {0, "false", []string{"", "0"}}} {
+		r := httptest.NewRequestWithContext(t.Context(), "DELETE", target, nil)
+		r.Header.Set("Authorization", "Bearer "+key)
+		got := s.Do(r)
+		var result metrics.DeletedPoints
+		if got.Decode(t, &result); got.Status != http.StatusOK || int(result.DeletedCount) != want.count || got.Header.Get("Service-Has-More") != want.more || got.Header.Get("Link") != "" {
+			t.Fatalf("call %d: %d %s, Service-Has-More %q", call, got.Status, got.Body, got.Header.Get("Service-Has-More"))
+		}
+		left, oldest := points(t, s, "a"), ""
+		if len(left) > 0 {
+			oldest, _, _ = strings.Cut(left[0], " ")
+		}
+		same(t, fmt.Sprintf("after call %d", call), []string{oldest, fmt.Sprint(len(left))}, want.left)
+	}
+}
+
+// Ensure ten years of several series are deleted within the deadline, or the calls say that they go on.
+func TestDeleteTenYears(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	s, store := start(t)
+	key := s.Key(t)
+	from, to := months(t, store, s.CompanyID, "a", 120, 10)
+	total, calls := 0, 0
+	for more := "true"; more == "true"; calls++ {
+		begun := time.Now()
+		r := deletePoints(t, s, key, "a", from, to)
+		var result metrics.DeletedPoints
+		if r.Decode(t, &result); r.Status != http.StatusOK || result.DeletedCount == 0 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		total += int(result.DeletedCount)
+		more = r.Header.Get("Service-Has-More")
+		t.Logf("%v points in %v, more: %s", result.DeletedCount, time.Since(begun).Round(time.Millisecond), more)
+	}
+	if left := dump(t, s, s.CompanyID, "metric-point"); total != 120*10 || len(left) != 0 {
+		t.Errorf("%d points deleted in %d calls, %d are left", total, calls, len(left))
+	}
+}
+
+// Ensure of deletes at the same moment each point is counted by one, with pushes of other points of the same records beside
+// them, which stay.
+func TestDeletesOfPoints(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	for round := range rounds() {
+		metric := fmt.Sprintf("m%d", round)
+		var days []string
+		for n := range 20 {
+			days = append(days, onDay(metric, mustDay(t, "2026-01-20").AddDate(0, 0, n).Format(time.DateOnly), 1))
+		}
+		pushed(t, s, key, days...)
+		var counts [2]int
+		var wait sync.WaitGroup
+		for n := range counts {
+			wait.Go(func() { counts[n] = removed(t, s, key, metric, "2026-01-22", "2026-02-28") })
+		}
+		wait.Go(func() { pushed(t, s, key, onDay(metric, "2026-01-21", 7), onDay(metric, "2026-03-01", 7)) })
+		wait.Wait()
+		if got := counts[0] + counts[1]; got != 18 {
+			t.Fatalf("round %d: %v", round, counts)
+		}
+		same(t, fmt.Sprint("round ", round), points(t, s, metric), []string{"2026-01-20 1", "2026-01-21 7", "2026-03-01 7"})
+		s.Clock.Advance(1 << 38)
+	}
+}
+
+// Ensure two deletes that together take all points of a record leave no record, whichever call of the one the other comes before,
+// that each point is counted once, and that the definition can be deleted then.
+func TestDeletesOfOneRecord(t *testing.T) {
+	t.Parallel()
+	hook := &between{}
+	s := apitest.NewOver(t, metrics.Operations, hook)
+	key := s.Key(t)
+	for at := 0; ; at++ {
+		metric := fmt.Sprintf("m%d", at)
+		id := newDefinition(t, s, key, metric)
+		pushed(t, s, key, onDay(metric, "2026-01-05", 1), onDay(metric, "2026-01-06", 1), onDay(metric, "2026-01-31", 1))
+		inner := 0
+		hook.set(at, func() { inner = removed(t, s, key, metric, "2026-01-31", "2026-02-28") })
+		outer := removed(t, s, key, metric, "2026-01-01", "2026-01-10")
+		ran := hook.ran()
+		hook.set(0, nil)
+		if !ran {
+			if at < 3 { // a delete checks its key, reads the record and writes it
+				t.Errorf("the delete made %d calls", at)
+			}
+			break
+		}
+		same(t, fmt.Sprintf("deleted, before call %d", at), []int{outer, inner}, []int{2, 1})
+		same(t, fmt.Sprintf("records, before call %d", at), pointRecords(t, s, metric), []string(nil))
+		if r := s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}); r.Status != http.StatusOK {
+			t.Errorf("before call %d: %d %s", at, r.Status, r.Body)
+		}
+		s.Clock.Advance(1 << 38)
+	}
+}
+
+// Ensure a delete removes a record without points, which an older version could leave, in its range and series only, and counts
+// nothing for it; and that the definition can be deleted then.
+func TestDeleteRecordWithoutPoints(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	id := newDefinition(t, s, key, "a")
+	pushed(t, s, key, onDay("a", "2026-01-05", 1), onDay("a", "2026-02-05", 1))
+	records := pointRecords(t, s, "a")
+	for _, sk := range records {
+		item, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "metrics"), SK: sk})
+		if err != nil || item["d05"] == nil {
+			t.Fatal(item, err)
+		}
+		delete(item, "d05")
+		if err := s.Table.Put(t.Context(), []table.Item{item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, "another series", removed(t, s, key, "a", "2026-01-01", "2026-12-31", "seriesId=0000000000000000"), 0)
+	same(t, "records", pointRecords(t, s, "a"), records)
+	same(t, "its month", removed(t, s, key, "a", "2026-02-10", "2026-02-11"), 0)
+	same(t, "records", pointRecords(t, s, "a"), records[:1])
+	same(t, "everything", removed(t, s, key, "a", "0001-01-01", "9999-12-31"), 0)
+	same(t, "records", pointRecords(t, s, "a"), []string(nil))
+	if r := s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}); r.Status != http.StatusOK {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
+
+// Ensure a push of a point that is being deleted is whole or gone, whichever call of the one the other comes before: the
+// count is that of the points that are gone, and no point lacks its definition.
+func TestPushBesideDeleteOfPoints(t *testing.T) {
+	t.Parallel()
+	hook := &between{}
+	s := apitest.NewOver(t, metrics.Operations, hook)
+	key := s.Key(t)
+	for name, stored := range map[string][]string{"the whole record": {"2026-01-05"}, "a part of it": {"2026-01-05", "2026-01-31"}, "none yet": nil} {
+		for _, inner := range []string{"delete", "push"} {
+			for at := 0; ; at++ {
+				metric := strings.ReplaceAll(fmt.Sprintf("m_%s_%s%d", name, inner, at), " ", "_")
+				newDefinition(t, s, key, metric)
+				for _, day := range stored {
+					pushed(t, s, key, onDay(metric, day, 1))
+				}
+				count := 0
+				acts := map[string]func(){
+					"push":   func() { pushed(t, s, key, onDay(metric, "2026-01-05", 2), onDay(metric, "2026-01-06", 2)) },
+					"delete": func() { count = removed(t, s, key, metric, "2026-01-01", "2026-01-10") },
+				}
+				hook.set(at, acts[inner])
+				acts[map[string]string{"delete": "push", "push": "delete"}[inner]]()
+				ran := hook.ran()
+				hook.set(0, nil)
+				if !ran {
+					break
+				}
+				got, gone := points(t, s, metric), len(stored) > 0
+				before := []string{}
+				if len(stored) == 2 {
+					before = []string{"2026-01-31 1"}
+				}
+				pushedAfter := append([]string{"2026-01-05 2", "2026-01-06 2"}, before...)
+				switch { // the delete came first, or the push
+				case slices.Equal(got, pushedAfter) && (count == 1 && gone || count == 0 && !gone):
+				case slices.Equal(got, before) && count == 2:
+				default:
+					t.Errorf("%s, %s before call %d: %d deleted, left %v", name, inner, at, count, got)
+				}
+				s.Clock.Advance(1 << 38)
+			}
+		}
+	}
+	if got := orphans(t, s); len(got) > 0 {
+		t.Errorf("%v have no definition", got)
+	}
+}
+
+// Ensure a delete whose process dies at any call, before or after the call is done, is finished by the same call again, and
+// that the two count no more points than there were.
+func TestDeletePointsThroughDeaths(t *testing.T) {
+	t.Parallel()
+	faults := &apitest.Mortal{}
+	s := apitest.NewOver(t, metrics.Operations, faults)
+	faults.Heal()
+	key := s.Key(t)
+	for _, during := range []bool{false, true} {
+		for calls := 0; ; calls++ {
+			metric := fmt.Sprintf("d%v%d", during, calls)
+			pushed(t, s, key, onDay(metric, "2026-01-30", 1), onDay(metric, "2026-01-31", 1), onDay(metric, "2026-02-01", 1), onDay(metric, "2026-03-01", 1), onDay(metric, "2026-03-02", 1))
+			faults.Set(calls, during)
+			first := deletePoints(t, s, key, metric, "2026-01-31", "2026-03-01")
+			died := faults.Died()
+			faults.Heal()
+			again := removed(t, s, key, metric, "2026-01-31", "2026-03-01")
+			if first.Status == http.StatusOK && died || again > 3 || !died && again != 0 {
+				t.Errorf("death at call %d (%v): %d %s, then %d", calls, during, first.Status, first.Body, again)
+			}
+			same(t, metric, points(t, s, metric), []string{"2026-01-30 1", "2026-03-02 1"})
+			s.Clock.Advance(1 << 37)
+			if !died {
+				break
+			}
+		}
+	}
+}

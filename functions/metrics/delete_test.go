@@ -1,0 +1,235 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+// newDefinition creates the definition of a metric and returns its id.
+func newDefinition(t *testing.T, s *apitest.Service, key, metricKey string) string {
+	t.Helper()
+	r := s.Call(t, key, "create_metric_definition", map[string]any{"key": metricKey})
+	if r.Status != http.StatusOK {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	return r.JSON(t)["id"].(string)
+}
+
+// orphans returns the keys of stored points that have no definition, each once.
+func orphans(t *testing.T, s *apitest.Service) (keys []string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, line := range dump(t, s, s.CompanyID, "metric-definition") {
+		var d metrics.Definition
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		known[d.Key] = true
+	}
+	for _, line := range dump(t, s, s.CompanyID, "metric-point") {
+		var p metrics.Point
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		if !known[p.MetricKey] {
+			keys = append(keys, p.MetricKey)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Ensure a definition is deleted with the record of its id, that one with points is not, and that its key is free then.
+func TestDeleteDefinition(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	empty, used := newDefinition(t, s, key, "empty"), newDefinition(t, s, key, "used")
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "both", ""), definition(2, "custom.both", `,"needsReview":true`), definition(3, "nameless", ""))
+	forget(t, s, "mdf_3")
+	pushed(t, s, key, onDay("used", "2026-08-03", 1), onDay("both", "2026-08-03", 1), onDay("usedmore", "2026-08-03", 1))
+	with := func(id string) map[string]any { return map[string]any{"definitionId": id} }
+	const op = "delete_metric_definition"
+	s.Run(t, []apitest.Scenario{
+		{Name: "ErrScope", Key: s.Key(t, auth.MetricsRead), Op: op, Args: with(empty), Want: 401, WantMessage: "metrics:write"},
+		{Name: "ErrPoints", Op: op, Args: with(used), Want: 409, WantCode: "conflict", WantMessage: "the metric used has points; delete its points of every grain first"},
+		{Name: "ErrPointsOfOneName", Op: op, Args: with("mdf_1"), Want: 409, WantMessage: "the metric both has points"},
+		{Name: "the other name has none", Op: op, Args: with("mdf_2"), WantFields: map[string]any{"id": "mdf_2", "deleted": true}},
+		{Name: "no points", Op: op, Args: with(empty), WantFields: map[string]any{"id": empty, "deleted": true}},
+		{Name: "an id without a record", Op: op, Args: with("mdf_3"), WantFields: map[string]any{"id": "mdf_3"}},
+		{Name: "ErrDeleted", Op: op, Args: with(empty), Want: 404, WantCode: "not_found"},
+		{Name: "ErrUnknown", Op: op, Args: with("mdf_9"), Want: 404, WantCode: "not_found"},
+		{Name: "ErrGet", Op: "get_metric_definition", Args: with(empty), Want: 404},
+		{Name: "ErrUpdate", Op: "update_metric_definition", Args: map[string]any{"definitionId": empty, "name": "a"}, Want: 404},
+		{Name: "the key is free", Op: "create_metric_definition", Args: map[string]any{"key": "custom.empty"}, WantFields: map[string]any{"key": "custom.empty"}},
+	})
+	var keys []string
+	for _, filter := range []string{"", "?needsReview=true", "?needsReview=false"} {
+		for _, page := range walk(t, s, definitionsPath+filter, keyField, nil) {
+			keys = append(keys, strings.Join(page, " "))
+		}
+	}
+	same(t, "definitions", keys, []string{"both custom.empty custom.usedmore used", "custom.usedmore", "custom.empty used"})
+	ids, err := table.Whole[struct {
+		SK string `store:"sk"`
+	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "metrics"), Prefix: "defid#", Consistent: true})
+	if err != nil || len(ids) != 4 {
+		t.Errorf("%d records of ids: %v, %v", len(ids), ids, err)
+	}
+}
+
+// between is a transport that calls a function before a call to the table, counted from 0, once.
+type between struct {
+	mu    sync.Mutex
+	calls int
+	at    int
+	run   func()
+}
+
+func (b *between) set(at int, run func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls, b.at, b.run = 0, at, run
+}
+
+// ran reports whether the function was called.
+func (b *between) ran() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.run == nil
+}
+
+func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	run := b.run
+	if b.calls++; b.calls <= b.at {
+		run = nil
+	}
+	if run != nil {
+		b.run = nil
+	}
+	b.mu.Unlock()
+	if run != nil {
+		run()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// pushesOf returns pushes to a metric, by name, each of points that are not stored.
+func pushesOf(metricKey string) map[string]func(t *testing.T, s *apitest.Service, key string) apitest.Response {
+	var series []string
+	for n := range 30 {
+		series = append(series, fmt.Sprintf(`{"metricKey":%q,"ts":"2026-08-03","value":1,"dims":{"n":"%d"}}`, metricKey, n))
+	}
+	one := onDay(metricKey, "2026-08-03", 1)
+	return map[string]func(*testing.T, *apitest.Service, string) apitest.Response{
+		"one record": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
+			t.Helper()
+			return push(t, s, key, one)
+		},
+		"one record, with an Idempotency-Key": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
+			t.Helper()
+			return once(t, s, key, metricKey, one)
+		},
+		"two months": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
+			t.Helper()
+			return push(t, s, key, one, onDay(metricKey, "2026-09-03", 2))
+		},
+		"several transactions": func(t *testing.T, s *apitest.Service, key string) apitest.Response {
+			t.Helper()
+			return push(t, s, key, series...)
+		},
+	}
+}
+
+// Ensure a push of the first points of a metric and a delete of its definition never leave points without a definition,
+// whichever call of the one the other comes before, and whether or not earlier points were deleted in between.
+func TestPushBesideDeleteOfDefinition(t *testing.T) {
+	t.Parallel()
+	for name := range pushesOf("") {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hook := &between{}
+			s := apitest.NewOver(t, metrics.Operations, hook)
+			key := s.Key(t)
+			deletes := map[string]int{}
+			for _, inner := range []string{"delete", "push"} {
+				for at := 0; ; at++ {
+					metric := fmt.Sprintf("m_%s%d", inner, at)
+					id := newDefinition(t, s, key, metric)
+					var pushes, removal apitest.Response
+					acts := map[string]func(){
+						"push":   func() { pushes = pushesOf(metric)[name](t, s, key) },
+						"delete": func() { removal = s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}) },
+					}
+					outer := map[string]string{"delete": "push", "push": "delete"}[inner]
+					hook.set(at, acts[inner])
+					acts[outer]()
+					ran := hook.ran()
+					hook.set(0, nil)
+					if !ran {
+						break
+					}
+					if pushes.Status != http.StatusOK || removal.Status != http.StatusOK && removal.Status != http.StatusConflict {
+						t.Fatalf("%s before call %d: push %d %s, delete %d %s", inner, at, pushes.Status, pushes.Body, removal.Status, removal.Body)
+					}
+					deletes[fmt.Sprint(inner, removal.Status)]++
+					if got := orphans(t, s); len(got) > 0 {
+						t.Fatalf("%s before call %d: %v have no definition; delete %d", inner, at, got, removal.Status)
+					}
+					if got := len(points(t, s, metric)); got != int(pushes.JSON(t)["accepted"].(float64)) {
+						t.Fatalf("%s before call %d: %d points", inner, at, got)
+					}
+					s.Clock.Advance(1 << 37)
+				}
+			}
+			t.Log(deletes)
+			if deletes["delete200"] == 0 || deletes["push409"] == 0 {
+				t.Errorf("no race had both ends: %v", deletes)
+			}
+		})
+	}
+}
+
+// Ensure the same for a push and a delete at the same moment.
+func TestPushesAndDeletesOfDefinitions(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	for round := range rounds() {
+		metric := fmt.Sprintf("m%d", round)
+		id := newDefinition(t, s, key, metric)
+		var wait sync.WaitGroup
+		for _, act := range []func() apitest.Response{
+			func() apitest.Response {
+				return s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id})
+			},
+			func() apitest.Response { return push(t, s, key, onDay(metric, "2026-08-03", 1)) },
+			func() apitest.Response { return push(t, s, key, onDay("custom."+metric, "2026-08-04", 1)) },
+		} {
+			wait.Go(func() {
+				if r := act(); r.Status != http.StatusOK && r.Status != http.StatusConflict {
+					t.Errorf("%d %s", r.Status, r.Body)
+				}
+			})
+		}
+		wait.Wait()
+		if got := points(t, s, metric); len(got) != 2 {
+			t.Fatalf("round %d: %v", round, got)
+		}
+		s.Clock.Advance(1 << 37)
+	}
+	if got := orphans(t, s); len(got) > 0 {
+		t.Errorf("%v have no definition", got)
+	}
+}

@@ -1,0 +1,177 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"growthworkspace/shared/table"
+)
+
+// PointRange selects the stored points of one grain of a metric in a window of days.
+type PointRange struct {
+	MetricKey string
+	Grain     Grain
+	From, To  string // first and last day, inclusive
+	SeriesID  string // empty: every series
+}
+
+// Bounds of a delete. A round reads and deletes this many records, with this many calls at once. No round begins with less time
+// left before the deadline of the request than deleteMargin: a slow round takes a second.
+const (
+	deleteRound  = 100
+	deleteWidth  = 16
+	deleteMargin = 2 * time.Second
+)
+
+// DeletePoints deletes points, the oldest records first, and returns how many. The metric may be named by either of its names.
+// more reports whether it ended before the last record, near the deadline of ctx; the same call again goes on. It makes at
+// least one round. After an error, the points that it deleted are gone; the same call again goes on, too.
+//
+// Each record is changed under the condition that its points in the range are those that are counted. So of several deletes only
+// one counts a point, and a push at the same moment comes before or after; what it stores outside of the range stays.
+func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange) (deleted int, more bool, err error) {
+	known, err := s.Definitions(ctx, companyID, namesOf(of.MetricKey))
+	if err != nil {
+		return 0, false, err
+	}
+	key, _ := storedKey(of.MetricKey, known)
+	prefix := pointPrefix + table.Join(key, string(of.Grain), "")
+	first, _ := of.Grain.split(of.From)
+	last, _ := of.Grain.split(of.To)
+	in := pointsRequest(companyID, prefix+first, prefix+last+afterAll)
+	in.ConsistentRead, in.Limit = aws.Bool(true), aws.Int32(deleteRound)
+	for {
+		out, err := s.table.Query(ctx, in)
+		if err != nil {
+			return deleted, false, err
+		}
+		counts := make([]int, len(out.Items))
+		err = table.Parallel(len(out.Items), deleteWidth, func(n int) (err error) {
+			counts[n], err = s.deleteFrom(ctx, out.Items[n], of)
+			return err
+		})
+		for _, n := range counts {
+			deleted += n
+		}
+		if err != nil || len(out.LastEvaluatedKey) == 0 {
+			return deleted, false, err
+		}
+		if end, limited := ctx.Deadline(); limited && time.Until(end) < s.margin {
+			return deleted, true, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// deleteTriesMax bounds the attempts to change one record. Each one is lost to a push or to another delete of its points.
+const deleteTriesMax = 50
+
+// deletedBy is the attribute with the token of the last delete that changed a record, so that a retry after a lost response
+// finds its own change.
+const deletedBy = "deletedBy"
+
+// deleteFrom deletes the points of a range from one record, and the record if no other point is left, and returns how many. A
+// record without points goes too: it would keep its metric's definition from being deleted.
+func (s Store) deleteFrom(ctx context.Context, item table.Item, of PointRange) (int, error) {
+	for range deleteTriesMax {
+		var record pointRecord
+		if err := table.Decode(item, &record); err != nil {
+			return 0, err
+		}
+		if of.SeriesID != "" && record.SeriesID != of.SeriesID {
+			return 0, nil
+		}
+		inside, outside := of.buckets(record, item)
+		var done bool
+		var err error
+		switch {
+		case outside == "": // also a record that has no points at all
+			done, item, err = s.deleteRecord(ctx, record, inside)
+		case len(inside) > 0:
+			done, item, err = s.removeBuckets(ctx, record, of, inside, outside)
+		default:
+			return 0, nil
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case done:
+			return len(inside), nil
+		case item == nil:
+			return 0, nil // another delete was faster
+		}
+	}
+	return 0, table.ErrContended
+}
+
+// buckets returns the attributes of a record's points that are in the range. outside is one that is not, empty if there is none.
+func (of PointRange) buckets(record pointRecord, item table.Item) (inside []string, outside string) {
+	for _, name := range record.Grain.attributes(record.period()) {
+		switch _, stored := item[name]; {
+		case !stored:
+		case of.has(record, name):
+			inside = append(inside, name)
+		default:
+			outside = name
+		}
+	}
+	return inside, outside
+}
+
+// has reports whether a bucket of a record is in the range.
+func (of PointRange) has(record pointRecord, name string) bool {
+	day, ok := record.Grain.join(record.period(), name)
+	return ok && day >= of.From && day <= of.To
+}
+
+// only returns the condition that of some buckets a record has exactly those that are stored.
+func only(buckets, stored []string) (condition string, names map[string]string) {
+	names = make(map[string]string, len(buckets))
+	parts := make([]string, len(buckets))
+	for n, name := range buckets {
+		names["#"+name], parts[n] = name, "attribute_not_exists(#"+name+")"
+		if slices.Contains(stored, name) {
+			parts[n] = "attribute_exists(#" + name + ")"
+		}
+	}
+	return strings.Join(parts, " AND "), names
+}
+
+// deleteRecord deletes a record that has points in these buckets and in no other. left is the record if that is not so.
+func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []string) (done bool, left table.Item, err error) {
+	condition, names := only(record.Grain.attributes(record.period()), inside)
+	return s.table.DeleteIf(ctx, table.Key{PK: record.PK, SK: record.SK}, condition, names, nil)
+}
+
+// removeBuckets removes these points from a record, which has no others in the range, and one outside of it. left is the record
+// if that is not so. Of two deletes that together take all points of a record, the second finds none outside of its range, so no
+// record stays without points.
+func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
+	buckets := slices.DeleteFunc(record.Grain.attributes(record.period()), func(name string) bool { return !of.has(record, name) })
+	condition, names := only(buckets, inside)
+	condition += " AND attribute_exists(#" + outside + ")"
+	token := s.table.NewID("del")
+	names["#by"], names["#"+outside] = deletedBy, outside
+	_, err = s.table.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		Key:                       table.Item{table.Base.PK(): table.String(record.PK), table.Base.SK(): table.String(record.SK)},
+		UpdateExpression:          aws.String("SET #by = :by REMOVE #" + strings.Join(inside, ", #")),
+		ConditionExpression:       &condition,
+		ExpressionAttributeNames:  names,
+		ExpressionAttributeValues: table.Item{":by": table.String(token)},
+
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return err == nil, nil, err
+	}
+	by, _ := failed.Item[deletedBy].(*types.AttributeValueMemberS)
+	return by != nil && by.Value == token, failed.Item, nil
+}

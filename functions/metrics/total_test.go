@@ -1,0 +1,114 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+)
+
+// Ensure total returns one series with the identity of the series without dims, by either name of the metric, in pages of
+// buckets, and that what does not combine is refused with the reason.
+func TestTotal(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum","kind":"split"`), definition(2, "rate", `,"aggregation":"avg"`), definition(3, "state", `,"aggregation":"last"`),
+		definition(4, "raw", `,"aggregation":"none"`), definition(5, "unset", ``), definition(6, "derived", `,"kind":"derived","formula":"x","aggregation":"sum"`))
+	in := func(metric, day, country string, value int, more string) string {
+		return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%d,"dims":{"country":%q}%s}`, metric, day, value, country, more)
+	}
+	pushed(t, s, key, in("a", "2026-08-03", "de", 1, `,"currency":"EUR","baseValue":1,"source":"crm"`), in("a", "2026-08-03", "pt", 2, `,"currency":"EUR","baseValue":2,"source":"crm"`),
+		in("a", "2026-08-04", "de", 4, `,"currency":"EUR"`), in("a", "2026-08-04", "pt", 8, `,"currency":"USD"`), in("a", "2026-08-05", "de", 16, ""), onDay("a", "2026-08-05", 100),
+		onDay("a", "2026-08-06", 200), in("a", "2026-08-10", "pt", 32, ""),
+		in("rate", "2026-08-03", "de", 1, ""), in("rate", "2026-08-04", "de", 2, ""), onDay("rate", "2026-08-04", 7),
+		in("state", "2026-08-03", "de", 1, ""), in("raw", "2026-08-03", "de", 1, ""), in("unset", "2026-08-03", "de", 1, ""))
+	load(t, s, s.CompanyID, "metric-point", `{"metricKey":"derived","ts":"2026-08-03T00:00:00Z","dims":{"country":"de"},"value":1}`)
+	for query, want := range map[string][]string{
+		"a&total=true":                                   {"2026-08-03 3", "2026-08-04 <nil>", "2026-08-05 100", "2026-08-06 200", "2026-08-10 32"},
+		"custom.a&total=true&grain=week":                 {"2026-08-03 300", "2026-08-10 32"}, // the series without dims has days in the first week
+		"a&total=true&grain=month":                       {"2026-08-01 300"},
+		"a&total=true&from=2026-08-04&to=2026-08-05":     {"2026-08-04 <nil>", "2026-08-05 100"},
+		"a&total=true&grain=week&from=2026-08-04":        {"2026-08-10 32"},
+		"a&total=false&from=2026-08-10":                  {"2026-08-10 32"},
+		"rate&total=true":                                {"2026-08-04 7"},
+		"rate&total=true&grain=week":                     {"2026-08-03 7"},
+		"rate&total=true&from=2026-08-05":                nil,
+		"none.such&total=true":                           nil,
+		"raw&total=true&grain=week":                      nil, // nothing is computed, so nothing would have to be combined
+		"a&seriesId=" + seriesOf(t, "a", "day", ""):      {"2026-08-05 100", "2026-08-06 200"},
+		"a&seriesId=" + seriesOf(t, "a", "week", "null"): nil, // the id of a week
+		"custom.a&grain=week&seriesId=" + seriesOf(t, "a", "week", `{"country":"pt"}`):          {"2026-08-03 <nil>", "2026-08-10 32"}, // its days have two currencies
+		"a&grain=week&from=2026-08-04&seriesId=" + seriesOf(t, "a", "week", `{"country":"pt"}`): {"2026-08-10 32"},
+		"a&seriesId=0000000000000000": nil,
+	} {
+		same(t, query, points(t, s, query), want)
+	}
+	items := s.Send(t, key, "GET", pointsPath+"?metricKey=a&total=true&from=2026-08-03&to=2026-08-03", "").Items(t)
+	same(t, "a point", items, []map[string]any{{
+		"seriesId": seriesOf(t, "a", "day", ""), "pointKey": "day:2026-08-03", "companyId": s.CompanyID, "metricKey": "a", "grain": "day", "ts": "2026-08-03T00:00:00.000Z", "dims": nil,
+		"value": 3.0, "currency": "EUR", "baseValue": 3.0, "source": "crm", "ingestedAt": "2026-08-11T09:30:00.000Z",
+	}})
+	pages := walk(t, s, pointsPath+"?metricKey=a&total=true&limit=2", func(item map[string]any) string { return item["ts"].(string)[8:10] }, nil)
+	same(t, "pages", pages, [][]string{{"06", "10"}, {"04", "05"}, {"03"}})
+	args := func(metric string, more ...any) map[string]any {
+		out := map[string]any{"metricKey": metric, "total": "true"}
+		for i := 0; i < len(more); i += 2 {
+			out[more[i].(string)] = more[i+1]
+		}
+		return out
+	}
+	const op = "list_metric_points"
+	s.Run(t, []apitest.Scenario{
+		{Name: "ErrAvg", Op: op, Args: args("rate", "to", "2026-08-03"), Want: 400, WantMessage: "query.total: the series of a metric with the aggregation avg do not combine; choose one with seriesId"},
+		{Name: "ErrLast", Op: op, Args: args("state"), Want: 400, WantMessage: "query.total: the series of a metric with the aggregation last do not combine"},
+		{Name: "ErrLastOfWeeks", Op: op, Args: args("state", "grain", "week"), Want: 400, WantMessage: "query.total: the series of a metric with the aggregation last do not combine"},
+		{Name: "ErrNone", Op: op, Args: args("raw"), Want: 400, WantMessage: "query.total: the series of a metric with the aggregation none do not combine"},
+		{Name: "ErrUnset", Op: op, Args: args("unset"), Want: 400, WantMessage: "query.total: the aggregation of the metric is not set, so its series do not combine; choose one with seriesId"},
+		{Name: "ErrDerived", Op: op, Args: args("derived"), Want: 400, WantMessage: "query.total: the series of a derived metric do not combine"},
+		{Name: "ErrSeries", Op: op, Args: args("a", "seriesId", "0000000000000000"), Want: 400, WantMessage: "query.total: is for all series; leave out seriesId"},
+		{Name: "ErrTotal", Op: op, Args: args("a", "total", "yes"), Want: 400, WantMessage: "query.total: must be"},
+		{Name: "ErrSeriesForm", Op: op, Args: map[string]any{"metricKey": "a", "seriesId": "DE"}, Want: 400, WantMessage: "query.seriesId: must"},
+	})
+}
+
+// Ensure what a year of weeks of 50 series costs: a total, one series, and a page of all.
+func TestTotalUnits(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	waves := &apitest.Waves{}
+	s := apitest.NewOver(t, metrics.Operations, waves)
+	store := metrics.NewStore(s.Table)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
+	for n := range 50 {
+		putDays(t, store, s.CompanyID, "a", json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), "2025-01-01", 365)
+	}
+	week := metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainWeek, From: "2024-12-30", To: "2025-12-31", Limit: 365}
+	for name, c := range map[string]struct {
+		change func(*metrics.PointQuery)
+		points int
+		units  float64
+	}{
+		"total":      {func(q *metrics.PointQuery) { q.Total = true }, 53, 200},
+		"one series": {func(q *metrics.PointQuery) { q.SeriesID = seriesOf(t, "a", "week", `{"n":"07"}`) }, 53, 200},
+		"all":        {func(*metrics.PointQuery) {}, 365, 200},
+	} {
+		q := week
+		c.change(&q)
+		ctx, m := apitest.Request(t)
+		waves.Reset()
+		begun := time.Now()
+		got, _, err := store.ListPoints(ctx, s.CompanyID, q)
+		took := time.Since(begun)
+		if err != nil || len(got) != c.points {
+			t.Fatalf("%s: %d points, %v", name, len(got), err)
+		}
+		t.Logf("%s: %v read units, %d calls in %d round trips, %v", name, m.Units().Read, m.Units().Calls, waves.Count(), took.Round(time.Millisecond))
+		if m.Units().Read > c.units {
+			t.Errorf("%s: %v read units, want at most %v", name, m.Units().Read, c.units)
+		}
+	}
+}

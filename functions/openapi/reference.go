@@ -1,0 +1,150 @@
+package openapi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	specui "github.com/oaswrap/spec-ui"
+	"github.com/oaswrap/spec-ui/scalaremb"
+
+	"growthworkspace/shared/gateway"
+)
+
+// The reference at ReferencePath is Scalar, which draws the document in the browser. The library that embeds Scalar has a
+// page of its own with an inline script, which the policy below forbids, so only its asset is used.
+
+// ReferencePath is the path of the reference.
+const ReferencePath = "/"
+
+// scriptDigest is the beginning of the SHA-256 of Scalar's script. It is part of the script's path, so that browsers can keep
+// the script for ever. TestServesTheReference fails when it is not that of the script.
+const scriptDigest = "58f43a7924498cd2"
+
+// ScriptPath is the path of Scalar's script.
+const ScriptPath = "/reference." + scriptDigest + ".js"
+
+//go:embed reference.html
+var page string
+
+// configuration returns Scalar's settings. Nothing is loaded from other hosts, and the page has no element that takes a key: a
+// secret key must not get into a browser. The examples call the server at base, because the document says only that it is the
+// server of the document.
+func configuration(base string) map[string]any {
+	return map[string]any{
+		"agent":                 map[string]any{"disabled": true},
+		"defaultOpenFirstTag":   false,
+		"hideClientButton":      true,
+		"hideTestRequestButton": true,
+		"mcp":                   map[string]any{"disabled": true},
+		"servers":               []map[string]any{{"url": base}},
+		"showDeveloperTools":    "never",
+		"telemetry":             false,
+		"withDefaultFonts":      false,
+	}
+}
+
+// policy is the Content-Security-Policy of the page. Scalar writes its styles into the page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
+	"img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Cache-Control values. Browsers revalidate the page each time, at the cost of a 304, so nobody reads an old page after a
+// deployment.
+const (
+	cacheHour  = "public, max-age=3600"
+	cacheYear  = "public, max-age=31536000, immutable"
+	revalidate = "no-cache"
+)
+
+// file is the response of one path.
+type file struct {
+	body   func() []byte
+	header map[string]string
+	tag    func() string
+}
+
+// newFile returns a file whose body is computed at the first request, to keep the cold start short.
+func newFile(body func() []byte, contentType, cache string) file {
+	body = sync.OnceValue(body)
+	return file{
+		body: body,
+		header: map[string]string{
+			"Content-Type": contentType, "Cache-Control": cache, "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+		},
+		tag: sync.OnceValue(func() string {
+			sum := sha256.Sum256(body())
+			return `"` + hex.EncodeToString(sum[:16]) + `"`
+		}),
+	}
+}
+
+// newPage returns the page for a request.
+func newPage(r *http.Request) file {
+	f := newFile(func() []byte {
+		base := gateway.BaseURL(r)
+		settings, err := json.Marshal(configuration(base))
+		if err != nil {
+			panic(err) // the settings are texts and booleans
+		}
+		return []byte(strings.NewReplacer(
+			"{base}", html.EscapeString(stageOf(base)), "{script}", ScriptPath[1:], "{configuration}", html.EscapeString(string(settings)),
+		).Replace(page))
+	}, "text/html; charset=utf-8", revalidate)
+	f.header["Content-Security-Policy"] = policy
+	return f
+}
+
+// served returns, for each path, a function that returns the file for a request.
+func served() map[string]func(*http.Request) file {
+	same := func(f file) func(*http.Request) file { return func(*http.Request) file { return f } }
+	api := newFile(func() []byte { return document }, "application/json", cacheHour)
+	delete(api.header, "Cross-Origin-Resource-Policy") // pages of other origins may load the document
+	return map[string]func(*http.Request) file{
+		Path:          same(api),
+		ScriptPath:    same(newFile(script, "text/javascript; charset=utf-8", cacheYear)),
+		ReferencePath: newPage,
+	}
+}
+
+// stageOf returns the stage path that API Gateway puts before ours, such as /prod/; empty if there is none. A page at /prod,
+// without a trailing slash, would resolve relative links against the wrong path.
+func stageOf(base string) string {
+	at, err := url.Parse(base)
+	if err != nil || at.Path == "" {
+		return ""
+	}
+	return at.EscapedPath() + "/"
+}
+
+// script returns Scalar's script. The library keeps it behind an HTTP handler.
+func script() []byte {
+	var out asset
+	assets := specui.NewHandler(specui.WithAssetsPath(""), scalaremb.WithUI()).Assets()
+	assets.ServeHTTP(&out, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/browser/standalone.min.js"}})
+	return out.Bytes()
+}
+
+// asset is a response that is kept in memory.
+type asset struct {
+	bytes.Buffer
+	header http.Header
+}
+
+// Header implements http.ResponseWriter.
+func (a *asset) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+
+// WriteHeader implements http.ResponseWriter. The digest in the script's path shows an error page, so the status is not kept.
+func (a *asset) WriteHeader(int) {}

@@ -1,0 +1,177 @@
+package openapi_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"growthworkspace/functions/openapi"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/version"
+)
+
+// Ensure the reference and its script are served without a key, the page with its Content-Security-Policy, and the script under
+// a path with its digest.
+func TestServesTheReference(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]struct{ contains, contentType, cache, policy string }{
+		"/": {`id="api-reference"`, "text/html; charset=utf-8", "no-cache",
+			"default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+		openapi.ScriptPath: {"@scalar/api-reference", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable", ""},
+	} {
+		r := send(t, "GET", path)
+		text := body(t, r)
+		if r.StatusCode != 200 || !strings.Contains(text, want.contains) {
+			t.Errorf("%s: status %d, or the body has no %s", path, r.StatusCode, want.contains)
+		}
+		for name, value := range map[string]string{
+			"Content-Type": want.contentType, "Cache-Control": want.cache, "Content-Security-Policy": want.policy,
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+			"Service-Version": version.Current, "Service-Request-Id": "req_1",
+		} {
+			if got := r.Header.Get(name); got != value {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
+			}
+		}
+		head := send(t, "HEAD", path)
+		if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("ETag") != r.Header.Get("ETag") || head.Header.Get("Content-Length") == "0" {
+			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)
+		}
+		if again := send(t, "GET", path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || body(t, again) != "" {
+			t.Errorf("%s with its ETag: %d, want 304", path, again.StatusCode)
+		}
+		if sum := sha256.Sum256([]byte(text)); path == openapi.ScriptPath && !strings.Contains(path, "."+hex.EncodeToString(sum[:8])+".") {
+			t.Errorf("%s has the digest of another script, want %x", path, sum[:8])
+		}
+	}
+	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), version.Current) {
+		t.Errorf("an unknown version: %d", r.StatusCode)
+	}
+}
+
+// settings returns the settings of Scalar in a page.
+func settings(t *testing.T, page string) map[string]any {
+	t.Helper()
+	m := regexp.MustCompile(`data-configuration="([^"]*)"`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatal("the page has no settings")
+	}
+	var out map[string]any
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(m[1], "&#34;", `"`)), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Ensure the page complies with its policy, loads nothing from other hosts, reports nothing to anybody, and neither contains nor
+// asks for a key.
+func TestReferenceIsStrict(t *testing.T) {
+	t.Parallel()
+	text := body(t, send(t, "GET", "/"))
+	for what, pattern := range map[string]string{
+		"an inline script":  `<script[^>]*>[^<]`,
+		"an inline style":   `<style|\sstyle=`,
+		"a listener":        `<[^>]*\son[a-z]+=`,
+		"something foreign": `(?:src|href|action)="(?:https?:)?//`,
+		"a key":             auth.SecretPrefix,
+		"a form":            `<form`,
+	} {
+		if found := regexp.MustCompile(pattern).FindString(text); found != "" {
+			t.Errorf("the page has %s: %s", what, found)
+		}
+	}
+	got := settings(t, text)
+	for name, want := range map[string]any{
+		"telemetry": false, "withDefaultFonts": false, "hideTestRequestButton": true, "hideClientButton": true, "showDeveloperTools": "never",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if agent, ok := got["agent"].(map[string]any); !ok || agent["disabled"] != true {
+		t.Errorf("agent is %v", got["agent"])
+	}
+}
+
+// Ensure the page finds its script and the document below a stage name, with and without a trailing slash, and that its examples
+// call the address that the page has.
+func TestReferenceBehindAStage(t *testing.T) {
+	t.Parallel()
+	proxy := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))
+	for called, want := range map[string]struct{ base, server string }{
+		"/prod": {"/prod/", "https://api.example.com/prod"}, "/prod/": {"/prod/", "https://api.example.com/prod"}, "/": {"", "https://api.example.com"},
+	} {
+		response, err := proxy(t.Context(), events.APIGatewayProxyRequest{
+			HTTPMethod: "GET", Path: "/", Headers: map[string]string{"Host": "api.example.com", "X-Forwarded-Proto": "https"},
+			RequestContext: events.APIGatewayProxyRequestContext{Stage: "prod", Path: called},
+		})
+		if err != nil || response.StatusCode != 200 {
+			t.Fatal(response.StatusCode, err)
+		}
+		for _, link := range []string{`data-url="` + want.base + `openapi.json"`, `src="` + want.base + openapi.ScriptPath[1:] + `"`} {
+			if !strings.Contains(response.Body, link) {
+				t.Errorf("requested as %s: the page lacks %s", called, link)
+			}
+		}
+		servers, _ := settings(t, response.Body)["servers"].([]any)
+		if server, _ := servers[0].(map[string]any); len(servers) != 1 || server["url"] != want.server {
+			t.Errorf("requested as %s: servers %v", called, servers)
+		}
+	}
+}
+
+// Ensure the Host header of a request cannot leave the attribute that it is in.
+func TestReferenceEscapesTheHost(t *testing.T) {
+	t.Parallel()
+	newID := func(string) string { return "req_1" }
+	for _, host := range []string{`"><script>alert(1)</script>`, `a'b<c>`, "\u2028"} {
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		gateway.Local(openapi.Handler(newID), newID).ServeHTTP(w, r)
+		if text := w.Body.String(); strings.Contains(text, "<script>") || strings.Contains(text, host) {
+			t.Errorf("%s: %s", host, text)
+		}
+	}
+}
+
+// Ensure the script fits into a response of Lambda, which has at most 6 MB, in the form in which the gateway sends it.
+func TestScriptFits(t *testing.T) {
+	t.Parallel()
+	response, err := gateway.Proxy(openapi.Handler(func(string) string { return "req_1" }))(t.Context(), events.APIGatewayProxyRequest{
+		HTTPMethod: "GET", Path: openapi.ScriptPath, Headers: map[string]string{"Host": "api.example.com"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent bytes.Buffer
+	if err := json.NewEncoder(&sent).Encode(response); err != nil {
+		t.Fatal(err)
+	}
+	if sent.Len() < 3_000_000 || sent.Len() > 6_000_000 {
+		t.Errorf("%d bytes", sent.Len())
+	}
+}
+
+// Ensure the document shows what the reference must: the scope and the quota of each operation.
+func TestDocumentSaysScopes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range auth.Scopes() {
+		if !strings.Contains(string(text), "Needs the scope `"+string(scope)+"`") {
+			t.Errorf("no operation says that it needs %s", scope)
+		}
+	}
+}

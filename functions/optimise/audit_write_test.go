@@ -1,0 +1,443 @@
+package optimise_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/optimise"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/table"
+)
+
+func TestCreateAudit(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	const op, now, later = "create_optimise_audit", "2026-08-11T09:30:00.000Z", "2026-08-11T09:30:00.001Z"
+	with := func(more ...any) map[string]any {
+		args := map[string]any{"rootUrl": "https://shop.example"}
+		for i := 0; i < len(more); i += 2 {
+			args[more[i].(string)] = more[i+1]
+		}
+		return args
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "least", Op: op, Args: with(), Check: func(t *testing.T, r apitest.Response) {
+			id := r.JSON(t)["id"].(string)
+			want := `{"id":"` + id + `","companyId":"` + s.CompanyID + `","siteId":null,"rootUrl":"https://shop.example","status":"complete","startedAt":"` + now +
+				`","finishedAt":"` + now + `","scoreSeo":null,"scoreAeo":null,"scoreGeo":null,"pagesAudited":null,"summary":null,"error":null,"createdAt":"` + now + `","updatedAt":"` + now + `"}`
+			if r.Body != want || !strings.HasPrefix(id, "aud_") {
+				t.Errorf("%s\nwant %s", r.Body, want)
+			}
+		}},
+		{Name: "most", Op: op, Args: with("siteId", "sit_gone", "status", "failed", "startedAt", "2026-08-11T11:00:00+02:00", "finishedAt", "2026-08-11T09:00:00Z",
+			"scoreSeo", 0, "scoreAeo", 100, "scoreGeo", 99.95, "pagesAudited", 0, "summary", strings.Repeat("ü", 2000), "error", strings.Repeat("e", 2000), "findings", map[string]any{"a": []any{1}}),
+			WantFields: map[string]any{"siteId": "sit_gone", "status": "failed", "startedAt": "2026-08-11T09:00:00.000Z", "finishedAt": "2026-08-11T09:00:00.000Z",
+				"scoreSeo": 0, "scoreAeo": 100, "scoreGeo": 99.95, "pagesAudited": 0, "error": strings.Repeat("e", 2000)}},
+		{Name: "running", Op: op, Args: with("status", "running"), WantFields: map[string]any{"status": "running", "startedAt": now, "finishedAt": nil}},
+		{Name: "failed", Op: op, Args: with("status", "failed", "finishedAt", later), WantFields: map[string]any{"status": "failed", "finishedAt": later}},
+		{Name: "running and finished", Op: op, Args: with("status", "running", "finishedAt", now), Want: 400, WantMessage: "body.finishedAt: must be left out while status is running"},
+		{Name: "finished before it started", Op: op, Args: with("startedAt", later, "finishedAt", now), Want: 400, WantMessage: "body.finishedAt: must not be before startedAt, which is " + later},
+		{Name: "starts in the future", Op: op, Args: with("startedAt", later), Want: 400, WantMessage: "body.startedAt: must not be after finishedAt, which is " + now},
+		{Name: "running in the future", Op: op, Args: with("startedAt", later, "status", "running"), WantFields: map[string]any{"startedAt": later}},
+		{Name: "no address", Op: op, Args: map[string]any{"summary": "A"}, Want: 400, WantMessage: "body.rootUrl: is required"},
+		{Name: "no web address", Op: op, Args: with("rootUrl", "ftp://shop.example"), Want: 400, WantMessage: "body.rootUrl: must be an http or https address"},
+		{Name: "no id of a site", Op: op, Args: with("siteId", "aud_1"), Want: 400, WantMessage: "body.siteId: must match ^sit_"},
+		{Name: "score below 0", Op: op, Args: with("scoreSeo", -0.1), Want: 400, WantMessage: "body.scoreSeo: must be between 0 and 100"},
+		{Name: "score above 100", Op: op, Args: with("scoreAeo", 100.1), Want: 400, WantMessage: "body.scoreAeo: must be between 0 and 100"},
+		{Name: "half a page", Op: op, Args: with("pagesAudited", 1.5), Want: 400, WantMessage: "body.pagesAudited: must be a whole number, between 0 and 9007199254740991"},
+		{Name: "less than no page", Op: op, Args: with("pagesAudited", -1), Want: 400, WantMessage: "body.pagesAudited: must be between 0 and 9007199254740991"},
+		{Name: "long summary", Op: op, Args: with("summary", strings.Repeat("ü", 2001)), Want: 400, WantMessage: "body.summary: must have at most 2000 characters, has 2001"},
+		{Name: "long error", Op: op, Args: with("error", strings.Repeat("e", 2001)), Want: 400, WantMessage: "body.error: must have at most 2000 characters, has 2001"},
+		{Name: "no such status", Op: op, Args: with("status", "done"), Want: 400, WantMessage: "body.status: must be one of running, complete, failed"},
+		{Name: "scope", Key: s.Key(t, auth.OptimiseRead), Op: op, Args: with(), Want: 401, WantMessage: "lacks the scope optimise:write"},
+		{Name: "nothing else was stored", Op: "list_optimise_audits", Check: func(t *testing.T, r apitest.Response) {
+			if n := len(r.Items(t)); n != 5 {
+				t.Errorf("%d audits", n)
+			}
+		}},
+	})
+	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "audit#") != 5 {
+		t.Error(got)
+	}
+}
+
+// Ensure a status moves only from running to complete or failed, other fields change in any state, and the times stay in order.
+func TestUpdateAudit(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "audit",
+		`{"id":"aud_r","status":"running","startedAt":"2026-08-11T09:00:00Z"}`, `{"id":"aud_f","status":"running","startedAt":"2026-08-11T09:00:00Z"}`,
+		`{"id":"aud_c","siteId":"sit_1","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T09:10:00Z","findings":[1]}`,
+		`{"id":"aud_odd","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`, `{"id":"aud_none"}`)
+	const op = "update_optimise_audit"
+	of := func(id string, more ...any) map[string]any {
+		args := map[string]any{"auditId": id}
+		for i := 0; i < len(more); i += 2 {
+			args[more[i].(string)] = more[i+1]
+		}
+		return args
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "finished while running", Op: op, Args: of("aud_r", "finishedAt", "2026-08-11T09:10:00Z"), Want: 400, WantMessage: "body.finishedAt: must be left out while status is running"},
+		{Name: "scores while running", Op: op, Args: of("aud_r", "scoreSeo", 12.5), WantFields: map[string]any{"status": "running", "scoreSeo": 12.5, "finishedAt": nil}},
+		{Name: "still running", Op: op, Args: of("aud_r", "status", "running"), WantFields: map[string]any{"finishedAt": nil}},
+		{Name: "too early", Op: op, Args: of("aud_r", "status", "complete", "finishedAt", "2026-08-11T08:59:59.999Z"), Want: 400, WantMessage: "body.finishedAt: must not be before startedAt, which is 2026-08-11T09:00:00.000Z"},
+		{Name: "completes now", Op: op, Args: of("aud_r", "status", "complete"), WantFields: map[string]any{"status": "complete", "finishedAt": "2026-08-11T09:30:00.000Z", "scoreSeo": 12.5}},
+		{Name: "fails then", Op: op, Args: of("aud_f", "status", "failed", "finishedAt", "2026-08-11T09:05:00Z", "error", "timeout"), WantFields: map[string]any{"status": "failed", "finishedAt": "2026-08-11T09:05:00.000Z"}},
+		{Name: "complete to failed", Op: op, Args: of("aud_r", "status", "failed"), Want: 409, WantCode: "conflict", WantMessage: "the audit is complete; only a running audit can change its status"},
+		{Name: "complete to running", Op: op, Args: of("aud_r", "status", "running"), Want: 409},
+		{Name: "failed to complete", Op: op, Args: of("aud_f", "status", "complete"), Want: 409, WantMessage: "the audit is failed"},
+		{Name: "the same status", Op: op, Args: of("aud_f", "status", "failed", "summary", "A"), WantFields: map[string]any{"status": "failed", "summary": "A", "finishedAt": "2026-08-11T09:05:00.000Z"}},
+		{Name: "starts later", Op: op, Args: of("aud_c", "startedAt", "2026-08-11T09:10:00.001Z"), Want: 400, WantMessage: "body.startedAt: must not be after finishedAt, which is 2026-08-11T09:10:00.000Z"},
+		{Name: "starts as it ends", Op: op, Args: of("aud_c", "startedAt", "2026-08-11T09:10:00Z"), WantFields: map[string]any{"startedAt": "2026-08-11T09:10:00.000Z"}},
+		{Name: "another site", Op: op, Args: of("aud_c", "siteId", "sit_2"), WantFields: map[string]any{"siteId": "sit_2"}},
+		{Name: "imported times stay", Op: op, Args: of("aud_odd", "summary", "A"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
+		{Name: "no status gets one", Op: op, Args: of("aud_none", "status", "running"), WantFields: map[string]any{"status": "running", "finishedAt": nil}},
+		{Name: "null status", Op: op, Args: of("aud_c", "status", nil), Want: 400, WantMessage: "body.status: must not be null"},
+		{Name: "null time", Op: op, Args: of("aud_c", "finishedAt", nil), Want: 400, WantMessage: "body.finishedAt: must not be null"},
+		{Name: "no findings in the response", Op: op, Args: of("aud_c", "findings", "new"), Check: func(t *testing.T, r apitest.Response) {
+			if strings.Contains(r.Body, "findings") {
+				t.Error(r.Body)
+			}
+		}},
+		{Name: "but stored", Op: "get_optimise_audit", Args: of("aud_c"), WantFields: map[string]any{"findings": "new"}},
+		{Name: "no such audit", Op: op, Args: of("aud_x", "findings", "new"), Want: 404},
+		{Name: "by status", Op: "list_optimise_audits", Args: map[string]any{"status": "running"}, Check: func(t *testing.T, r apitest.Response) {
+			if got := ids(r.Items(t)); !slices.Equal(got, []string{"aud_none"}) {
+				t.Error(got)
+			}
+		}},
+		{Name: "by site", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_2"}, Check: func(t *testing.T, r apitest.Response) {
+			if got := ids(r.Items(t)); !slices.Equal(got, []string{"aud_c"}) {
+				t.Error(got)
+			}
+		}},
+	})
+	if got := keysIn(t, s, "findings", "aud_x"); len(got) != 0 {
+		t.Errorf("findings of no audit: %v", got)
+	}
+}
+
+// Ensure the entity tag is of the fields and the findings, and the same in every response with the audit.
+func TestAuditTags(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	created := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": []any{1}})
+	own := map[string]any{"auditId": created.JSON(t)["id"]}
+	last := ""
+	check := func(what string, r apitest.Response) {
+		t.Helper()
+		tag := r.Header.Get("ETag")
+		read := s.Call(t, key, "get_optimise_audit", own)
+		if r.Status != 200 || tag == "" || tag == last || tag != read.Header.Get("ETag") {
+			t.Errorf("%s: %d, ETag %s, before %s, of the next read %s", what, r.Status, tag, last, read.Header.Get("ETag"))
+		}
+		last = tag
+	}
+	update := func(more map[string]any) apitest.Response {
+		args := map[string]any{"If-Match": last, "auditId": own["auditId"]}
+		for name, value := range more {
+			args[name] = value
+		}
+		return s.Call(t, key, "update_optimise_audit", args)
+	}
+	check("create", created)
+	stale := last
+	check("other findings", update(map[string]any{"findings": []any{2}}))
+	check("no findings", update(map[string]any{"findings": nil}))
+	check("a field", update(map[string]any{"summary": "A"}))
+	if r := update(map[string]any{}); r.Header.Get("ETag") != last {
+		t.Error("an empty update has another tag")
+	}
+	last = stale
+	if r := update(map[string]any{"findings": []any{3}}); r.Status != 412 {
+		t.Errorf("a stale tag: %d", r.Status)
+	}
+	if got := keysIn(t, s, "findings", own["auditId"].(string)); len(got) != 0 {
+		t.Errorf("findings of a refused update: %v", got)
+	}
+	if got := keysIn(t, s); count(got, "draft#") != 0 {
+		t.Error(got)
+	}
+}
+
+// Ensure an update with the findings that an audit has is no change: updatedAt, the tag and the chunks stay. An audit that was stored
+// without a digest of its findings gets one.
+func TestSameFindings(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	load(t, s, "audit", `{"id":"aud_i","findings":{"a" : [1, 2]}}`, `{"id":"aud_n"}`)
+	created := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": map[string]any{"a": []any{1, 2}}}).JSON(t)["id"].(string)
+	put := func(auditID, body string) (updatedAt any, tag string, chunks []string) {
+		t.Helper()
+		s.Clock.Advance(time.Minute)
+		r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}/optimise/audits/"+auditID, body)
+		if r.Status != 200 {
+			t.Fatalf("%s %s: %d %s", auditID, body, r.Status, r.Body)
+		}
+		return r.JSON(t)["updatedAt"], r.Header.Get("ETag"), keysIn(t, s, "findings", auditID)
+	}
+	check := func(auditID, body string, changes bool) {
+		t.Helper()
+		at, tag, chunks := put(auditID, "{}")
+		newAt, newTag, newChunks := put(auditID, body)
+		if (at != newAt) != changes || (tag != newTag) != changes {
+			t.Errorf("%s %s: updatedAt %v then %v, tag %s then %s", auditID, body, at, newAt, tag, newTag)
+		}
+		if replaced := changes && strings.Contains(body, "findings"); slices.Equal(chunks, newChunks) == replaced {
+			t.Errorf("%s %s: chunks %v, then %v", auditID, body, chunks, newChunks)
+		}
+	}
+	const same = `{"findings": {"a":[1, 2]} }`
+	check("aud_i", same, false)
+	check("aud_n", `{"findings":null}`, false)
+	check(created, same, false)
+	check(created, `{"findings":{"a":[2,1]}}`, true)
+	check(created, `{"findings":{"a":[2,1]}}`, false)
+	check(created, same, true)
+	_, _, chunks := put(created, "{}")
+	if _, _, again := put(created, `{"findings":{"a":[1,2]},"summary":"A"}`); !slices.Equal(chunks, again) {
+		t.Errorf("a summary with the same findings: %v then %v", chunks, again)
+	}
+	type old struct {
+		Digest *string `store:"findingsDigest"`
+	}
+	at := table.Key{PK: table.Partition(s.CompanyID, "optimise"), SK: table.Join("audit", created)}
+	if _, err := table.Modify(t.Context(), s.Table, at, func(old) table.Keys { return table.Keys{} }, func(o *old) error {
+		if o.Digest == nil {
+			t.Error("no digest is stored")
+		}
+		o.Digest = nil
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	check(created, same, true)
+	check(created, same, false)
+	check(created, `{"findings":null}`, true)
+	if got := keysIn(t, s); count(got, "draft#") != 0 {
+		t.Error(got)
+	}
+}
+
+// Ensure the bound of the findings is the same for requests and imports.
+func TestFindingsBound(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	s := start(t)
+	key := s.Key(t)
+	for size, want := range map[int]int{findingsMax: 200, findingsMax + 1: 400} {
+		body := `{"rootUrl":"https://a.example","findings": ` + incompressible(size) + `}`
+		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body)
+		if r.Status != want {
+			t.Errorf("%d: %d %.300s", size, r.Status, r.Body)
+		}
+		if want == 400 {
+			if _, messages := r.Messages(t); messages[0] != "body.findings: must have at most 4194304 bytes as compact JSON, has 4194305" {
+				t.Error(messages)
+			}
+		}
+	}
+	spacious := `{"rootUrl":"https://a.example","findings":[` + strings.Repeat(" ", findingsMax) + `1]` // space does not count
+	for _, c := range []struct{ size, want int }{{findingsMax + 256<<10, 200}, {findingsMax + 256<<10 + 1, 413}} {
+		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", spacious+strings.Repeat(" ", c.size-len(spacious)-1)+"}")
+		if r.Status != c.want {
+			t.Errorf("a body of %d: %d %.300s", c.size, r.Status, r.Body)
+		}
+		if c.want == 413 {
+			if code, messages := r.Messages(t); code != "payload_too_large" || messages[0] != "body: must have at most 4456448 bytes" {
+				t.Error(code, messages)
+			}
+		}
+	}
+}
+
+// old makes every draft of the company old.
+func old(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
+
+// Ensure a create that dies at any call leaves no half audit, that a retry with its Idempotency-Key gives one audit, and that a later
+// write deletes what is left of it.
+func TestCreateAuditDies(t *testing.T) {
+	t.Parallel()
+	args := map[string]any{"rootUrl": "https://a.example", "findings": incompressibleText(700_000), "Idempotency-Key": "once"}
+	prepare := func(*apitest.Service) map[string]any { return args }
+	eachDeath(t, "create_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
+		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
+			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+		}
+		audits := slices.DeleteFunc(keysIn(t, s), func(k string) bool { return !strings.HasPrefix(k, "audit#") })
+		if len(audits) != 1 {
+			t.Fatalf("%d audits", len(audits))
+		}
+		settled(t, s, strings.TrimPrefix(audits[0], "audit#"), args["findings"])
+	})
+}
+
+// settled checks that an audit has these findings, and that after a later write no chunk and no draft is left that nothing refers to.
+func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
+	t.Helper()
+	var drafts []struct {
+		AuditID string `store:"auditId"`
+	}
+	drafts, err := table.Whole[struct {
+		AuditID string `store:"auditId"`
+	}](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "optimise"), Prefix: "draft#", Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old(s)
+	key := s.Key(t)
+	later := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
+	if later.Status != 200 {
+		t.Fatal(later.Body)
+	}
+	want, err := json.Marshal(findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := getFindings(t, s, key, auditID); got != string(want) {
+		t.Errorf("findings %.100s, want %.100s", got, want)
+	}
+	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "removed#") != 0 {
+		t.Errorf("left: %v", got)
+	}
+	generations := func(auditID string) int {
+		names := map[string]bool{}
+		for _, sk := range keysIn(t, s, "findings", auditID) {
+			names[strings.Split(sk, "#")[0]] = true
+		}
+		return len(names)
+	}
+	for _, d := range drafts {
+		if d.AuditID != auditID && generations(d.AuditID) != 0 {
+			t.Errorf("findings of %s, which does not exist, are left", d.AuditID)
+		}
+	}
+	if n := generations(auditID); n > 1 || n == 0 && findings != nil {
+		t.Errorf("%d generations of findings", n)
+	}
+}
+
+// incompressibleText is incompressible without its quotes.
+func incompressibleText(n int) string { return strings.Trim(incompressible(n+2), `"`) }
+
+// Ensure an update that dies at any call leaves the audit as it was or as it should be, with all of its findings.
+func TestUpdateAuditDies(t *testing.T) {
+	t.Parallel()
+	for name, findings := range map[string]any{"other findings": incompressibleText(700_000), "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prepare := func(s *apitest.Service) map[string]any {
+				load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+				return map[string]any{"auditId": "aud_1", "findings": findings, "summary": "A"}
+			}
+			eachDeath(t, "update_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
+				if again.Status != 200 {
+					t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+				}
+				settled(t, s, "aud_1", findings)
+			})
+		})
+	}
+}
+
+// Ensure a delete that dies at any call has deleted nothing or all, and that the next one finishes it.
+func TestDeleteAuditDies(t *testing.T) {
+	t.Parallel()
+	prepare := func(s *apitest.Service) map[string]any {
+		load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
+		return map[string]any{"auditId": "aud_1"}
+	}
+	eachDeath(t, "delete_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
+		if again.Status != 200 && !(died.Status == 200 && again.Status == 404) {
+			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+		}
+		if left := append(keysIn(t, s), keysIn(t, s, "findings", "aud_1")...); len(left) != 0 {
+			t.Errorf("left: %v", left)
+		}
+	})
+}
+
+// Ensure concurrent updates of the findings of one audit, and deletes of it, leave one whole audit or nothing.
+func TestAuditRaces(t *testing.T) {
+	t.Parallel()
+	rounds := 100
+	if testing.Short() {
+		rounds = 5
+	}
+	s := start(t)
+	key := s.Key(t)
+	outcomes := map[string]int{}
+	for n := range rounds {
+		s.Clock.Advance(time.Minute)
+		auditID := fmt.Sprintf("aud_%d", n)
+		load(t, s, "audit", `{"id":"`+auditID+`","findings":"old"}`)
+		calls := []string{"update_optimise_audit", "update_optimise_audit", "update_optimise_audit"}
+		if n%2 == 1 {
+			calls = []string{"update_optimise_audit", "delete_optimise_audit", "delete_optimise_audit"}
+		}
+		status := make([]int, len(calls))
+		var all sync.WaitGroup
+		for i, op := range calls {
+			args := map[string]any{"auditId": auditID}
+			if op == "update_optimise_audit" {
+				args["findings"], args["summary"] = fmt.Sprint(i), fmt.Sprint(i)
+			}
+			all.Go(func() { status[i] = s.Call(t, key, op, args).Status })
+		}
+		all.Wait()
+		outcomes[fmt.Sprint(n%2, status)]++
+		chunks := keysIn(t, s, "findings", auditID)
+		if n%2 == 1 {
+			if status[1] != 200 && status[2] != 200 || len(chunks) != 0 {
+				t.Errorf("round %d: %v, left: %v", n, status, chunks)
+			}
+			continue
+		}
+		got := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": auditID}).JSON(t)
+		if got["summary"] != got["findings"] || !slices.Equal(status, []int{200, 200, 200}) {
+			t.Errorf("round %d: %v, summary %v with findings %v", n, status, got["summary"], got["findings"])
+		}
+	}
+	old(s)
+	for range 2 {
+		if r := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": 1}); r.Status != 200 {
+			t.Fatal(r.Body)
+		}
+		s.Clock.Advance(time.Second)
+	}
+	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "removed#") != 0 {
+		t.Errorf("left: %v", got)
+	}
+	for n := 0; n < rounds; n += 2 {
+		if chunks := keysIn(t, s, "findings", fmt.Sprintf("aud_%d", n)); len(chunks) != 1 {
+			t.Errorf("aud_%d has %v", n, chunks)
+		}
+	}
+	t.Logf("%d rounds: %v", rounds, outcomes)
+}
+
+// Ensure the class of writes of audits is that of pushes, and that the other writes of the area count as writes.
+func TestAuditClass(t *testing.T) {
+	t.Parallel()
+	for _, op := range optimise.Operations(nil) {
+		want := auth.ClassWrite
+		switch {
+		case op.Method == "GET":
+			want = auth.ClassRead
+		case op.ID == "create_optimise_audit" || op.ID == "update_optimise_audit":
+			want = auth.ClassPush
+		}
+		if op.Class != want {
+			t.Errorf("%s counts as %s", op.ID, op.Class)
+		}
+	}
+}

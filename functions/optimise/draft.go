@@ -1,0 +1,111 @@
+package optimise
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
+)
+
+// The chunks of findings are more than one transaction can write. So a draft names them before they are stored, together with those
+// that they replace. A process that dies in between leaves the draft, and a later write of findings by the company deletes the chunks
+// that the audit does not refer to.
+
+// draft is the record of a write of findings that has not ended.
+type draft struct {
+	SK      string   `store:"sk"`
+	AuditID string   `store:"auditId"`
+	Chunks  []string `store:"chunks"` // sort keys
+}
+
+const (
+	draftIDs = "drf"
+
+	// draftTime is the age at which the request of a draft is over for certain: a request has 9 seconds.
+	draftTime = time.Hour
+
+	// draftsMax bounds the old drafts that one request deletes.
+	draftsMax = 3
+)
+
+func draftKey(companyID string, d draft) table.Key {
+	return table.Key{PK: partition(companyID), SK: d.SK}
+}
+
+// newDraft returns a draft with the chunks of an audit as it was and as it will be.
+func (s Store) newDraft(versions ...storedAudit) draft {
+	d := draft{SK: table.Join(draftKind, s.table.NewID(draftIDs)), AuditID: versions[0].ID}
+	for _, v := range versions {
+		for _, k := range v.chunkKeys() {
+			d.Chunks = append(d.Chunks, k.SK)
+		}
+	}
+	return d
+}
+
+// stage stores a draft and then the chunks.
+func (s Store) stage(ctx context.Context, companyID string, d draft, chunks []table.Item) error {
+	if err := s.table.Put(ctx, []table.Item{s.table.NewItem(table.Keys{Key: draftKey(companyID, d)}, d)}); err != nil {
+		return err
+	}
+	return s.table.Put(ctx, chunks)
+}
+
+// settle deletes the chunks of an audit's drafts that it does not refer to, and then the drafts. The request has ended already, so a
+// failure is only noted: the drafts stay for a later request.
+func (s Store) settle(ctx context.Context, companyID string, drafts []draft, a storedAudit) {
+	var unused, ended []table.Key
+	used := a.chunkKeys()
+	for _, d := range drafts {
+		for _, sk := range d.Chunks {
+			k := table.Key{PK: partition(companyID, findingsOf, d.AuditID), SK: sk}
+			if !slices.Contains(used, k) && !slices.Contains(unused, k) {
+				unused = append(unused, k)
+			}
+		}
+		ended = append(ended, draftKey(companyID, d))
+	}
+	err := s.table.Delete(ctx, unused)
+	if err == nil {
+		err = s.table.Delete(ctx, ended)
+	}
+	table.RequestOf(ctx).Note(err)
+}
+
+// sweepDrafts settles old drafts of the company. A failure is only noted.
+func (s Store) sweepDrafts(ctx context.Context, companyID string) {
+	old := table.Collection{
+		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),
+		Until: table.Join(draftKind, id.Oldest(draftIDs, s.table.Clock()().Add(-draftTime))),
+	}
+	drafts, err := table.Whole[draft](ctx, s.table, old)
+	table.RequestOf(ctx).Note(err)
+	for _, d := range drafts[:min(len(drafts), draftsMax)] {
+		a, err := table.Get[storedAudit](ctx, s.table, auditKey(companyID, d.AuditID))
+		if err != nil && !errors.Is(err, fault.ErrNotFound) {
+			table.RequestOf(ctx).Note(err)
+			return
+		}
+		s.settle(ctx, companyID, []draft{d}, a)
+	}
+}
+
+// sweepFindings deletes all chunks of an audit that is gone.
+func (s Store) sweepFindings(ctx context.Context, companyID, auditID string) error {
+	of := table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: true}
+	var found []table.Key
+	err := table.Each(ctx, s.table, of, func(c struct {
+		SK string `store:"sk"`
+	}) error {
+		found = append(found, table.Key{PK: of.Partition, SK: c.SK})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.table.Delete(ctx, found)
+}

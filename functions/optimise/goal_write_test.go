@@ -1,0 +1,122 @@
+package optimise_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+)
+
+func TestCreateGoal(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "site", `{"id":"sit_a"}`)
+	const op = "create_optimise_goal"
+	with := func(name string, value any) map[string]any {
+		args := map[string]any{"siteId": "sit_a", "name": "Bought", "kind": "path", "matchType": "exact", "pattern": "/thanks"}
+		if args[name] = value; value == nil {
+			delete(args, name)
+		}
+		return args
+	}
+	both := func(match, pattern string) map[string]any {
+		args := with("matchType", match)
+		args["pattern"] = pattern
+		return args
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "least", Op: op, Args: with("value", nil), WantFields: map[string]any{
+			"companyId": s.CompanyID, "siteId": "sit_a", "name": "Bought", "kind": "path", "matchType": "exact", "pattern": "/thanks", "value": nil, "order": nil,
+			"active": true, "createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z",
+		}},
+		{Name: "most", Op: op, Args: map[string]any{
+			"siteId": "sit_a", "name": strings.Repeat("n", 200), "kind": "event", "matchType": "regex", "pattern": `^a|b\d+$`, "value": -0.5, "order": -3, "active": false,
+		}, WantFields: map[string]any{"kind": "event", "matchType": "regex", "pattern": `^a|b\d+$`, "value": -0.5, "order": -3, "active": false}},
+		{Name: "pattern of 500", Op: op, Args: with("pattern", strings.Repeat("é", 500)), WantFields: map[string]any{"pattern": strings.Repeat("é", 500)}},
+		{Name: "pattern of 501", Op: op, Args: with("pattern", strings.Repeat("é", 501)), Want: 400, WantMessage: "body.pattern: must have at most 500 characters, has 501"},
+		{Name: "empty pattern", Op: op, Args: with("pattern", ""), Want: 400, WantMessage: "body.pattern: must have at least 1 characters, has 0"},
+		{Name: "no pattern", Op: op, Args: with("pattern", nil), Want: 400, WantMessage: "body.pattern: is required"},
+		{Name: "no kind", Op: op, Args: with("kind", nil), Want: 400, WantMessage: "body.kind: is required"},
+		{Name: "no match", Op: op, Args: with("matchType", nil), Want: 400, WantMessage: "body.matchType: is required"},
+		{Name: "no name", Op: op, Args: with("name", nil), Want: 400, WantMessage: "body.name: is required"},
+		{Name: "no regex", Op: op, Args: both("regex", "a("), Want: 400, WantMessage: "body.pattern: with matchType regex, pattern must be a regular expression of RE2: error parsing regexp: missing closing )"},
+		{Name: "not of RE2", Op: op, Args: both("regex", `(?=a)`), Want: 400, WantMessage: "body.pattern: with matchType regex"},
+		{Name: "a parenthesis elsewhere", Op: op, Args: both("contains", "a("), WantFields: map[string]any{"pattern": "a("}},
+		{Name: "order is whole", Op: op, Args: with("order", 1.5), Want: 400, WantMessage: "body.order: must be a whole number"},
+		{Name: "all problems", Op: op, Args: map[string]any{"siteId": "sit_a", "name": "", "kind": "page", "matchType": "regex", "pattern": "["}, Want: 400,
+			WantMessage: "body.name: must have at least 1 characters, has 0\nbody.kind: must be one of path, event\nbody.pattern: with matchType regex"},
+		{Name: "no such site", Op: op, Args: with("siteId", "sit_none"), Want: 404, WantCode: "not_found"},
+		{Name: "nothing else was stored", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
+			if n := len(r.Items(t)); n != 4 {
+				t.Errorf("%d goals: %s", n, r.Body)
+			}
+		}},
+	})
+}
+
+// Ensure the pattern and the match of a goal are checked together after an update, and that a goal is found under its site only.
+func TestUpdateGoal(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+	load(t, s, "site-goal",
+		`{"id":"gol_1","siteId":"sit_a","name":"Bought","kind":"path","matchType":"exact","pattern":"a(","value":2,"order":1,"active":true,"updatedAt":"2026-01-01T00:00:00Z"}`,
+		`{"id":"gol_2","siteId":"sit_a","matchType":"regex","pattern":"b("}`)
+	s.Clock.Advance(time.Hour)
+	const op = "update_optimise_goal"
+	args := func(more ...any) map[string]any {
+		out := map[string]any{"siteId": "sit_a", "goalId": "gol_1"}
+		for i := 0; i < len(more); i += 2 {
+			out[more[i].(string)] = more[i+1]
+		}
+		return out
+	}
+	s.Run(t, []apitest.Scenario{
+		{Name: "only the match", Op: op, Args: args("matchType", "regex"), Want: 400, WantMessage: "body.matchType: with matchType regex, pattern must be a regular expression of RE2"},
+		{Name: "match and a bad pattern", Op: op, Args: args("matchType", "regex", "pattern", "c("), Want: 400, WantMessage: "body.pattern: with matchType regex"},
+		{Name: "unchanged", Op: "get_optimise_goal", Args: args(), WantFields: map[string]any{"matchType": "exact", "pattern": "a(", "updatedAt": "2026-01-01T00:00:00.000Z"}},
+		{Name: "both", Op: op, Args: args("matchType", "regex", "pattern", "a+"), WantFields: map[string]any{"matchType": "regex", "pattern": "a+", "value": 2, "updatedAt": "2026-08-11T10:30:00.000Z"}},
+		{Name: "only the pattern", Op: op, Args: args("pattern", "["), Want: 400, WantMessage: "body.pattern: with matchType regex"},
+		{Name: "back", Op: op, Args: args("matchType", "prefix", "pattern", "["), WantFields: map[string]any{"matchType": "prefix", "pattern": "["}},
+		{Name: "clear", Op: op, Args: args("value", nil, "order", nil), WantFields: map[string]any{"value": nil, "order": nil}},
+		{Name: "an imported pattern stays until it is changed", Op: op, Args: map[string]any{"siteId": "sit_a", "goalId": "gol_2", "name": "Old"}, WantFields: map[string]any{"name": "Old", "pattern": "b("}},
+		{Name: "another site", Op: op, Args: map[string]any{"siteId": "sit_b", "goalId": "gol_1", "name": "A"}, Want: 404},
+		{Name: "read at another site", Op: "get_optimise_goal", Args: map[string]any{"siteId": "sit_b", "goalId": "gol_1"}, Want: 404},
+		{Name: "delete at another site", Op: "delete_optimise_goal", Args: map[string]any{"siteId": "sit_b", "goalId": "gol_1"}, Want: 404},
+		{Name: "the site's own id", Op: "get_optimise_goal", Args: map[string]any{"siteId": "sit_a", "goalId": "sit_a"}, Want: 404},
+		{Name: "delete", Op: "delete_optimise_goal", Args: args(), WantFields: map[string]any{"id": "gol_1", "deleted": true}},
+		{Name: "again", Op: "delete_optimise_goal", Args: args(), Want: 404},
+	})
+}
+
+// Ensure an updated goal moves in its site's list.
+func TestUpdateGoalMoves(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	load(t, s, "site", `{"id":"sit_a"}`)
+	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`)
+	s.Call(t, key, "update_optimise_goal", map[string]any{"siteId": "sit_a", "goalId": "gol_1", "order": 7})
+	if got := strings.Join(ids(s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": "sit_a"}).Items(t)), " "); got != "gol_2 gol_1" {
+		t.Error(got)
+	}
+}
+
+// Ensure a create that dies at any call leaves no goal without a site or half of one, and that a retry with its Idempotency-Key gives
+// one goal.
+func TestCreateGoalDies(t *testing.T) {
+	t.Parallel()
+	prepare := func(s *apitest.Service) map[string]any {
+		load(t, s, "site", `{"id":"sit_a"}`)
+		return map[string]any{"siteId": "sit_a", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/", "Idempotency-Key": "once"}
+	}
+	eachDeath(t, "create_optimise_goal", prepare, func(s *apitest.Service, died, again apitest.Response) {
+		if again.Status != 200 || died.Status == 200 && died.Body != again.Body {
+			t.Errorf("%d, then %d %s", died.Status, again.Status, again.Body)
+		}
+		if got := keysIn(t, s); count(got, "goal#") != 1 || len(got) != 2 {
+			t.Errorf("stored: %v", got)
+		}
+	})
+}

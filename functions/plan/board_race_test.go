@@ -1,0 +1,172 @@
+package plan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// left returns what is stored of a board: the sort keys of its records, the ids of its items, and its entry in the heads.
+func left(t *testing.T, s *apitest.Service, boardID string) (out []string) {
+	t.Helper()
+	for _, key := range rawKeys(t, s) {
+		if strings.HasSuffix(key, "#"+boardID) || strings.Contains(key, "#"+boardID+"#") {
+			out = append(out, key)
+		}
+	}
+	items, err := table.Whole[plan.Item](t.Context(), s.Table, table.Collection{Partition: table.Partition(s.CompanyID, "plan"), Prefix: "item#", Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range items {
+		if i.RoadmapID == boardID {
+			out = append(out, i.ID)
+		}
+	}
+	if headOf(t, s, boardID) {
+		out = append(out, "heads")
+	}
+	return out
+}
+
+func anyBoard(plan.Board) error { return nil }
+
+// is reports whether err is a fault with this code.
+func is(err error, code fault.Code) bool {
+	var public *fault.Error
+	return errors.As(err, &public) && public.Code == code
+}
+
+// emptied adds a board that showed an item in version 1 and shows none in version 2, and has no items.
+func emptied(t *testing.T, s *apitest.Service, boardID string) {
+	t.Helper()
+	load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[{"id":"itm_0","slug":"a","title":"A"}]}`, boardID))
+	if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, boardID, always); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ensure a board that is deleted while it is used is either gone, with all that belongs to it, or whole: whatever the other call is, and
+// whoever is first.
+func TestBoardRaces(t *testing.T) {
+	t.Parallel()
+	rounds := 100
+	if testing.Short() {
+		rounds = 5
+	}
+	const callsMax = 9 // of a publish
+	type outcome struct{ deleted, other error }
+	gone := func(o outcome) bool { return o.deleted == nil }
+	for name, race := range map[string]struct {
+		prepare func(t *testing.T, s *apitest.Service, boardID string)
+		other   func(ctx context.Context, store plan.Store, companyID, boardID string) error
+		allowed func(outcome) bool // of a board that is gone, and of one that is not
+	}{
+		"an item is created": {
+			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+				_, err := store.CreateItem(ctx, companyID, plan.Item{ID: "itm_" + boardID, CompanyID: companyID, RoadmapID: boardID, Slug: "a", Title: "A"})
+				return err
+			},
+			allowed: func(o outcome) bool {
+				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || is(o.deleted, fault.Conflict) && o.other == nil
+			},
+		},
+		"an item is created without a slug": {
+			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+				_, err := store.CreateItemWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_" + boardID, CompanyID: companyID, RoadmapID: boardID, Title: "A"}, "a")
+				return err
+			},
+			allowed: func(o outcome) bool {
+				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || is(o.deleted, fault.Conflict) && o.other == nil
+			},
+		},
+		"it is published": {
+			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+				_, err := store.Publish(ctx, companyID, boardID, always)
+				return err
+			},
+			allowed: func(o outcome) bool { return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) },
+		},
+		"an earlier version comes back": {
+			prepare: emptied,
+			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+				_, err := store.Rollback(ctx, companyID, boardID, 1)
+				return err
+			},
+			allowed: func(o outcome) bool {
+				return gone(o) && is(o.other, fault.NotFound) || is(o.deleted, fault.Conflict) && o.other == nil
+			},
+		},
+		"it is deleted": {
+			prepare: emptied,
+			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+				return store.RemoveBoard(ctx, companyID, boardID, anyBoard)
+			},
+			allowed: func(o outcome) bool {
+				return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) || errors.Is(o.deleted, fault.ErrNotFound) && o.other == nil
+			},
+		},
+		"it is updated": {
+			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
+				_, err := store.ModifyBoard(ctx, companyID, boardID, func(b *plan.Board) error { name := "New"; b.Name = &name; return nil })
+				return err
+			},
+			allowed: func(o outcome) bool { return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apitest.New(t, plan.Operations)
+			store, seen := plan.NewStore(s.Table), map[bool]int{}
+			for round := range rounds {
+				boardID := fmt.Sprintf("brd_%d", round)
+				if race.prepare != nil {
+					race.prepare(t, s, boardID)
+				} else {
+					load(t, s, "board", fmt.Sprintf(`{"id":%q}`, boardID))
+				}
+				// One of the two begins when the other is about to make its n-th call.
+				var o outcome
+				remove := func(store plan.Store) { o.deleted = store.RemoveBoard(t.Context(), s.CompanyID, boardID, anyBoard) }
+				other := func(store plan.Store) { o.other = race.other(t.Context(), store, s.CompanyID, boardID) }
+				first, second := remove, other
+				if round%2 == 1 {
+					first, second = other, remove
+				}
+				begins := make(chan struct{})
+				starts := &intruder{intrude: func() { close(begins) }}
+				starts.at.Store(int64(1 + round/2%callsMax))
+				ahead := plan.NewStore(apitest.NewOver(t, plan.Operations, starts).Table)
+				var wait sync.WaitGroup
+				wait.Go(func() {
+					first(ahead)
+					if starts.calls.Load() < starts.at.Load() {
+						close(begins)
+					}
+				})
+				wait.Go(func() { <-begins; second(store) })
+				wait.Wait()
+				kept := left(t, s, boardID)
+				whole := is(o.deleted, fault.Conflict)
+				if !race.allowed(o) || whole != (len(kept) > 0) {
+					t.Fatalf("round %d: the delete: %v, the other: %v, left: %q", round, o.deleted, o.other, kept)
+				}
+				seen[whole]++
+				if whole { // it can still be used, and be deleted
+					if _, err := store.Publish(t.Context(), s.CompanyID, boardID, always); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			t.Logf("of %d boards %d are gone", rounds, seen[false])
+		})
+	}
+}

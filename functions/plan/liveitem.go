@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+)
+
+// LiveItem is an item as visitors see it now.
+type LiveItem struct {
+	ID               string   `json:"id" doc:"the item's id"`
+	Slug             string   `json:"slug" doc:"stable public identifier; never changes"`
+	Title            string   `json:"title" doc:"the title that visitors see"`
+	Summary          *string  `json:"summary" doc:"the text that visitors see below the title"`
+	ColumnID         *string  `json:"columnId" doc:"the item's column on the public board"`
+	CategoryIDs      []string `json:"categoryIds" doc:"the item's categories on the public board"`
+	SortOrder        *float64 `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
+	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
+	PublishedVersion float64  `json:"publishedVersion" doc:"the version of the board that is live"`
+}
+
+type listLiveItemsInput struct {
+	BoardID string     `path:"boardId"`
+	Limit   int64      `query:"limit" default:"50" min:"1" max:"200"`
+	Cursor  api.Cursor `query:"cursor"`
+}
+
+func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLiveItemsInput) (api.List[LiveItem], error) {
+	page, next, err := s.store.LiveItems(ctx, caller.CompanyID, in.BoardID, string(in.Cursor), int(in.Limit))
+	if err != nil {
+		return api.List[LiveItem]{}, err
+	}
+	return api.NewList(page, next), nil
+}
+
+// whyNothingLive says why visitors see nothing of a board.
+func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listLiveItemsInput) (string, error) {
+	b, err := s.store.board(ctx, caller.CompanyID, in.BoardID)
+	switch {
+	case err != nil:
+		return "", err
+	case b.PublishedVersion == nil:
+		return "The board was never published.", nil
+	case b.SnapshotID == nil:
+		return "The board was imported without its live items. Visitors see none until it is published.", nil
+	}
+	return "No item had the status published when the board was last published.", nil
+}
+
+// LiveItems returns a page of the live snapshot of a board, in its order. It is empty when the board was never published, or was
+// imported without its snapshot: then visitors see nothing. Returns fault.ErrNotFound when the board does not exist, and
+// fault.BadRequest when another snapshot went live since the page before. The page costs a read of the board and of the chunks that it
+// spans, however many items are live.
+func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page []LiveItem, next string, err error) {
+	b, err := s.board(ctx, companyID, boardID)
+	if err != nil || b.SnapshotID == nil {
+		return nil, "", err
+	}
+	at, ok := snapshotPosition{Snapshot: *b.SnapshotID}, true
+	if after != "" {
+		at, ok = parsePosition(after)
+	}
+	if !ok || at.Snapshot != *b.SnapshotID {
+		return nil, "", errPublishedMeanwhile
+	}
+	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
+		items, err := s.part(ctx, b, at.Chunk)
+		if err != nil {
+			return nil, "", s.orRemoved(ctx, b, err)
+		}
+		end := min(at.Item+limit-len(page), len(items))
+		for _, i := range items[min(at.Item, end):end] {
+			page = append(page, LiveItem{i.ID, i.Slug, i.Title, i.Summary, i.ColumnID, i.CategoryIDs, i.SortOrder, i.TargetLabel, *b.SnapshotVersion})
+		}
+		if at.Item = end; end == len(items) {
+			at.Chunk, at.Item = at.Chunk+1, 0
+		}
+		if len(page) == limit && at.Chunk < chunks {
+			return page, at.String(), nil
+		}
+	}
+	return page, "", nil
+}
+
+var errPublishedMeanwhile = fault.New(fault.BadRequest, "query.cursor: the board was published since; start again without cursor")
+
+// snapshotPosition is the position of an item in a snapshot. Its text is what the cursor of LiveItems holds, so the cursor is valid for
+// this snapshot only.
+type snapshotPosition struct {
+	Snapshot    string
+	Chunk, Item int
+}
+
+func (p snapshotPosition) String() string {
+	return fmt.Sprintf("%s#%d#%d", p.Snapshot, p.Chunk, p.Item)
+}
+
+func parsePosition(text string) (p snapshotPosition, ok bool) {
+	parts := strings.Split(text, "#")
+	if len(parts) != 3 {
+		return p, false
+	}
+	chunk, err := strconv.ParseUint(parts[1], 10, 31)
+	if err != nil {
+		return p, false
+	}
+	item, err := strconv.ParseUint(parts[2], 10, 31)
+	return snapshotPosition{parts[0], int(chunk), int(item)}, err == nil
+}

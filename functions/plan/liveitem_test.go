@@ -1,0 +1,134 @@
+package plan_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+)
+
+// liveItems returns all live items of brd_1 in pages of limit, and how many pages there are.
+func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items []map[string]any, pages int) {
+	t.Helper()
+	args := map[string]any{"boardId": "brd_1", "limit": limit}
+	for {
+		r := s.Call(t, key, "list_plan_live_items", args)
+		if r.Status != http.StatusOK {
+			t.Fatal(r.Status, r.Body)
+		}
+		var list struct{ Items []map[string]any }
+		r.Decode(t, &list)
+		items, pages = append(items, list.Items...), pages+1
+		cursor, more := r.Next(t)
+		if !more {
+			return items, pages
+		}
+		if len(list.Items) != limit {
+			t.Errorf("a page of %d with limit %d", len(list.Items), limit)
+		}
+		args["cursor"] = cursor
+	}
+}
+
+// Ensure the live items are what visitors see: the content of the last publish, in its order, whatever editors did since.
+func TestLiveItems(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	board := map[string]any{"boardId": "brd_1"}
+	empty := func(name string) {
+		t.Helper()
+		if items, n := liveItems(t, s, key, 1); len(items) != 0 || n != 1 {
+			t.Errorf("%s: %v", name, items)
+		}
+	}
+	empty("never published")
+	last := create(t, s, key, map[string]any{"title": "Last", "status": "published"})["id"]
+	first := create(t, s, key, map[string]any{"title": "First", "status": "published", "sortOrder": 1, "summary": "S", "columnId": "now", "categoryIds": []string{"a"}, "targetLabel": "Q3"})["id"]
+	create(t, s, key, map[string]any{"title": "Draft"})
+	empty("not published yet")
+	call(t, s, key, "publish_plan_board", board)
+	want := []map[string]any{
+		{"id": first, "slug": "first", "title": "First", "summary": "S", "columnId": "now", "categoryIds": []any{"a"}, "sortOrder": 1.0, "targetLabel": "Q3", "publishedVersion": 1.0},
+		{"id": last, "slug": "last", "title": "Last", "summary": nil, "columnId": nil, "categoryIds": nil, "sortOrder": nil, "targetLabel": nil, "publishedVersion": 1.0},
+	}
+	check := func(name string) {
+		t.Helper()
+		for limit := 1; limit <= 3; limit++ {
+			items, pages := liveItems(t, s, key, limit)
+			if fmt.Sprint(items) != fmt.Sprint(want) || pages != max(1, (len(want)+limit-1)/limit) {
+				t.Errorf("%s, limit %d: %d pages of %v", name, limit, pages, items)
+			}
+		}
+	}
+	check("published")
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": first, "title": "Edited", "sortOrder": nil})
+	call(t, s, key, "delete_plan_item", map[string]any{"itemId": last})
+	check("edited since")
+
+	cursor, _ := s.Call(t, key, "list_plan_live_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
+	other, _ := s.Call(t, key, "list_plan_items", map[string]any{"boardId": "brd_1", "limit": 1}).Next(t)
+	s.Run(t, []apitest.Scenario{
+		{Name: "the second page", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1", "limit": 1, "cursor": cursor}},
+		{Name: "a cursor of another list", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1", "cursor": other}, Want: 400, WantMessage: "query.cursor: "},
+		{Name: "publish between two pages", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2}},
+		{Name: "then start again", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1", "limit": 1, "cursor": cursor}, Want: 400, WantCode: "bad_request", WantMessage: "query.cursor: the board was published since; start again without cursor"},
+		{Name: "limit of 0", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1", "limit": 0}, Want: 400, WantMessage: "query.limit"},
+		{Name: "limit of 201", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_1", "limit": 201}, Want: 400, WantMessage: "query.limit"},
+		{Name: "an unknown board", Op: "list_plan_live_items", Args: map[string]any{"boardId": "brd_9"}, Want: 404},
+	})
+	want = []map[string]any{{"id": first, "slug": "first", "title": "Edited", "summary": "S", "columnId": "now", "categoryIds": []any{"a"}, "sortOrder": nil, "targetLabel": "Q3", "publishedVersion": 2.0}}
+	check("published again")
+	call(t, s, key, "update_plan_item", map[string]any{"itemId": first, "status": "archived"})
+	call(t, s, key, "publish_plan_board", board)
+	empty("published empty")
+}
+
+// Ensure a snapshot of many chunks is paged without a gap, also where a page ends at the end of a chunk, and that every position that a
+// forged cursor can have is refused or a page of this list.
+func TestLiveItemsOfManyChunks(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, plan.Operations)
+	key := s.Key(t)
+	const total = 180
+	var items []string
+	for n := range total {
+		items = append(items, fmt.Sprintf(`{"id":"itm_%03d","slug":"s-%d","title":"%s","summary":"%s"}`, n, n, strings.Repeat("t", 200), strings.Repeat("s", 8000)))
+	}
+	load(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
+	if chunks := len(rawKeys(t, s)) - 2; chunks < 4 {
+		t.Fatalf("%d chunks", chunks)
+	}
+	for _, limit := range []int{1, 7, 42, 43, 44, 179, 180, 181, 200} {
+		if testing.Short() && limit < 40 {
+			continue
+		}
+		got, pages := liveItems(t, s, key, limit)
+		if len(got) != total || pages != (total+limit-1)/limit {
+			t.Errorf("limit %d: %d items in %d pages", limit, len(got), pages)
+		}
+		for n, i := range got {
+			if i["id"] != fmt.Sprintf("itm_%03d", n) {
+				t.Fatalf("limit %d: %v at %d", limit, i["id"], n)
+			}
+		}
+	}
+	store := plan.NewStore(s.Table)
+	_, next, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, _, _ := strings.Cut(next, "#")
+	for _, position := range []string{"x", snapshot, snapshot + "#0", snapshot + "#0#-1", snapshot + "#x#0", snapshot + "#0#1#2", "snp_other#0#1", snapshot + "#99999999999#0", snapshot + "# 1#0"} {
+		if page, _, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 1); err == nil {
+			t.Errorf("%s: %v", position, page)
+		}
+	}
+	for _, position := range []string{snapshot + "#99#0", snapshot + "#0#99999", snapshot + "#5#0"} {
+		if page, _, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 200); err != nil || len(page) >= total {
+			t.Errorf("%s: %d items, %v", position, len(page), err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package plan_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+)
+
+// overtaking edits the board once the publish that it carries has claimed it, and then refuses the first call that has all of the
+// given words in its name and body.
+type overtaking struct {
+	edit    func()
+	refuses []string
+
+	edited, refused atomic.Bool
+}
+
+func (o *overtaking) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	text := r.Header.Get("X-Amz-Target") + string(body)
+	all := o.edited.Load()
+	for _, word := range o.refuses {
+		all = all && strings.Contains(text, word)
+	}
+	if all && o.refused.CompareAndSwap(false, true) {
+		return &http.Response{StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(`{"__type":"ValidationException"}`)), Request: r}, nil
+	}
+	response, err := apitest.Transport.RoundTrip(r)
+	if strings.Contains(text, "TransactWriteItems") && strings.Contains(text, "SET claim") && o.edited.CompareAndSwap(false, true) {
+		o.edit()
+	}
+	return response, err
+}
+
+// Ensure a publish that is overtaken by an edit, and cannot delete the snapshot that it will never commit, fails and says so instead of
+// leaving the snapshot behind with a success; that it publishes nothing and releases the board; and that the next publish succeeds.
+func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
+	t.Parallel()
+	for name, refuses := range map[string][]string{
+		"the snapshot cannot be read":    {".Query", "snapshot#brd_1"},
+		"the snapshot cannot be deleted": {".BatchWriteItem", "DeleteRequest", "snapshot#brd_1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, key := start(t)
+			create(t, s, key, map[string]any{"title": "First", "status": "published"})
+			o := &overtaking{refuses: refuses, edit: func() { create(t, s, key, map[string]any{"title": "Second", "status": "published"}) }}
+			_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, o).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+			if !o.refused.Load() {
+				t.Fatal("the publish was not overtaken")
+			}
+			if err == nil || !strings.Contains(err.Error(), "drop chunks") {
+				t.Errorf("the publish returns %v", err)
+			}
+			board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
+			if c := claimOf(t, s); c != nil || board["publishedVersion"] != nil {
+				t.Errorf("the board has the claim %v and the version %v", c, board["publishedVersion"])
+			}
+			done, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
+			if err != nil || done.PublishedVersion != 1 || done.ItemCount != 2 {
+				t.Errorf("the next publish: %+v, %v", done, err)
+			}
+		})
+	}
+}

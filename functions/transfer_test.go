@@ -1,0 +1,205 @@
+package functions_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/transfer"
+)
+
+// exported returns the lines of an export of the company.
+func exported(t *testing.T, s *apitest.Service) string {
+	t.Helper()
+	var out strings.Builder
+	for _, kind := range functions.Transfers(s.Table) {
+		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
+			text, err := json.Marshal(record)
+			out.WriteString(kind.Name + " " + string(text) + "\n")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// differing returns a record of a type with another value in a field that does not identify it.
+func differing(t *testing.T, kind string, text json.RawMessage) string {
+	t.Helper()
+	var record map[string]any
+	if err := json.Unmarshal(text, &record); err != nil {
+		t.Fatal(err)
+	}
+	field, value := "name", any("Ours")
+	switch kind {
+	case "item", "content-idea", "feedback":
+		field = "title"
+	case "post":
+		field = "body"
+	case "brand-kit":
+		field = "context"
+	case "audit":
+		field = "summary"
+	case "metric-point":
+		field, value = "value", 4711
+	}
+	record[field] = value
+	out, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func checked(t *testing.T, kind transfer.Type, text string) any {
+	t.Helper()
+	record, problems := kind.Check(json.RawMessage(text))
+	if len(problems) > 0 {
+		t.Fatalf("%s: %v", text, problems)
+	}
+	return record
+}
+
+// Ensure an import with --new-only never replaces a record that is created after the import looked for it: for each type, another
+// caller writes between the two steps of the import. What the other wrote stays, findings and snapshots included.
+func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, functions.Operations)
+	file, err := os.Open("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	kinds := map[string]transfer.Type{}
+	for _, kind := range functions.Transfers(s.Table) {
+		kinds[kind.Name] = kind.In(func(string) bool { return false })
+	}
+	seen := map[string]bool{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var line struct {
+			Type   string
+			Record json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		kind := kinds[line.Type]
+		ours := []any{checked(t, kind, differing(t, line.Type, line.Record))}
+		fresh, _, err := kind.New(t.Context(), s.CompanyID, ours)
+		isProfile := line.Type == "company" // which a company has from the start
+		if err != nil || !isProfile && len(fresh) != 1 {
+			t.Fatalf("%s: %d are new, %v", line.Type, len(fresh), err)
+		}
+		if err := kind.Write(t.Context(), s.CompanyID, []any{checked(t, kind, string(line.Record))}); err != nil {
+			t.Fatal(err)
+		}
+		before := exported(t, s)
+		skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
+		if after := exported(t, s); err != nil || skipped != 1 || after != before {
+			t.Errorf("%s: %d skipped, %v\nbefore %s\nafter %s", line.Type, skipped, err, before, after)
+		}
+		seen[line.Type] = true
+	}
+	for name := range kinds {
+		if !seen[name] {
+			t.Errorf("no record of type %s", name)
+		}
+	}
+}
+
+// Ensure the identities that are not an id are conditions, too: a slug of another item, a review that was pushed, the reference of an
+// imported one, and single points of a record that has others.
+func TestNewOnlyKeepsIdentities(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind         string
+		theirs, ours []string
+		skipped      int
+		want         string // in the export
+	}{
+		"a slug": {
+			"item", []string{`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Theirs"}`},
+			[]string{`{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"Ours"}`, `{"id":"itm_3","roadmapId":"brd_1","slug":"b","title":"New"}`}, 1, `"New"`,
+		},
+		"a review with the derived id": {
+			"feedback", []string{`{"source":"reddit","externalId":"1","title":"Theirs"}`},
+			[]string{`{"id":"fbk_1","source":"reddit","externalId":"1","title":"Ours"}`, `{"source":"reddit","externalId":"2","title":"New"}`}, 1, `"New"`,
+		},
+		"a review with an id of its own": {
+			"feedback", []string{`{"id":"fbk_1","source":"reddit","externalId":"1","title":"Theirs"}`},
+			[]string{`{"source":"reddit","externalId":"1","title":"Ours"}`, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"Ours"}`, `{"id":"fbk_3","source":"reddit","externalId":"3","title":"New"}`},
+			2, `"New"`,
+		},
+		"a published board": {
+			"board", []string{`{"id":"brd_1","name":"Theirs","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`},
+			[]string{
+				`{"id":"brd_1","name":"Ours","publishedVersion":2,"publishedAt":"2026-01-02T00:00:00Z","snapshot":[]}`,
+				`{"id":"brd_2","name":"New","publishedVersion":2,"publishedAt":"2026-01-02T00:00:00Z","snapshot":[]}`,
+			}, 1, `"New","publicKey":null,"allowedOrigins":null,"publishedVersion":2`,
+		},
+		"points of one record": {
+			"metric-point", []string{`{"metricKey":"a.b","ts":"2026-08-10T00:00:00Z","value":1}`},
+			[]string{`{"metricKey":"a.b","ts":"2026-08-10T00:00:00Z","value":4711}`, `{"metricKey":"a.b","ts":"2026-08-11T00:00:00Z","value":3}`}, 1, `"value":3`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := apitest.New(t, functions.Operations)
+			for _, kind := range functions.Transfers(s.Table) {
+				if kind.Name != c.kind {
+					continue
+				}
+				kind = kind.In(func(string) bool { return false })
+				var theirs, ours []any
+				for _, text := range c.theirs {
+					theirs = append(theirs, checked(t, kind, text))
+				}
+				for _, text := range c.ours {
+					ours = append(ours, checked(t, kind, text))
+				}
+				if err := kind.Write(t.Context(), s.CompanyID, theirs); err != nil {
+					t.Fatal(err)
+				}
+				skipped, err := kind.Add(t.Context(), s.CompanyID, ours)
+				after := exported(t, s)
+				if err != nil || skipped != c.skipped || strings.Contains(after, "Ours") || strings.Contains(after, "4711") || strings.Count(after, c.want) != 1 {
+					t.Errorf("%d skipped, %v\n%s", skipped, err, after)
+				}
+				if !strings.Contains(after, "Theirs") && c.kind != "metric-point" || c.kind == "metric-point" && !strings.Contains(after, `"value":1`) {
+					t.Errorf("theirs is gone:\n%s", after)
+				}
+			}
+		})
+	}
+}
+
+// Ensure a reference that leads to no record does not keep a review out.
+func TestNewOnlyAddsOverADeadReference(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, functions.Operations)
+	for _, kind := range functions.Transfers(s.Table) {
+		if kind.Name != "feedback" {
+			continue
+		}
+		if err := kind.Write(t.Context(), s.CompanyID, []any{checked(t, kind, `{"id":"fbk_1","source":"reddit","externalId":"1"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: table.Join("feedback", "fbk_1")}}); err != nil {
+			t.Fatal(err)
+		}
+		ours := []any{checked(t, kind, `{"id":"fbk_2","source":"reddit","externalId":"1","title":"New"}`)}
+		if skipped, err := kind.Add(t.Context(), s.CompanyID, ours); err != nil || skipped != 0 {
+			t.Errorf("%d skipped, %v", skipped, err)
+		}
+		if after := exported(t, s); !strings.Contains(after, `"New"`) {
+			t.Error(after)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/functions/company"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/client"
+	"growthworkspace/shared/timestamp"
+)
+
+// between returns the part of a text after begin and before end.
+func between(t *testing.T, text, begin, end string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, begin)
+	part, _, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("the tutorial has no %q", begin)
+	}
+	return part
+}
+
+// Ensure the program fills an empty company with a key alone, prints what the tutorial shows, and creates nothing twice.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := between(t, string(page), "cat > lighthouse.json <<'END'\n", "END\n")
+	want := between(t, between(t, string(page), "run ./scripts/docs/tutorial", "## Done"), "```text output\n", "```")
+
+	s := apitest.New(t, functions.Operations)
+	created := timestamp.Format(s.Clock.Now())
+	if err := company.NewStore(s.Table).Create(t.Context(), company.Company{ID: s.CompanyID, Name: new("Northwind Go"), CreatedAt: &created, UpdatedAt: &created}); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler)
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, s.Key(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var out bytes.Buffer
+		if err := fill(t.Context(), c, s.Clock.Now(), []byte(report), &out); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("it prints\n%s\ninstead of\n%s", out.String(), want)
+		}
+	}
+}
+
+// Ensure a report without a score is refused, and checks that do not apply are not findings.
+func TestAuditOf(t *testing.T) {
+	t.Parallel()
+	for _, report := range []string{"", "[]", "{}", `{"categories":{"seo":{"score":null}}}`} {
+		if audit, err := auditOf([]byte(report), "sit_1"); err == nil {
+			t.Errorf("%s: %+v", report, audit)
+		}
+	}
+	audit, err := auditOf([]byte(`{"finalUrl":"https://a.example/","fetchTime":"2026-08-11T09:30:00Z","categories":{"seo":{"score":0.5}},
+		"audits":{"b":{"title":"B","score":0.9},"a":{"title":"A","score":0},"c":{"title":"C","score":1},"d":{"title":"D","score":null}}}`), "sit_1")
+	if err != nil || audit.Findings.String() != `[{"id":"a","title":"A"},{"id":"b","title":"B"}]` || audit.ScoreSEO.Or(0) != 50 || audit.Summary.Or("") != "2 checks failed" {
+		t.Errorf("%v: %+v", err, audit)
+	}
+}

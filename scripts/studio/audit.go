@@ -1,0 +1,325 @@
+package studio
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"growthworkspace/scripts/studio/findings"
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// auditData is what the template of an audit shows.
+type auditData struct {
+	Audit    client.Audit
+	Failure  *failure
+	Site     string        // the name of its site; empty: not known
+	SiteID   string        // empty: not in the list of sites
+	Before   *client.Audit // the complete audit of the same site before; nil: none
+	NoBefore *failure
+	Scores   []score
+
+	By        string // page or severity
+	HasFile   bool   // whether it has findings
+	Known     bool   // whether their shape is known
+	Count     int    // of issues
+	Summary   []severityCount
+	Groups    []groupRow
+	Pages     []pageRow
+	Clean     int // pages without an issue
+	More      int // issues that are only in the file
+	Outline   string
+	WholeThis bool // the outline has everything
+
+	Compared bool // whether the issues of both audits are known
+	Fresh    onlyOne
+	Gone     onlyOne
+}
+
+// onlyOne is a list of issues that only one of two audits has.
+type onlyOne struct {
+	Count  int
+	Groups []groupRow
+	More   int // issues without a row
+}
+
+// severityCount is how many issues have a severity.
+type severityCount struct {
+	Name, Class string
+	Count       int
+}
+
+// groupRow is the same issue on several pages.
+type groupRow struct {
+	findings.Group
+
+	Class string
+	Shown []string // the first pages
+	More  int
+}
+
+// pageRow is a page with its issues.
+type pageRow struct {
+	Name, Score, Change, Good string
+	Issues                    []groupRow
+}
+
+// The most that one page shows. The rest is in the file of findings.
+const (
+	rowsMax       = 150
+	changesMax    = 30
+	pagesOfIssue  = 8
+	issuesOfPage  = 12
+	findingsRunes = 240
+	nameRunes     = 120
+)
+
+func (v *visit) getAudit(id, label string) *result[client.Audit] {
+	return read(v, "optimise:read", label, func(ctx context.Context, options ...client.CallOption) (client.Audit, error) {
+		return v.api.GetOptimiseAudit(ctx, client.GetOptimiseAuditInput{AuditID: id}, options...)
+	})
+}
+
+// audit shows one audit beside the one before of the same site. A link may name that one; otherwise it is looked for among the
+// newest audits.
+func (s *Studio) audit(v *visit) *view {
+	q := v.r.URL.Query()
+	d := &auditData{By: "severity"}
+	if q.Get("by") == "page" {
+		d.By = "page"
+	}
+	out := &view{page: "audit", place: "Sites", title: "Audit", data: d}
+	stored, sites := v.getAudit(v.r.PathValue("id"), "The audit"), v.listSites()
+	var before *result[client.Audit]
+	var newest *result[client.Page[client.AuditSummary]]
+	if q.Get("before") != "" {
+		before = v.getAudit(q.Get("before"), "The audit before")
+	} else {
+		newest = v.listAudits("", "")
+	}
+	v.wait()
+	d.Audit, d.Failure = stored.Value, stored.Failure
+	if d.Failure != nil {
+		out.status = d.Failure.status()
+		return out
+	}
+	if newest != nil {
+		if i := slices.IndexFunc(newest.Value.Items, func(a client.AuditSummary) bool { return a.ID == d.Audit.ID }); i >= 0 {
+			if older := auditBefore(newest.Value.Items[i+1:], summaryOf(d.Audit)); older != nil {
+				before = v.getAudit(older.ID, "The audit before")
+				v.wait()
+			}
+		}
+		d.NoBefore = newest.Failure
+	}
+	if before != nil {
+		d.NoBefore = before.Failure
+		if before.Failure == nil && sameSite(summaryOf(before.Value), summaryOf(d.Audit)) {
+			d.Before = &before.Value
+		}
+	}
+	for _, site := range sites.Value.Items {
+		if site.ID == d.Audit.SiteID.Or("") {
+			d.Site, d.SiteID = site.Name.Or(site.ID), site.ID
+		}
+	}
+	if at, ok := d.Audit.StartedAt.Get(); ok {
+		out.title = "Audit of " + day(at)
+	}
+	d.compare()
+	return out
+}
+
+// summaryOf leaves out the findings.
+func summaryOf(a client.Audit) client.AuditSummary {
+	return client.AuditSummary{
+		ID: a.ID, CompanyID: a.CompanyID, SiteID: a.SiteID, RootURL: a.RootURL, Status: a.Status, StartedAt: a.StartedAt, FinishedAt: a.FinishedAt,
+		ScoreSEO: a.ScoreSEO, ScoreAEO: a.ScoreAEO, ScoreGEO: a.ScoreGEO, PagesAudited: a.PagesAudited, Summary: a.Summary, Error: a.Error,
+	}
+}
+
+// compare reads the findings and puts them beside those of the audit before.
+func (d *auditData) compare() {
+	var before *client.AuditSummary
+	old := findings.Found{}
+	if d.Before != nil {
+		summary := summaryOf(*d.Before)
+		before = &summary
+		old = findings.Read(d.Before.Findings.Or(nil), d.Before.RootURL.Or(""))
+	}
+	d.Scores = scoresOf(summaryOf(d.Audit), before)
+	text, has := d.Audit.Findings.Get()
+	if !has {
+		return
+	}
+	d.HasFile = true
+	now := findings.Read(text, d.Audit.RootURL.Or(""))
+	if d.Known = now.Known; !d.Known {
+		d.Outline, d.WholeThis = findings.Outline(text)
+		return
+	}
+	d.count(now.Issues())
+	if d.By == "page" {
+		d.pages(now, old)
+	} else {
+		d.Groups, d.More = rows(findings.Groups(now.Issues()), rowsMax)
+	}
+	if old.Known {
+		d.Compared = true
+		fresh, gone := findings.Compare(now, old)
+		d.Fresh, d.Gone = newOnlyOne(fresh), newOnlyOne(gone)
+	}
+}
+
+func newOnlyOne(issues []findings.Issue) (c onlyOne) {
+	c.Count = len(issues)
+	c.Groups, c.More = rows(findings.Groups(issues), changesMax)
+	return c
+}
+
+// count counts the issues by severity, the worst first.
+func (d *auditData) count(issues []findings.Issue) {
+	d.Count = len(issues)
+	for _, i := range issues {
+		name := cmp.Or(strings.ToLower(excerpt(i.Severity, 40)), "no severity")
+		at := slices.IndexFunc(d.Summary, func(s severityCount) bool { return s.Name == name })
+		if at < 0 {
+			at = len(d.Summary)
+			d.Summary = append(d.Summary, severityCount{Name: name, Class: severityClass(i.Severity)})
+		}
+		d.Summary[at].Count++
+	}
+	slices.SortStableFunc(d.Summary, func(a, b severityCount) int {
+		return cmp.Or(cmp.Compare(findings.Rank(a.Name), findings.Rank(b.Name)), cmp.Compare(b.Count, a.Count))
+	})
+	d.Summary = d.Summary[:min(len(d.Summary), 8)]
+}
+
+// severityClass is the colour of a severity's badge.
+func severityClass(severity string) string {
+	return []string{"red", "amber", "", ""}[findings.Rank(severity)]
+}
+
+// rows returns the first groups, and how many issues have no row.
+func rows(groups []findings.Group, most int) (out []groupRow, more int) {
+	for i, g := range groups {
+		if i >= most {
+			more += g.Count
+			continue
+		}
+		row := groupRow{Group: g, Class: severityClass(g.Severity), More: max(0, len(g.Pages)-pagesOfIssue)}
+		row.Severity, row.Rule, row.Text = excerpt(strings.ToLower(g.Severity), 40), excerpt(g.Rule, nameRunes), excerpt(g.Text, findingsRunes)
+		for _, page := range g.Pages[:min(len(g.Pages), pagesOfIssue)] {
+			row.Shown = append(row.Shown, excerpt(page, nameRunes))
+		}
+		out = append(out, row)
+	}
+	return out, more
+}
+
+// pages lists the pages with issues, those with the worst first.
+func (d *auditData) pages(now, old findings.Found) {
+	scores := map[string]float64{}
+	for _, p := range old.Pages {
+		if p.Scored {
+			scores[p.Name] = p.Score
+		}
+	}
+	all := slices.Clone(now.Pages)
+	worst := func(p *findings.Page) (n [4]int) {
+		for _, i := range p.Issues {
+			n[findings.Rank(i.Severity)]++
+		}
+		return n
+	}
+	slices.SortStableFunc(all, func(a, b *findings.Page) int {
+		x, y := worst(a), worst(b)
+		return cmp.Or(slices.Compare(y[:], x[:]), cmp.Compare(a.Name, b.Name))
+	})
+	left := rowsMax
+	for _, p := range all {
+		if len(p.Issues) == 0 {
+			d.Clean++
+			continue
+		}
+		if left == 0 {
+			d.More += len(p.Issues)
+			continue
+		}
+		row := pageRow{Name: cmp.Or(excerpt(p.Name, nameRunes), "The whole site")}
+		if p.Scored {
+			row.Score = measure.Number(p.Score, 0, 1)
+			if was, had := scores[p.Name]; had {
+				row.Change, row.Good = difference(p.Score, was)
+			}
+		}
+		more := 0
+		row.Issues, more = rows(findings.Groups(p.Issues), min(left, issuesOfPage))
+		d.More += more
+		left -= len(row.Issues)
+		d.Pages = append(d.Pages, row)
+	}
+}
+
+// Sentence says how the scores moved and what is behind it.
+func (d *auditData) Sentence() string {
+	var fell, rose []string
+	for _, s := range d.Scores {
+		switch s.Good {
+		case "bad":
+			fell = append(fell, fmt.Sprintf("%s fell from %s to %s", s.Name, s.Before, s.Text))
+		case "good":
+			rose = append(rose, fmt.Sprintf("%s rose from %s to %s", s.Name, s.Before, s.Text))
+		}
+	}
+	parts := append(fell, rose...)
+	switch {
+	case d.Before == nil:
+		return ""
+	case len(parts) == 0:
+		return "No score changed."
+	case len(parts) == 1:
+		return parts[0] + "."
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1] + "."
+}
+
+// Path is the address of the audit with its findings in another order.
+func (d *auditData) Path(by string) string {
+	q := url.Values{"by": {by}}
+	if d.Before != nil {
+		q.Set("before", d.Before.ID)
+	}
+	return "/audits/" + url.PathEscape(d.Audit.ID) + "?" + q.Encode()
+}
+
+// findingsFile writes the findings of an audit as they are stored.
+func (s *Studio) findingsFile(v *visit) *view {
+	id := v.r.PathValue("id")
+	stored := v.getAudit(id, "The audit")
+	v.wait()
+	if stored.Failure != nil {
+		return v.done("/sites", nil, notice{Bad: true, Text: "The findings could not be read: " + stored.Failure.Text()})
+	}
+	text, has := stored.Value.Findings.Get()
+	if !has {
+		return v.done("/audits/"+url.PathEscape(id), nil, notice{Bad: true, Text: "This audit has no findings."})
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		out.Reset()
+		out.Write(text) // as it came
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.w.Header().Set("Content-Disposition", `attachment; filename="findings.json"`)
+	v.w.WriteHeader(http.StatusOK)
+	_, _ = v.w.Write(out.Bytes()) // a browser that has gone needs no answer
+	return nil
+}

@@ -1,0 +1,294 @@
+package studio
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/client"
+)
+
+// brandData is what the template of the brand shows.
+type brandData struct {
+	Form     *form
+	Kit      client.BrandKit
+	NoKit    *failure // the brand cannot be read
+	Colors   []swatch
+	Fonts    []swatch
+	Types    []client.ContentType
+	NoTypes  *failure
+	Goals    []client.Goal
+	NoGoals  *failure
+	More     []string // lists that have more than the page shows
+	MayWrite bool
+}
+
+// swatch is a colour or a font of the brand, with its name.
+type swatch struct {
+	Name, Text string
+	Color      string // what is drawn; empty: Text is no colour
+}
+
+// The most that the page shows.
+const (
+	swatchesMax  = 60
+	brandRecords = 200
+)
+
+// brandScreens adds the pages of the brand, its content types and goals.
+func (s *Studio) brandScreens(page func(string, func(*visit) *view)) {
+	page("GET /brand", s.brand)
+	page("POST /brand", s.saveBrand)
+	editable(page, "/brand/types", (*visit).contentTypeEditing)
+	editable(page, "/brand/goals", (*visit).brandGoalEditing)
+}
+
+func (s *Studio) brand(v *visit) *view { return v.brandPage(nil, nil) }
+
+// brandPage shows the brand. After a write that failed, sent has what was typed.
+func (v *visit) brandPage(sent url.Values, refused *failure) *view {
+	d := &brandData{MayWrite: v.may("context:write")}
+	out := &view{page: "brand", place: "Brand", title: "Brand", data: d}
+	if sent != nil {
+		v.readFrame()
+		out.status = refused.status()
+	}
+	kit := read(v, "context:read", "The brand", v.api.GetContextBrandKit)
+	types := read(v, "context:read", "The content types", func(ctx context.Context, options ...client.CallOption) (client.Page[client.ContentType], error) {
+		return v.api.ListContextContentTypes(ctx, client.ListContextContentTypesInput{Limit: client.Value(brandRecords)}, options...)
+	})
+	goals := v.listGoals()
+	v.wait()
+	d.NoKit, d.NoTypes, d.NoGoals = kit.Failure, types.Failure, goals.Failure
+	stored := d.NoKit == nil
+	if d.NoKit != nil && d.NoKit.Status == http.StatusNotFound { // there is none yet: saving creates it
+		d.NoKit = nil
+	}
+	d.Kit, d.Types, d.Goals = kit.Value, types.Value.Items, goals.Value.Items
+	if types.Value.Next != "" {
+		d.More = append(d.More, "content types")
+	}
+	if goals.Value.Next != "" {
+		d.More = append(d.More, "goals")
+	}
+	if d.NoKit != nil && sent == nil {
+		out.status = d.NoKit.status()
+	}
+	d.Colors, d.Fonts = swatches(d.Kit.Colors.Or(nil)), swatches(d.Kit.Fonts.Or(nil))
+	d.Form = newForm("the brand", "/brand", kit.ETag, d.MayWrite, brandFields(d.Kit)...)
+	if sent != nil {
+		d.Form.restore(sent, refused, stored)
+	}
+	return out
+}
+
+func brandFields(k client.BrandKit) []*field {
+	list := func(values client.Optional[[]string]) string { return strings.Join(values.Or(nil), "\n") }
+	return []*field{
+		{Name: "voiceTone", Label: "Tone", Kind: "list", Hint: "A word on each line, such as calm.", Stored: list(k.VoiceTone)},
+		{Name: "voiceGuidelines", Label: "Guidelines", Kind: "long", Hint: "What writers should and should not do.", Stored: k.VoiceGuidelines.Or("")},
+		{Name: "voiceExamples", Label: "Examples", Kind: "list", Hint: "A phrase that sounds like you on each line.", Stored: list(k.VoiceExamples)},
+		{Name: "avoidWords", Label: "Words to avoid", Kind: "list", Hint: "A word or phrase on each line. The inbox warns of them in replies.", Stored: list(k.AvoidWords)},
+		{Name: "artStyle", Label: "How images look", Kind: "long", Stored: k.ArtStyle.Or("")},
+		{Name: "artDirection", Label: "What images show", Kind: "long", Stored: k.ArtDirection.Or("")},
+		{Name: "imageryNotes", Label: "Other notes about images", Kind: "long", Stored: k.ImageryNotes.Or("")},
+		{Name: "context", Label: "What else writers should know", Kind: "long", Stored: k.Context.Or("")},
+	}
+}
+
+// saveBrand stores the fields that were changed.
+func (s *Studio) saveBrand(v *visit) *view {
+	sent := v.r.PostForm
+	c := changes{sent: sent}
+	in := client.UpdateContextBrandKitInput{
+		VoiceTone: c.list("voiceTone"), VoiceGuidelines: c.text("voiceGuidelines"), VoiceExamples: c.list("voiceExamples"), AvoidWords: c.list("avoidWords"),
+		ArtStyle: c.text("artStyle"), ArtDirection: c.text("artDirection"), ImageryNotes: c.text("imageryNotes"), Context: c.text("context"),
+	}
+	if !c.any {
+		return v.done("/brand", nil, notice{Text: "Nothing was changed."})
+	}
+	if sent.Get("etag") == "" && v.brandExists() {
+		return v.brandPage(sent, &failure{Status: http.StatusPreconditionFailed})
+	}
+	stored := read(v, "context:write", "Save the brand", func(ctx context.Context, options ...client.CallOption) (client.BrandKit, error) {
+		if tag := sent.Get("etag"); tag != "" {
+			options = append(options, client.IfMatch(tag))
+		}
+		return v.api.UpdateContextBrandKit(ctx, in, options...)
+	})
+	v.wait()
+	if stored.Failure != nil {
+		return v.brandPage(sent, stored.Failure)
+	}
+	return v.done("/brand", nil, notice{Text: "Saved."})
+}
+
+// brandExists reports whether somebody has created the brand since a form without one was made. The first save has no entity tag to
+// send, so this look comes before it.
+func (v *visit) brandExists() bool {
+	kit := read(v, "context:read", "Whether there is a brand", v.api.GetContextBrandKit)
+	v.wait()
+	return kit.Failure == nil
+}
+
+// color matches the colours that are drawn: the text goes into an attribute of an SVG, so nothing else may.
+var color = regexp.MustCompile(`^(#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})|(rgb|hsl)a?\([0-9][0-9., %/]{0,40}\))$`)
+
+// swatches reads named values from JSON of any shape: an object, a list, or both in each other. The name of a value is where it
+// stands, and what stands beside it as its name.
+func swatches(text []byte) (out []swatch) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var value any
+	if len(text) == 0 || d.Decode(&value) != nil {
+		return nil
+	}
+	var walk func(value any, name string, depth int)
+	walk = func(value any, name string, depth int) {
+		if len(out) >= swatchesMax || depth > 6 {
+			return
+		}
+		switch v := value.(type) {
+		case nil:
+		case []any:
+			for _, one := range v {
+				walk(one, name, depth+1)
+			}
+		case map[string]any:
+			if own, is := v["name"].(string); is && len(v) > 1 {
+				name = strings.TrimSpace(name + " " + own)
+				v = without(v, "name")
+			}
+			keys := make([]string, 0, len(v))
+			for key := range v {
+				keys = append(keys, key)
+			}
+			slices.Sort(keys)
+			for _, key := range keys {
+				label := key
+				if slices.Contains([]string{"hex", "value", "color", "family"}, key) {
+					label = ""
+				}
+				walk(v[key], strings.TrimSpace(name+" "+label), depth+1)
+			}
+		default:
+			one := swatch{Name: excerpt(name, 60), Text: excerpt(fmt.Sprint(v), 120)}
+			if trimmed := strings.TrimSpace(fmt.Sprint(v)); color.MatchString(trimmed) {
+				one.Color = trimmed
+			}
+			out = append(out, one)
+		}
+	}
+	walk(value, "", 0)
+	return out
+}
+
+// without returns an object without one of its properties.
+func without(v map[string]any, name string) map[string]any {
+	out := map[string]any{}
+	for key, value := range v {
+		if key != name {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// contentTypeEditing edits content types.
+func (v *visit) contentTypeEditing() editing[client.ContentType] {
+	return editing[client.ContentType]{
+		place: "Brand", noun: "content type", area: "context", path: "/brand/types", back: "/brand",
+		deletion: "Posts and plans that name it stay. It cannot be undone.",
+		get: func(ctx context.Context, id string, options ...client.CallOption) (client.ContentType, error) {
+			return v.api.GetContextContentType(ctx, client.GetContextContentTypeInput{ContentTypeID: id}, options...)
+		},
+		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
+			return v.api.DeleteContextContentType(ctx, client.DeleteContextContentTypeInput{ContentTypeID: id}, options...)
+		},
+		fields: func(t client.ContentType) []*field {
+			return []*field{
+				{Name: "name", Label: "Name", Kind: "text", Required: true, Hint: "Such as Field tip.", Stored: t.Name.Or("")},
+				{Name: "description", Label: "What it is", Kind: "long", Stored: t.Description.Or("")},
+				{Name: "guidance", Label: "How to write it", Kind: "long", Stored: t.Guidance.Or("")},
+				{Name: "defaultPlatforms", Label: "Platforms", Kind: "list", Hint: "Where such posts go, one on each line.", Stored: strings.Join(t.DefaultPlatforms.Or(nil), "\n")},
+				{Name: "cadence", Label: "How often", Kind: "text", Hint: "Free text, such as twice a week.", Stored: t.Cadence.Or("")},
+				{Name: "active", Label: "In use", Kind: "flag", Stored: strconv.FormatBool(t.Active.Or(true))},
+			}
+		},
+		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.ContentType, error) {
+			name, about, guidance := c.required("name"), c.text("description"), c.text("guidance")
+			platforms, cadence, active := c.list("defaultPlatforms"), c.text("cadence"), c.flag("active")
+			if id != "" {
+				return func(ctx context.Context, options ...client.CallOption) (client.ContentType, error) {
+					return v.api.UpdateContextContentType(ctx, client.UpdateContextContentTypeInput{
+						ContentTypeID: id, Name: name, Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: active,
+					}, options...)
+				}
+			}
+			return func(ctx context.Context, options ...client.CallOption) (client.ContentType, error) {
+				return v.api.CreateContextContentType(ctx, client.CreateContextContentTypeInput{
+					Name: name.Or(""), Description: about, Guidance: guidance, DefaultPlatforms: platforms, Cadence: cadence, Active: c.sent.Get("active") == "true",
+				}, options...)
+			}
+		},
+	}
+}
+
+// brandGoalEditing edits brand goals.
+func (v *visit) brandGoalEditing() editing[client.Goal] {
+	return editing[client.Goal]{
+		place: "Brand", noun: "brand goal", area: "context", path: "/brand/goals", back: "/brand",
+		deletion: "Its line in the metric's chart goes with it. It cannot be undone.",
+		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Goal, error) {
+			return v.api.GetContextGoal(ctx, client.GetContextGoalInput{GoalID: id}, options...)
+		},
+		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
+			return v.api.DeleteContextGoal(ctx, client.DeleteContextGoalInput{GoalID: id}, options...)
+		},
+		fields: brandGoalFields,
+		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Goal, error) {
+			name, about, key := c.required("name"), c.text("description"), c.text("metricKey")
+			baseline, target, due, priority := c.decimal("baselineValue"), c.decimal("targetValue"), c.date("dueAt"), c.whole("priority")
+			status := word[client.ContextGoalStatus](c.text("status"))
+			if id != "" {
+				return func(ctx context.Context, options ...client.CallOption) (client.Goal, error) {
+					return v.api.UpdateContextGoal(ctx, client.UpdateContextGoalInput{
+						GoalID: id, Name: name, Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
+					}, options...)
+				}
+			}
+			return func(ctx context.Context, options ...client.CallOption) (client.Goal, error) {
+				return v.api.CreateContextGoal(ctx, client.CreateContextGoalInput{
+					Name: name.Or(""), Description: about, MetricKey: key, BaselineValue: baseline, TargetValue: target, DueAt: due, Status: status, Priority: priority,
+				}, options...)
+			}
+		},
+	}
+}
+
+func brandGoalFields(g client.Goal) []*field {
+	due := ""
+	if at, ok := g.DueAt.Get(); ok {
+		due = at.UTC().Format(time.DateOnly)
+	}
+	return []*field{
+		{Name: "name", Label: "Name", Kind: "text", Required: true, Hint: "A few words, such as 1,000 teams a month.", Stored: g.Name.Or("")},
+		{Name: "description", Label: "Description", Kind: "long", Stored: g.Description.Or("")},
+		{Name: "metricKey", Label: "Metric", Kind: "text", Hint: "The key of the metric that measures it, such as growth.signups.", Stored: g.MetricKey.Or("")},
+		{Name: "status", Label: "Status", Kind: "choice", Required: true, Stored: cmp.Or(string(g.Status.Or("")), string(client.ContextGoalStatusActive)), Choices: []string{
+			string(client.ContextGoalStatusActive), string(client.ContextGoalStatusAchieved), string(client.ContextGoalStatusMissed), string(client.ContextGoalStatusArchived)}},
+		{Name: "baselineValue", Label: "Value at the start", Kind: "number", Hint: "In the metric's own unit, such as cents.", Stored: typedNumber(g.BaselineValue)},
+		{Name: "targetValue", Label: "Value to reach", Kind: "number", Hint: "In the metric's own unit.", Stored: typedNumber(g.TargetValue)},
+		{Name: "dueAt", Label: "Due", Kind: "date", Hint: "A day, in UTC.", Stored: due},
+		{Name: "priority", Label: "Priority", Kind: "number", Hint: "A whole number; 1 is the most important.", Stored: typedNumber(g.Priority)},
+	}
+}

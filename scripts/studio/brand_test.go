@@ -1,0 +1,150 @@
+package studio_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/auth"
+)
+
+// Ensure the first save of a brand creates it, changes and clears only what was touched, and loses nothing to a second writer.
+func TestBrand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/brand", "There is none yet", "None are stored")
+	stored := func() map[string]any {
+		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/context/brand-kit", "").JSON(t)
+	}
+	first, second := w.edited(t, "/brand"), w.edited(t, "/brand")
+	first.Set("voiceTone", "calm\r\n\r\nplain")
+	first.Set("artStyle", "Photographs")
+	_, body := w.submit(t, "/brand", first)
+	has(t, "created", body, "Saved.", "Photographs")
+	if got := stored(); fmt.Sprint(got["voiceTone"]) != "[calm plain]" || got["avoidWords"] != nil {
+		t.Error(got)
+	}
+	second.Set("voiceGuidelines", "Mine")
+	status, body := w.submit(t, "/brand", second)
+	has(t, "created twice", body, "Somebody else changed the brand", "Mine", "Photographs")
+	if status != http.StatusPreconditionFailed || stored()["voiceGuidelines"] != nil {
+		t.Error(status, stored())
+	}
+	form := w.edited(t, "/brand")
+	form.Set("artStyle", "")
+	form.Set("avoidWords", strings.Repeat("x", 201))
+	status, body = w.submit(t, "/brand", form)
+	has(t, "refused", body, strings.Repeat("x", 201), "must have at most 200 characters")
+	if status != http.StatusBadRequest || stored()["artStyle"] != "Photographs" {
+		t.Error(status, stored())
+	}
+	form.Set("avoidWords", "seamless")
+	w.submit(t, "/brand", form)
+	if got := stored(); got["artStyle"] != nil || fmt.Sprint(got["avoidWords"]) != "[seamless]" || fmt.Sprint(got["voiceTone"]) != "[calm plain]" {
+		t.Error(got)
+	}
+}
+
+// Ensure colours of any shape are drawn, and what is no colour is only a text.
+func TestSwatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{
+		"id": "kit_1", "fonts": []any{"Inter", demo.Record{"name": "Headings", "family": "Fraunces"}},
+		"colors": demo.Record{
+			"primary": "#2f5d50", "scale": demo.Record{"500": "#ABC", "900": "rgb(1, 2, 3)"}, "list": []any{demo.Record{"name": "Ink", "hex": "#1c2321ff"}},
+			"evil": "url(//evil.example)", "word": "#12", "more": `#fff" onload="alert(1)`,
+		},
+	}})
+	body := w.page(t, "/brand", "scale 500 #ABC", "list Ink #1c2321ff", "evil url(//evil.example)", "Headings Fraunces", "Inter")
+	for _, want := range []string{"#2f5d50", "#ABC", "rgb(1, 2, 3)", "#1c2321ff"} {
+		if !strings.Contains(body, `fill="`+want+`"`) {
+			t.Errorf("%s is not drawn", want)
+		}
+	}
+	if strings.Count(body, "<rect") != 4 || strings.Contains(body, `onload="`) {
+		t.Error(body)
+	}
+}
+
+// Ensure content types and brand goals are created once, edited, and deleted as they were shown.
+func TestContentTypesAndBrandGoals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, test := range []struct {
+		path, api string
+		typed     map[string]string
+		stored    string
+		shown     string
+	}{
+		{"/brand/types", "/context/content-types", map[string]string{"name": "Tip", "defaultPlatforms": "x\r\nreddit", "active": "true"}, "Tip [x reddit] true", "Reddit"},
+		{"/brand/types", "/context/content-types", map[string]string{"name": "Old", "defaultPlatforms": "x"}, "Old [x] false", "not in use"},
+		{"/brand/goals", "/context/goals", map[string]string{"name": "More teams", "targetValue": "1000.5", "dueAt": "2026-12-01", "priority": "1"}, "More teams 1000.5 2026-12-01T00:00:00Z 1 active", "due Dec 1, 2026"},
+	} {
+		form := w.edited(t, test.path+"/new")
+		form.Del("active")
+		for name, value := range test.typed {
+			form.Set(name, value)
+		}
+		for range 2 {
+			_, body := w.submit(t, test.path, form)
+			has(t, test.path, body, "Saved.", test.typed["name"], test.shown)
+		}
+		list := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+test.api, "").Items(t)
+		if len(list) != 1 {
+			t.Fatal(list)
+		}
+		got := list[0]
+		text := fmt.Sprint(got["name"], " ", got["defaultPlatforms"], " ", got["active"])
+		if test.path == "/brand/goals" {
+			text = fmt.Sprint(got["name"], " ", got["targetValue"], " ", got["dueAt"], " ", got["priority"], " ", got["status"])
+		}
+		if strings.ReplaceAll(text, ".000Z", "Z") != test.stored {
+			t.Error(text)
+		}
+		path := test.path + "/" + got["id"].(string)
+		early, late := w.edited(t, path), w.edited(t, path)
+		early.Set("name", "Theirs")
+		w.submit(t, path, early)
+		late.Set("name", "Mine")
+		status, body := w.submit(t, path, late)
+		has(t, "conflict", body, "Somebody else changed the", "Stored now: Theirs", `value="Mine"`)
+		if status != http.StatusPreconditionFailed {
+			t.Error(status)
+		}
+		_, body = w.submit(t, path+"/delete", url.Values{"form": late["form"], "etag": late["etag"]})
+		has(t, "deleted too late", body, "so it was not deleted")
+		now := w.edited(t, path)
+		_, body = w.submit(t, path+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
+		has(t, "deleted", body, "Deleted.")
+		if left := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+test.api, "").Items(t); len(left) != 0 {
+			t.Error(left)
+		}
+	}
+	form := w.edited(t, "/brand/goals/new")
+	form.Set("name", "X")
+	form.Set("dueAt", "soon")
+	form.Set("targetValue", "many")
+	status, body := w.submit(t, "/brand/goals", form)
+	has(t, "refused", body, "must be a day such as 2026-09-30", "must be a number such as 12.5", `value="soon"`)
+	if status != http.StatusBadRequest {
+		t.Error(status)
+	}
+}
+
+// Ensure a key that may only read is offered no change, and one without the scope is told what it lacks.
+func TestBrandScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, auth.CompanyRead, auth.ContextRead)
+	loadDemo(t, w.Service)
+	body := w.page(t, "/brand", "calm", "Field tip", "1,000 teams a month sign up", "it lacks context:write")
+	hasNot(t, "reader", body, "New content type", "New goal", `class="button go"`)
+	status, body := newWorld(t, auth.CompanyRead).get(t, "/brand")
+	has(t, "none", body, "This key lacks the scope context:read")
+	if status != http.StatusForbidden || strings.Count(body, "lacks the scope") != 1 {
+		t.Error(status, shown(body))
+	}
+}

@@ -1,0 +1,121 @@
+package studio_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/apitest"
+)
+
+// Limits of one screen.
+const (
+	callsMax = 14
+	wavesMax = 2
+	bytesMax = 400_000
+	ownMax   = 150 * time.Millisecond
+)
+
+// stopwatch measures how long calls of the service are under way, so that the rest of a page's time is the studio's own.
+type stopwatch struct {
+	next http.RoundTripper
+
+	mu      sync.Mutex
+	open    int
+	since   time.Time
+	waiting time.Duration
+}
+
+func (s *stopwatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	if s.open++; s.open == 1 {
+		s.since = time.Now()
+	}
+	s.mu.Unlock()
+	response, err := s.next.RoundTrip(r)
+	s.mu.Lock()
+	if s.open--; s.open == 0 {
+		s.waiting += time.Since(s.since)
+	}
+	s.mu.Unlock()
+	return response, err
+}
+
+// screens has an address of each screen, with what makes it large.
+var screens = map[string]string{
+	"Overview": "/", "Metrics": "/metrics", "Metrics, split": "/metrics?key=growth.signups&split=country&range=90d&grain=day", "Metrics, 12 months": "/metrics?key=revenue.mrr&range=12m",
+	"Metrics, 40 parts": "/metrics?key=growth.activations&split=city&range=30d",
+	"Reviews":           "/reviews", "Reviews, all": "/reviews?show=all", "Reviews, one": "/reviews?id=fbk_bulk7&source=google_play", "Company": "/company", "Keys": "/keys", "Roadmap": "/roadmap", "Roadmap, live": "/roadmap?view=live",
+	"Posts": "/posts", "Posts, full": "/posts?month=2026-09", "Posts, list": "/posts/list", "Ideas": "/ideas", "Post": "/posts/pst_bulk7", "Post, new": "/posts/new?day=2026-09-01",
+	"Sites": "/sites", "Brand": "/brand", "Audit": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48", "Audit, by page": "/audits/aud_01kdvdna03ryc3zbszzr9pwf48?by=page",
+}
+
+// Ensure each screen keeps its limits with 5,000 records behind it: calls, calls one after another, and bytes. The own time is
+// printed; it is measured and not asserted, because machines differ.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	statuses := []string{"none", "needs_review", "draft", "posted", "skipped"}
+	lines := make([]demo.Line, 1000)
+	for i := range lines {
+		lines[i] = demo.Line{Type: "feedback", Record: demo.Record{
+			"id": fmt.Sprintf("fbk_bulk%d", i), "source": "google_play", "kind": "review", "externalId": fmt.Sprint(i), "rating": 1 + i%5,
+			"title": "Donaudampfschifffahrtsgesellschaft " + fmt.Sprint(i), "body": strings.Repeat("Rindfleischetikettierung ist wichtig. ", 12), "authorName": "Somebody",
+			"priority": i % 9, "postedAt": "2026-07-01T08:00:00Z", "replyStatus": statuses[i%len(statuses)], "replyBody": "Danke!", "flags": []string{"money"},
+		}}
+	}
+	for city := range 40 {
+		for day := range 62 {
+			lines = append(lines, demo.Line{Type: "metric-point", Record: demo.Record{
+				"metricKey": "growth.activations", "grain": "day", "ts": apitest.Epoch.AddDate(0, 0, -day).Format(time.DateOnly) + "T00:00:00Z", "value": city * day,
+				"dims": demo.Record{"city": fmt.Sprintf("Oberammergauer Vorstadt %d", city)},
+			}})
+		}
+	}
+	for i := range 420 {
+		lines = append(lines, demo.Line{Type: "post", Record: demo.Record{
+			"id": fmt.Sprintf("pst_bulk%d", i), "platform": "x", "body": strings.Repeat("Rindfleischetikettierung ist wichtig. ", 20), "status": "failed",
+			"failureReason": strings.Repeat("The platform refused it. ", 20), "scheduledFor": fmt.Sprintf("2026-09-%02dT%02d:00:00Z", 1+i/15, i%15),
+		}})
+	}
+	load(t, w.Service, lines...)
+	if n := len(lines) + len(demo.Lines(apitest.Epoch)); n < 5000 {
+		t.Fatalf("only %d records", n)
+	}
+	waves := &apitest.Waves{}
+	counted := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { waves.Transport = next; return waves })
+	watch := &stopwatch{}
+	timed := enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { watch.next = next; return watch })
+	for name, path := range screens {
+		w.Clock.Advance(time.Minute) // a key has a quota of requests a minute
+		w.Clock.Advance(time.Minute) // the quota of a key is for a minute
+		waves.Reset()
+		body := counted.page(t, path)
+		if waves.Calls() > callsMax || waves.Count() > wavesMax {
+			t.Errorf("%s: %d calls, %d one after another", name, waves.Calls(), waves.Count())
+		}
+		if len(body) > bytesMax {
+			t.Errorf("%s: %d bytes", name, len(body))
+		}
+		own := time.Hour
+		for range 3 {
+			watch.waiting = 0
+			begin := time.Now()
+			timed.page(t, path)
+			own = min(own, time.Since(begin)-watch.waiting)
+		}
+		t.Logf("%-18s %2d calls, %d one after another, %6d bytes, %4.0f ms own", name, waves.Calls(), waves.Count(), len(body), float64(own)/1e6)
+		if own > 10*ownMax {
+			t.Errorf("%s: %s of its own", name, own)
+		}
+	}
+	if body := w.page(t, "/"); !strings.Contains(shown(body), "Reviews 200+ waiting") {
+		t.Error("what waits is counted to 200")
+	}
+}

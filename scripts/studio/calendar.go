@@ -1,0 +1,388 @@
+package studio
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"growthworkspace/scripts/studio/wall"
+	"growthworkspace/shared/client"
+)
+
+// clock is the time zone in which a page shows and takes times.
+type clock struct {
+	*time.Location
+
+	Name string // as shown
+	Note string // why it is not the company's; empty: it is
+}
+
+// clockOf returns the clock of a time zone. The name may be unset or unknown.
+func clockOf(name string) clock {
+	zone, ok := wall.Zone(name)
+	switch {
+	case ok:
+		return clock{Location: zone, Name: name}
+	case name == "":
+		return clock{time.UTC, "UTC", "the company has no time zone"}
+	}
+	return clock{time.UTC, "UTC", "the company's time zone " + name + " is not known here"}
+}
+
+// clock returns the clock of the company, once the frame is read.
+func (v *visit) clock() clock {
+	company := v.frameOf().company
+	if company == nil || company.Failure != nil {
+		return clock{time.UTC, "UTC", "the company's time zone could not be read"}
+	}
+	return clockOf(company.Value.Timezone.Or(""))
+}
+
+// Moment writes a time. One that the clock shows twice has its offset.
+func (c clock) Moment(at time.Time) string {
+	return at.In(c.Location).Format("Mon, Jan 2, 2006, ") + c.Time(at)
+}
+
+// Time writes the time of a day.
+func (c clock) Time(at time.Time) string {
+	if len(wall.Times(at.In(c.Location), c.Location)) > 1 {
+		return at.In(c.Location).Format("15:04 MST")
+	}
+	return at.In(c.Location).Format("15:04")
+}
+
+// Input writes a time as a form has it.
+func (c clock) Input(at time.Time) string { return at.In(c.Location).Format(wall.Layout) }
+
+// dateOf is the day on which a time is in a zone, as its midnight in UTC.
+func dateOf(at time.Time, zone *time.Location) time.Time {
+	at = at.In(zone)
+	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// calendarData is what the template of the calendar shows.
+type calendarData struct {
+	Clock   clock
+	Month   time.Time // its first day
+	Weeks   [][]calendarDay
+	Undated []shownPost // drafts and failed posts without a time
+	Failure *failure
+	Capped  string // the day from which on not all posts are loaded; empty: all are
+
+	MayWrite bool
+}
+
+// calendarDay is a day of the calendar.
+type calendarDay struct {
+	Day                time.Time
+	Other, Today, Past bool // Other: of another month
+	Posts              []shownPost
+	More               int // how many more posts it has
+}
+
+// Date is the day as addresses have it.
+func (d calendarDay) Date() string { return client.Day(d.Day) }
+
+// Label is the day in words.
+func (d calendarDay) Label() string { return d.Day.Format("Monday, January 2") }
+
+// shownPost is a post in a list.
+type shownPost struct {
+	client.Post
+
+	At    time.Time // zero: it has none
+	Clock clock
+	Seen  string // its version
+}
+
+// Movable reports whether the post can be given another time.
+func (p shownPost) Movable() bool { return !sent(p.Post) }
+
+// Text is what the post is called.
+func (p shownPost) Text() string { return p.Title.Or(p.Body.Or("(no text)")) }
+
+// State is the post's status. A post without one is none of the API's, and like a draft.
+func (p shownPost) State() string { return string(p.Status.Or(client.BroadcastPostStatusDraft)) }
+
+func shownPostOf(p client.Post, c clock) shownPost {
+	out := shownPost{Post: p, Clock: c, Seen: version(p.UpdatedAt)}
+	if at, ok := p.ScheduledFor.Get(); ok {
+		out.At = at
+	} else if at, ok := p.PublishedAt.Get(); ok {
+		out.At = at
+	}
+	return out
+}
+
+const (
+	monthLayout = "2006-01"
+	monthMax    = 200 // posts of one request
+	dayShown    = 4   // posts of a day in the calendar
+	undatedMax  = 100 // latest drafts among which those without a time are looked for
+)
+
+func (s *Studio) calendar(v *visit) *view {
+	d := &calendarData{MayWrite: v.may("broadcast:write")}
+	out := &view{page: "calendar", place: "Posts", title: "Posts", data: d}
+	month, err := time.Parse(monthLayout, v.r.URL.Query().Get("month"))
+	today := err != nil // the month of today
+	if today {
+		month = monthOf(dateOf(v.Now(), time.UTC))
+	}
+	posts := v.listMonth(month, "")
+	drafts := v.listPosts("Drafts", client.ListBroadcastPostsInput{Status: client.Value(client.BroadcastPostStatusDraft), Limit: client.Value(undatedMax)})
+	v.wait()
+	d.Clock = v.clock()
+	now := dateOf(v.Now(), d.Clock.Location)
+	if own := monthOf(now); today && !own.Equal(month) { // the company's month is not that of UTC: the last or the first day of one
+		month = own
+		posts = v.listMonth(month, "")
+		v.wait()
+	}
+	d.Month, d.Failure = month, posts.Failure
+	if d.Failure != nil {
+		out.status = d.Failure.status()
+		return out
+	}
+	all, next := posts.Value.Items, posts.Value.Next
+	if next != "" {
+		more := v.listMonth(month, next)
+		v.wait()
+		all, next = append(all, more.Value.Items...), more.Value.Next
+		if more.Failure != nil {
+			next = "failed"
+		}
+	}
+	if next != "" {
+		d.Capped = client.Day(dateOf(all[len(all)-1].ScheduledFor.Or(time.Time{}), d.Clock.Location))
+	}
+	d.fill(all, now)
+	for _, p := range drafts.Value.Items {
+		if shown := shownPostOf(p, d.Clock); shown.At.IsZero() {
+			d.Undated = append(d.Undated, shown)
+		}
+	}
+	return out
+}
+
+func monthOf(day time.Time) time.Time {
+	return time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// gridOf returns the first and the last day that the calendar of a month shows: whole weeks, from a Monday.
+func gridOf(month time.Time) (first, last time.Time) {
+	weekday := func(t time.Time) int { return (int(t.Weekday()) + 6) % 7 } // 0: Monday
+	last = month.AddDate(0, 1, -1)
+	return month.AddDate(0, 0, -weekday(month)), last.AddDate(0, 0, 6-weekday(last))
+}
+
+// listMonth reads the posts of a calendar. A day of any time zone is within its day of UTC and those beside it.
+func (v *visit) listMonth(month time.Time, cursor string) *result[client.Page[client.Post]] {
+	first, last := gridOf(month)
+	in := client.ListBroadcastPostsInput{
+		From: client.Value(client.Day(first.AddDate(0, 0, -1))), To: client.Value(client.Day(last.AddDate(0, 0, 1))),
+		Order: client.Value("asc"), Limit: client.Value(monthMax), Cursor: given(cursor),
+	}
+	return v.listPosts("The posts of the month", in)
+}
+
+func (v *visit) listPosts(label string, in client.ListBroadcastPostsInput) *result[client.Page[client.Post]] {
+	return read(v, "broadcast:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+		return v.api.ListBroadcastPosts(ctx, in, options...)
+	})
+}
+
+// fill puts the posts into the days of the month.
+func (d *calendarData) fill(posts []client.Post, now time.Time) {
+	byDay := map[time.Time][]shownPost{}
+	for _, p := range posts {
+		shown := shownPostOf(p, d.Clock)
+		if shown.At.IsZero() {
+			if p.Status.Or("") == client.BroadcastPostStatusFailed {
+				d.Undated = append(d.Undated, shown)
+			}
+			continue
+		}
+		day := dateOf(shown.At, d.Clock.Location)
+		byDay[day] = append(byDay[day], shown)
+	}
+	first, last := gridOf(d.Month)
+	var week []calendarDay
+	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
+		all := byDay[day]
+		slices.SortStableFunc(all, func(a, b shownPost) int { return a.At.Compare(b.At) })
+		shown := all[:min(len(all), dayShown)]
+		week = append(week, calendarDay{
+			Day: day, Other: day.Month() != d.Month.Month(), Today: day.Equal(now), Past: day.Before(now), Posts: shown, More: len(all) - len(shown),
+		})
+		if len(week) == 7 {
+			d.Weeks, week = append(d.Weeks, week), nil
+		}
+	}
+}
+
+// Beside is the month some months away, as addresses have it.
+func (d *calendarData) Beside(months int) string {
+	return d.Month.AddDate(0, months, 0).Format(monthLayout)
+}
+
+// Name is the month in words.
+func (d *calendarData) Name() string { return d.Month.Format("January 2006") }
+
+// Empty reports whether the page shows no post.
+func (d *calendarData) Empty() bool {
+	for _, week := range d.Weeks {
+		if slices.ContainsFunc(week, func(day calendarDay) bool { return len(day.Posts) > 0 }) {
+			return false
+		}
+	}
+	return len(d.Undated) == 0
+}
+
+// postListData is what the template of the list of posts shows.
+type postListData struct {
+	Clock     clock
+	Tabs      []tab
+	Status    string
+	Platform  string
+	Platforms []string
+	Day       string // only posts of this day; empty: all
+	Rows      []shownPost
+	More      string // the address of the next posts; empty: none
+	Failure   *failure
+
+	MayWrite bool
+}
+
+// listShown is how many posts one page of the list has.
+const listShown = 100
+
+func (s *Studio) postList(v *visit) *view {
+	q := v.r.URL.Query()
+	d := &postListData{Status: q.Get("status"), Platform: q.Get("platform"), Platforms: platforms(), MayWrite: v.may("broadcast:write")}
+	out := &view{page: "postlist", place: "Posts", title: "Posts", data: d}
+	in := client.ListBroadcastPostsInput{
+		Limit: client.Value(listShown), Cursor: given(q.Get("cursor")),
+		Status: given(client.BroadcastPostStatus(d.Status)), Platform: given(client.BroadcastPlatform(d.Platform)),
+	}
+	keep := url.Values{}
+	for _, name := range []string{"status", "platform", "day"} {
+		if q.Get(name) != "" {
+			keep.Set(name, q.Get(name))
+		}
+	}
+	for _, t := range []tab{{Name: "All"}, {ID: "scheduled", Name: "Scheduled"}, {ID: "draft", Name: "Drafts"}, {ID: "failed", Name: "Failed"}, {ID: "published", Name: "Published"}} {
+		other := copyOf(keep)
+		other.Set("status", t.ID)
+		t.Path, t.Current = "/posts/list?"+other.Encode(), t.ID == d.Status
+		d.Tabs = append(d.Tabs, t)
+	}
+	day, err := time.Parse(time.DateOnly, q.Get("day"))
+	if err == nil {
+		d.Day = day.Format("Monday, January 2, 2006")
+		in.From, in.To = client.Value(client.Day(day.AddDate(0, 0, -1))), client.Value(client.Day(day.AddDate(0, 0, 1)))
+		in.Order, in.Limit = client.Value("asc"), client.Value(monthMax)
+	}
+	if d.Status == string(client.BroadcastPostStatusScheduled) {
+		in.Order = client.Value("asc") // the next one first
+	}
+	posts := v.listPosts("The posts", in)
+	v.wait()
+	d.Clock = v.clock()
+	if d.Failure = posts.Failure; d.Failure != nil {
+		out.status = d.Failure.status()
+		return out
+	}
+	for _, p := range posts.Value.Items {
+		if shown := shownPostOf(p, d.Clock); d.Day == "" || !shown.At.IsZero() && dateOf(shown.At, d.Clock.Location).Equal(day) {
+			d.Rows = append(d.Rows, shown)
+		}
+	}
+	if next := posts.Value.Next; next != "" {
+		keep.Set("cursor", next)
+		d.More = "/posts/list?" + keep.Encode()
+	}
+	return out
+}
+
+func platforms() (out []string) {
+	for _, p := range []client.BroadcastPlatform{
+		client.BroadcastPlatformX, client.BroadcastPlatformInstagram, client.BroadcastPlatformTiktok, client.BroadcastPlatformFacebook,
+		client.BroadcastPlatformReddit, client.BroadcastPlatformPush,
+	} {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// movePost gives a post another day, at the same time of the day. A post without a time gets one in the morning.
+func (s *Studio) movePost(v *visit) *view {
+	form, id := v.r.PostForm, v.r.PathValue("id")
+	c := clockOf(form.Get("zone"))
+	back := url.Values{"month": {form.Get("month")}}
+	refuse := func(why string) *view { return v.done("/posts", back, notice{Bad: true, Text: why}) }
+	day, err := time.Parse(time.DateOnly, form.Get("day"))
+	if err != nil {
+		return refuse("Not moved: there is no such day.")
+	}
+	got := v.getPost(id)
+	v.wait()
+	switch {
+	case got.Failure != nil:
+		return refuse("Not moved: " + got.Failure.Text())
+	case version(got.Value.UpdatedAt) != form.Get("seen"):
+		return refuse("Somebody changed the post after you looked, so it was not moved.")
+	}
+	at, scheduled := got.Value.ScheduledFor.Get()
+	at = at.In(c.Location)
+	if !scheduled {
+		at = morning(day)
+	}
+	typed := day.Add(time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond()))
+	times := wall.Times(typed, c.Location)
+	switch {
+	case len(times) == 0:
+		return refuse("Not moved: " + skipped(typed, c) + " Open the post to give it another time.")
+	case times[0].Before(v.Now()) && got.Value.Status.Or("") == client.BroadcastPostStatusScheduled:
+		return refuse("Not moved: " + c.Moment(times[0]) + " is over, and a scheduled post would be sent at once.")
+	}
+	stored := read(v, "broadcast:write", "Move the post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+		return v.api.UpdateBroadcastPost(ctx, client.UpdateBroadcastPostInput{PostID: id, ScheduledFor: client.Value(times[0])}, append(options, client.IfMatch(got.ETag))...)
+	})
+	v.wait()
+	switch {
+	case stored.Failure != nil && stored.Failure.Status == http.StatusPreconditionFailed:
+		return refuse("Somebody changed the post after you looked, so it was not moved.")
+	case stored.Failure != nil:
+		return refuse("Not moved: " + stored.Failure.Text())
+	}
+	text := "Moved to " + c.Moment(times[0]) + "."
+	if len(times) > 1 {
+		text += fmt.Sprintf(" The clocks go back on that day, so this time comes twice: the post has the first (%s). Open it to choose the second.", offset(times[0]))
+	}
+	return v.done("/posts", back, notice{Text: text})
+}
+
+// morning is when a post is due on a day for which nobody has said a time.
+func morning(day time.Time) time.Time { return day.Add(9 * time.Hour) }
+
+// skipped says why there is no such time.
+func skipped(typed time.Time, c clock) string {
+	before, after, ok := wall.Skipped(typed, c.Location)
+	if !ok {
+		return "There is no such time in " + c.Name + "."
+	}
+	return fmt.Sprintf("There is no %s on %s in %s: the clocks go from %s to %s.", typed.Format("15:04"), typed.Format("January 2"), c.Name, before.Format("15:04"), after.Format("15:04"))
+}
+
+// offset is the offset of a time from UTC, with the zone's abbreviation where it has one.
+func offset(at time.Time) string {
+	name, _ := at.Zone()
+	if name == "" || name[0] == '+' || name[0] == '-' {
+		return at.Format("UTC-07:00")
+	}
+	return name + ", " + at.Format("UTC-07:00")
+}

@@ -1,0 +1,190 @@
+package studio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"growthworkspace/shared/client"
+)
+
+// pageTimeout bounds all requests of a page.
+const pageTimeout = 25 * time.Second
+
+// callsMax bounds the requests of a page, so that it stays quick far from the service and within a key's quota.
+const callsMax = 14
+
+// visit is one request of a browser, with the calls of the API that it causes.
+type visit struct {
+	*Studio
+
+	w   http.ResponseWriter
+	r   *http.Request
+	ctx context.Context
+
+	running sync.WaitGroup
+	mu      sync.Mutex
+	calls   []*apiCall
+}
+
+// apiCall is one call of the API, for people who want to do the same from a script.
+type apiCall struct {
+	Label  string // what it is for
+	Method string
+	URL    string
+	Body   string
+	Match  string // If-Match
+}
+
+type callKey struct{}
+
+// noting is a transport that notes each call in the apiCall of its context. The key is in another header than the one that it
+// notes.
+type noting struct{ next http.RoundTripper }
+
+func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
+	// A retry is the same call, and so is the look-up of the company that may come first.
+	if c, ok := r.Context().Value(callKey{}).(*apiCall); ok {
+		if r.Body != nil {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			c.Body = string(body)
+			r = r.Clone(r.Context())
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		c.Method, c.URL, c.Match = r.Method, r.URL.String(), r.Header.Get("If-Match")
+	}
+	return n.next.RoundTrip(r)
+}
+
+// result is what a call returned.
+type result[T any] struct {
+	Value   T
+	ETag    string
+	Failure *failure // nil: the call succeeded
+}
+
+// read starts a call, unless the key is known to lack its scope. Its result is complete after wait.
+func read[T any](v *visit, scope, label string, call func(ctx context.Context, options ...client.CallOption) (T, error)) *result[T] {
+	out := &result[T]{}
+	if !v.may(scope) {
+		out.Failure = lacking(scope)
+		return out
+	}
+	c := &apiCall{Label: label}
+	v.mu.Lock()
+	v.calls = append(v.calls, c)
+	v.mu.Unlock()
+	v.running.Go(func() {
+		var response client.Response
+		value, err := call(context.WithValue(v.ctx, callKey{}, c), client.Into(&response))
+		out.Value, out.ETag, out.Failure = value, response.ETag(), failureOf(err, scope)
+	})
+	return out
+}
+
+// version tells whether a record in a list is the one that is stored: lists have no entity tags.
+func version(updatedAt client.Optional[time.Time]) string {
+	return updatedAt.Or(time.Time{}).UTC().Format(time.RFC3339Nano)
+}
+
+// given returns an argument of a call, left out when it is empty.
+func given[T ~string](text T) client.Optional[T] {
+	if text == "" {
+		return client.Optional[T]{}
+	}
+	return client.Value(text)
+}
+
+// wait waits for all calls that read has started.
+func (v *visit) wait() { v.running.Wait() }
+
+// left returns how many more calls the page may make.
+func (v *visit) left() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return max(0, callsMax-len(v.calls))
+}
+
+// failure says why a call has no result, in words for people and with what an operator needs.
+type failure struct {
+	Status    int // 0: no response
+	Code      string
+	Messages  []string
+	RequestID string
+	Lacks     string // a scope that the key does not have
+}
+
+func lacking(scope string) *failure { return &failure{Lacks: scope} }
+
+// failureOf returns nil for no error. scope is what the call needed.
+func failureOf(err error, scope string) *failure {
+	var refused *client.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		f := &failure{Status: refused.Status, Code: refused.Code, Messages: refused.Messages, RequestID: refused.RequestID}
+		if refused.Status == http.StatusUnauthorized && scope != "" && strings.Contains(strings.Join(refused.Messages, " "), scope) {
+			f.Lacks = scope
+		}
+		return f
+	case errors.Is(err, context.DeadlineExceeded):
+		return &failure{Messages: []string{"it did not respond in time"}}
+	}
+	var address *url.Error
+	if errors.As(err, &address) {
+		err = address.Err
+	}
+	return &failure{Messages: []string{err.Error()}}
+}
+
+// Conflict reports whether somebody else changed the record, or its state does not allow the change.
+func (f *failure) Conflict() bool {
+	return f != nil && (f.Status == http.StatusPreconditionFailed || f.Status == http.StatusConflict)
+}
+
+// apart reports whether the total of a metric was refused because its parts do not make one. The way out is in the message; another
+// 400, such as that of an older service, has none.
+func (f *failure) apart() bool {
+	return f != nil && f.Status == http.StatusBadRequest && strings.Contains(strings.Join(f.Messages, " "), "seriesId")
+}
+
+// status returns the status of a page that shows the failure instead of its content.
+func (f *failure) status() int {
+	switch {
+	case f.Lacks != "":
+		return http.StatusForbidden
+	case f.Status == http.StatusNotFound, f.Conflict(), f.Status == http.StatusBadRequest:
+		return f.Status
+	}
+	return http.StatusBadGateway
+}
+
+// Curl writes the call as a command. It quotes every value, because bodies have what people typed.
+func (c *apiCall) Curl() string {
+	var out strings.Builder
+	out.WriteString(`curl -H "Authorization: Bearer $WORKSPACE_KEY"`)
+	if c.Method != http.MethodGet {
+		out.WriteString(" -X " + c.Method)
+	}
+	if c.Match != "" {
+		out.WriteString(" -H " + quoted("If-Match: "+c.Match))
+	}
+	if c.Body != "" {
+		out.WriteString(" \\\n  -H 'Content-Type: application/json' -d " + quoted(c.Body))
+	}
+	out.WriteString(" \\\n  " + quoted(c.URL))
+	return out.String()
+}
+
+// quoted quotes a text for a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,0 +1,85 @@
+package studio
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"growthworkspace/shared/client"
+)
+
+// companyData is what the template of the profile shows.
+type companyData struct {
+	Form    *form
+	Company client.Company
+	Failure *failure // the profile cannot be read
+}
+
+// fieldsOf returns the form of a profile.
+func fieldsOf(c client.Company) []*field {
+	choices := func(all ...string) []string { return all }
+	return []*field{
+		{Name: "name", Label: "Name", Kind: "text", Required: true, Stored: c.Name.Or("")},
+		{Name: "summary", Label: "Summary", Kind: "long", Hint: "One or two sentences about the product.", Stored: c.Summary.Or("")},
+		{Name: "websiteUrl", Label: "Website", Kind: "url", Stored: c.WebsiteURL.Or("")},
+		{Name: "repositoryUrl", Label: "Source code", Kind: "url", Stored: c.RepositoryURL.Or("")},
+		{Name: "industry", Label: "Industry", Kind: "text", Stored: c.Industry.Or("")},
+		{Name: "stage", Label: "Stage", Kind: "choice", Stored: string(c.Stage.Or("")), Choices: choices(
+			string(client.CompanyStageIdea), string(client.CompanyStageMvp), string(client.CompanyStageGrowth), string(client.CompanyStageScale))},
+		{Name: "targetMarket", Label: "Customers", Kind: "choice", Stored: string(c.TargetMarket.Or("")), Choices: choices(
+			string(client.CompanyTargetMarketB2b), string(client.CompanyTargetMarketB2c), string(client.CompanyTargetMarketB2b2c))},
+		{Name: "primaryLanguage", Label: "Main language", Kind: "text", Hint: "Two letters, such as en or de.", Stored: c.PrimaryLanguage.Or("")},
+		{Name: "timezone", Label: "Time zone", Kind: "text", Hint: "A name such as Europe/Berlin.", Stored: c.Timezone.Or("")},
+	}
+}
+
+func (v *visit) getCompany(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+	return v.api.GetCompany(ctx, options...)
+}
+
+func (s *Studio) company(v *visit) *view { return v.companyPage(nil, nil) }
+
+// companyPage shows the profile. After a write that failed, sent has what was typed.
+func (v *visit) companyPage(sent url.Values, refused *failure) *view {
+	out := &view{page: "company", place: "Company", title: "Company"}
+	if sent != nil {
+		v.readFrame()
+		out.status = refused.status()
+	}
+	v.wait()
+	stored := v.frameOf().company
+	d := &companyData{Form: newForm("the profile", "/company", stored.ETag, v.may("company:write"), fieldsOf(stored.Value)...), Company: stored.Value, Failure: stored.Failure}
+	out.data = d
+	if stored.Failure != nil {
+		out.status = stored.Failure.status()
+	}
+	if sent != nil {
+		d.Form.restore(sent, refused, stored.Failure == nil)
+	}
+	return out
+}
+
+// saveCompany stores the fields that were changed. An empty field is unset.
+func (s *Studio) saveCompany(v *visit) *view {
+	sent := v.r.PostForm
+	c := changes{sent: sent}
+	in := client.UpdateCompanyInput{
+		Name: c.required("name"), Summary: c.text("summary"), WebsiteURL: c.text("websiteUrl"), RepositoryURL: c.text("repositoryUrl"),
+		Industry: c.text("industry"), Stage: word[client.CompanyStage](c.text("stage")), TargetMarket: word[client.CompanyTargetMarket](c.text("targetMarket")),
+		PrimaryLanguage: c.text("primaryLanguage"), Timezone: c.text("timezone"),
+	}
+	if !c.any {
+		return v.done("/company", nil, notice{Text: "Nothing was changed."})
+	}
+	stored := read(v, "company:write", "The profile", func(ctx context.Context, options ...client.CallOption) (client.Company, error) {
+		return v.api.UpdateCompany(ctx, in, append(options, client.IfMatch(sent.Get("etag")))...)
+	})
+	v.wait()
+	if stored.Failure != nil {
+		return v.companyPage(sent, stored.Failure)
+	}
+	return v.done("/company", nil, notice{Text: "Saved."})
+}
+
+// StatusText names a status for people.
+func (f *failure) StatusText() string { return http.StatusText(f.Status) }

@@ -1,0 +1,208 @@
+package studio
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"growthworkspace/shared/client"
+)
+
+// field is a property of a record in a form.
+type field struct {
+	Name, Label, Hint string
+	Kind              string   // text, long, url, number, date, time, list (a value on each line), flag (true or false) or choice
+	Choices           []string // of a choice
+	Required          bool
+
+	Stored  string // as it is now
+	Text    string // as it is in the form
+	Was     string // as it was when the form was made
+	Problem string // what is wrong with it
+	Theirs  bool   // somebody else has changed it since
+}
+
+// form is a form of a record. Its template shows the fields, and after a write that failed what was typed, what is wrong with it,
+// and what somebody else has stored meanwhile.
+type form struct {
+	What     string // the record, as in "Somebody else changed the profile"
+	Back     string // the page that shows the record as it is stored
+	Fields   []*field
+	ETag     string
+	Once     string // names the request of a new record, so that sending the form twice creates one
+	MayWrite bool
+	Conflict *failure // somebody else changed the record
+	Problem  *failure // what is wrong and belongs to no field
+}
+
+// newForm returns the form of a record as it is stored.
+func newForm(what, back, etag string, mayWrite bool, fields ...*field) *form {
+	for _, f := range fields {
+		// As browsers send it back: a field that nobody touched must not look changed.
+		f.Stored = strings.TrimSpace(strings.ReplaceAll(f.Stored, "\r\n", "\n"))
+		f.Text, f.Was = f.Stored, f.Stored
+	}
+	return &form{What: what, Back: back, Fields: fields, Once: once(), ETag: etag, MayWrite: mayWrite}
+}
+
+// restore puts what was typed back into the form after a write that failed. stored says whether the form has the record as it is
+// now: then a field that was not touched here shows what somebody else has stored.
+func (f *form) restore(sent url.Values, refused *failure, stored bool) {
+	f.Once = onceAfter(sent, refused)
+	for _, field := range f.Fields {
+		field.Text, field.Was = typedField(sent, field.Name), typedWas(sent, field.Name)
+		if stored {
+			field.Theirs = field.Stored != field.Was
+			if field.Text == field.Was {
+				field.Text = field.Stored
+			}
+			field.Was = field.Stored
+		}
+	}
+	if refused.Conflict() {
+		f.Conflict = refused
+		return
+	}
+	f.Problem = f.assign(refused)
+}
+
+// once returns a name for the request of a new record.
+func once() string { return rand.Text() }
+
+// onceAfter returns the name for the next try of a form. The name stays when it is not known whether the record was created. After a
+// refusal it changes, because the service remembers the refusal under the name.
+func onceAfter(sent url.Values, refused *failure) string {
+	if name := sent.Get("once"); name != "" && (refused.Status == 0 || refused.Status >= http.StatusInternalServerError) {
+		return name
+	}
+	return once()
+}
+
+// assign gives each message to its field, and returns the failure with the rest. nil: there is none left.
+func (f *form) assign(refused *failure) *failure {
+	rest := *refused
+	rest.Messages = nil
+	for _, message := range refused.Messages {
+		place, text, _ := strings.Cut(message, ": ")
+		place, _, _ = strings.Cut(strings.TrimPrefix(place, "body."), "[") // a message about one value of a list
+		at := slices.IndexFunc(f.Fields, func(field *field) bool { return field.Name == place })
+		if at < 0 || text == "" {
+			rest.Messages = append(rest.Messages, message)
+			continue
+		}
+		f.Fields[at].Problem = strings.TrimSpace(f.Fields[at].Problem + " " + text)
+	}
+	if len(rest.Messages) == 0 && len(refused.Messages) > 0 {
+		return nil
+	}
+	return &rest
+}
+
+// typedField returns what a form has in a field.
+func typedField(sent url.Values, name string) string {
+	return strings.TrimSpace(strings.ReplaceAll(sent.Get(name), "\r\n", "\n"))
+}
+
+// typedWas returns what the field had when the form was made.
+func typedWas(sent url.Values, name string) string {
+	return strings.ReplaceAll(sent.Get("was."+name), "\r\n", "\n")
+}
+
+// changes are the fields of a form that somebody changed. A field that was emptied is null.
+type changes struct {
+	sent    url.Values
+	any     bool
+	problem *failure // what is typed cannot be sent
+}
+
+// whole returns the new whole number of a field.
+func (c *changes) whole(name string) client.Optional[int] {
+	value, ok := c.text(name).Get()
+	if !ok {
+		return as[int](c.text(name))
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil {
+		c.refuse(name, "must be a whole number")
+		return client.Optional[int]{}
+	}
+	return client.Value(n)
+}
+
+// refuse notes what is wrong with a field, as the service would say it.
+func (c *changes) refuse(name, problem string) {
+	if c.problem == nil {
+		c.problem = &failure{Status: http.StatusBadRequest, Code: "bad_request"}
+	}
+	c.problem.Messages = append(c.problem.Messages, "body."+name+": "+problem)
+}
+
+// text returns the new text of a field, left out when it was not changed.
+func (c *changes) text(name string) client.Optional[string] {
+	now := typedField(c.sent, name)
+	if !c.sent.Has(name) || now == typedWas(c.sent, name) {
+		return client.Optional[string]{}
+	}
+	c.any = true
+	if now == "" {
+		return client.Null[string]()
+	}
+	return client.Value(now)
+}
+
+// required is text for a property that cannot be null: an emptied field is sent as it is, and the service says what is wrong.
+func (c *changes) required(name string) client.Optional[string] {
+	if text := c.text(name); !text.IsNull() {
+		return text
+	}
+	return client.Value("")
+}
+
+// list returns the new values of a field with one value on each line.
+func (c *changes) list(name string) client.Optional[[]string] {
+	text := c.text(name)
+	if value, ok := text.Get(); ok {
+		return client.Value(lines(value))
+	}
+	return as[[]string](text)
+}
+
+// lines returns the lines of a text that are not empty.
+func lines(text string) []string {
+	out := []string{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// flag returns the new state of a box that is ticked or not.
+func (c *changes) flag(name string) client.Optional[bool] {
+	now := c.sent.Get(name) == "true"
+	if strconv.FormatBool(now) == typedWas(c.sent, name) {
+		return client.Optional[bool]{}
+	}
+	c.any = true
+	return client.Value(now)
+}
+
+// as gives a missing or cleared text another type.
+func as[T any](text client.Optional[string]) client.Optional[T] {
+	if text.IsNull() {
+		return client.Null[T]()
+	}
+	return client.Optional[T]{}
+}
+
+// word gives a typed word the type of the API.
+func word[T ~string](text client.Optional[string]) client.Optional[T] {
+	if value, ok := text.Get(); ok {
+		return client.Value(T(value))
+	}
+	return as[T](text)
+}

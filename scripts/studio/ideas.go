@@ -1,0 +1,120 @@
+package studio
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"growthworkspace/shared/client"
+)
+
+// ideasData is what the template of plans and ideas shows.
+type ideasData struct {
+	Clock   clock
+	Plans   []client.Plan
+	NoPlans *failure
+	Plan    string // only ideas of this plan; empty: of all
+	Tabs    []tab
+	Status  string
+	Rows    []shownIdea
+	NoIdeas *failure
+	More    string // the address of the next ideas; empty: none
+
+	MayWrite bool
+}
+
+// shownIdea is an idea in the list.
+type shownIdea struct {
+	client.Idea
+
+	PlanName string
+	Seen     string // its version
+}
+
+// ideasShown is how many ideas one page has.
+const ideasShown = 100
+
+func (s *Studio) ideas(v *visit) *view {
+	q := v.r.URL.Query()
+	d := &ideasData{Status: q.Get("status"), Plan: q.Get("plan"), MayWrite: v.may("broadcast:write")}
+	out := &view{page: "ideas", place: "Posts", title: "Plans and ideas", data: d}
+	if d.Status == "" {
+		d.Status = string(client.BroadcastIdeaStatusSuggested)
+	}
+	for _, t := range []tab{{ID: "suggested", Name: "Suggested"}, {ID: "accepted", Name: "Accepted"}, {ID: "rejected", Name: "Rejected"}} {
+		t.Path, t.Current = ideasPath(t.ID, d.Plan), t.ID == d.Status
+		d.Tabs = append(d.Tabs, t)
+	}
+	in := client.ListBroadcastIdeasInput{
+		Limit: client.Value(ideasShown), Status: client.Value(client.BroadcastIdeaStatus(d.Status)), PlanID: given(d.Plan), Cursor: given(q.Get("cursor")),
+	}
+	plans := read(v, "broadcast:read", "The content plans", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Plan], error) {
+		return v.api.ListBroadcastPlans(ctx, client.ListBroadcastPlansInput{Limit: client.Value(100)}, options...)
+	})
+	ideas := read(v, "broadcast:read", "The ideas", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Idea], error) {
+		return v.api.ListBroadcastIdeas(ctx, in, options...)
+	})
+	v.wait()
+	d.Clock, d.Plans, d.NoPlans, d.NoIdeas = v.clock(), plans.Value.Items, plans.Failure, ideas.Failure
+	if d.NoIdeas != nil {
+		out.status = d.NoIdeas.status()
+		return out
+	}
+	names := map[string]string{}
+	for _, p := range d.Plans {
+		names[p.ID] = p.Name.Or("Plan")
+	}
+	for _, i := range ideas.Value.Items {
+		d.Rows = append(d.Rows, shownIdea{i, names[i.PlanID.Or("")], version(i.UpdatedAt)})
+	}
+	if next := ideas.Value.Next; next != "" {
+		d.More = ideasPath(d.Status, d.Plan) + "&cursor=" + url.QueryEscape(next)
+	}
+	return out
+}
+
+func ideasPath(status, plan string) string {
+	q := url.Values{"status": {status}}
+	if plan != "" {
+		q.Set("plan", plan)
+	}
+	return "/ideas?" + q.Encode()
+}
+
+// PlanPath is the address of the ideas of a plan.
+func (d *ideasData) PlanPath(plan string) string { return ideasPath(d.Status, plan) }
+
+// decide accepts or rejects an idea as it was shown, and may go on to the post that it becomes.
+func (s *Studio) decide(v *visit) *view {
+	form, id := v.r.PostForm, v.r.PathValue("id")
+	back := url.Values{"status": {form.Get("status")}}
+	if plan := form.Get("plan"); plan != "" {
+		back.Set("plan", plan)
+	}
+	refuse := func(why string) *view { return v.done("/ideas", back, notice{Bad: true, Text: why}) }
+	status, said := client.BroadcastIdeaStatusAccepted, "Accepted. It becomes a post when you write one from it."
+	if form.Get("do") == "reject" {
+		status, said = client.BroadcastIdeaStatusRejected, "Rejected."
+	}
+	got := v.getIdea(id)
+	v.wait()
+	switch {
+	case got.Failure != nil:
+		return refuse("Nothing was decided: " + got.Failure.Text())
+	case version(got.Value.UpdatedAt) != form.Get("seen"):
+		return refuse("Somebody changed the idea after you looked, so nothing was decided.")
+	}
+	stored := read(v, "broadcast:write", "Decide on the idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+		return v.api.UpdateBroadcastIdea(ctx, client.UpdateBroadcastIdeaInput{IdeaID: id, Status: client.Value(status)}, append(options, client.IfMatch(got.ETag))...)
+	})
+	v.wait()
+	switch {
+	case stored.Failure != nil && stored.Failure.Status == http.StatusPreconditionFailed:
+		return refuse("Somebody changed the idea after you looked, so nothing was decided.")
+	case stored.Failure != nil:
+		return refuse("Nothing was decided: " + stored.Failure.Text())
+	case form.Get("do") == "write":
+		return v.done("/posts/new", url.Values{"idea": {id}}, notice{Text: "Accepted. Its post is not stored yet: check it and save."})
+	}
+	return v.done("/ideas", back, notice{Text: said})
+}

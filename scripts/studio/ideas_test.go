@@ -1,0 +1,85 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/auth"
+)
+
+// decision returns the form that decides on an idea.
+func decision(t *testing.T, body, id, do string) url.Values {
+	t.Helper()
+	_, part, found := strings.Cut(body, `action="/ideas/`+id+`"`)
+	if !found {
+		t.Fatal("no idea ", id, ": ", shown(body))
+	}
+	part, _, _ = strings.Cut(part, "</form>")
+	out := url.Values{"do": {do}}
+	for _, m := range regexp.MustCompile(`name="(form|seen|status|plan)" value="([^"]*)"`).FindAllStringSubmatch(part, -1) {
+		out.Set(m[1], m[2])
+	}
+	return out
+}
+
+// Ensure ideas are accepted and rejected as they were shown, and one becomes a post that names it.
+func TestIdeas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/ideas", "There are none", "workspace api create_broadcast_idea", "There is no plan yet")
+	plan := w.create(t, "/broadcast/plans", `{"name":"Wet <season>","brief":"Rain","status":"active"}`)["id"].(string)
+	idea := func(body string) string { return w.create(t, "/broadcast/ideas", body)["id"].(string) }
+	one := idea(`{"title":"One","summary":"All about gloves","planId":"` + plan + `","platforms":["reddit"],"suggestedFor":"2026-08-20T09:00:00Z"}`)
+	two := idea(`{"title":"Two"}`)
+	state := func(id string) any {
+		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/ideas/"+id, "").JSON(t)["status"]
+	}
+	body := w.page(t, "/ideas", "Wet <season>", "One", "Two", "All about gloves", "Thu, Aug 20, 2026, 09:00")
+	hasNot(t, "of a plan", w.page(t, "/ideas?plan="+plan, "One"), "Two")
+	stale := decision(t, body, two, "accept")
+	_, body = w.submit(t, "/ideas/"+two, decision(t, body, two, "reject"))
+	has(t, "rejected", body, "Rejected.")
+	if state(two) != "rejected" {
+		t.Error(state(two))
+	}
+	w.Clock.Advance(1e9)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/broadcast/ideas/"+two, `{"title":"Two, better"}`)
+	_, body = w.submit(t, "/ideas/"+two, stale)
+	has(t, "stale", body, "Somebody changed the idea after you looked, so nothing was decided.")
+	if state(two) != "rejected" {
+		t.Error(state(two))
+	}
+	w.page(t, "/ideas?status=rejected", "Two, better")
+	_, body = w.submit(t, "/ideas/"+one, decision(t, w.page(t, "/ideas"), one, "write"))
+	has(t, "its post", body, "Accepted.", "From the idea", `value="2026-08-20T09:00"`, "All about gloves</textarea>", `<option value="reddit" selected>`)
+	if state(one) != "accepted" {
+		t.Error(state(one))
+	}
+	form := fields(t, body, "profile")
+	for name, text := range map[string]string{"platform": "reddit", "body": "All about gloves", "scheduledFor": "2026-08-20T09:00", "do": "save"} {
+		form.Set(name, text)
+	}
+	w.submit(t, "/posts", form)
+	posts := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts?ideaId="+one, "").Items(t)
+	if len(posts) != 1 || posts[0]["body"] != "All about gloves" || posts[0]["platform"] != "reddit" || posts[0]["status"] != "draft" {
+		t.Error(posts)
+	}
+	w.page(t, "/ideas?status=accepted", "One", "/posts/new?idea="+one)
+	if status, body := w.get(t, "/posts/new?idea=ida_none"); status != http.StatusOK || !strings.Contains(body, "The idea could not be read: ") {
+		t.Error(status, shown(body))
+	}
+}
+
+// Ensure a key without a scope sees what it may, and is told what it lacks.
+func TestIdeaScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, auth.BroadcastRead)
+	hasNot(t, "reader", w.page(t, "/ideas", "broadcast:write"), "Accept and write")
+	none := newWorld(t, auth.CompanyRead)
+	if status, body := none.get(t, "/ideas"); status != http.StatusForbidden || !strings.Contains(body, "broadcast:read") {
+		t.Error(status, shown(body))
+	}
+}

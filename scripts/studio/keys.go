@@ -1,0 +1,195 @@
+package studio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/shared/client"
+)
+
+// keysData is what the template of the keys shows. It has no secret: a new one goes into a file.
+type keysData struct {
+	Keys     []keyRow
+	NoKeys   *failure
+	More     string
+	MayWrite bool
+	Scopes   []scopeArea // what this key may grant
+	Once     string
+	Made     string // the time of the form
+
+	// After a create that failed, what was typed.
+	Name    string
+	Expires string
+	Problem *failure
+}
+
+type keyRow struct {
+	client.Key
+
+	State string // in use, expired or revoked
+	Own   bool   // the studio uses it
+}
+
+// scopeArea are the scopes of one area, under its name in the sidebar.
+type scopeArea struct {
+	Area  string
+	Boxes []scopeBox
+}
+
+type scopeBox struct {
+	Name, Does string // metrics:read, read
+	Checked    bool
+}
+
+var areaNames = map[string]string{
+	"company": "Company", "plan": "Roadmap", "feedback": "Reviews", "metrics": "Metrics", "optimise": "Sites", "broadcast": "Posts",
+	"context": "Brand", "keys": "Keys",
+}
+
+// scopeAreas groups the scopes that a key may grant.
+func scopeAreas(scopes, ticked []string) (out []scopeArea) {
+	for _, scope := range scopes {
+		area, does, _ := strings.Cut(scope, ":")
+		if name, known := areaNames[area]; known {
+			area = name
+		}
+		if len(out) == 0 || out[len(out)-1].Area != area {
+			out = append(out, scopeArea{Area: area})
+		}
+		last := &out[len(out)-1]
+		last.Boxes = append(last.Boxes, scopeBox{scope, does, slices.Contains(ticked, scope)})
+	}
+	return out
+}
+
+func (s *Studio) keys(v *visit) *view { return v.keysPage(nil, nil) }
+
+// keysPage lists the keys. After a create that failed, sent has what was typed.
+func (v *visit) keysPage(sent url.Values, refused *failure) *view {
+	d := &keysData{MayWrite: v.may("keys:write"), Once: once(), Made: v.Now().UTC().Format(time.RFC3339)}
+	out := &view{page: "keys", place: "Keys", title: "Keys", data: d}
+	if sent != nil {
+		v.readFrame()
+		out.status = refused.status()
+		d.Name, d.Expires, d.Once, d.Problem = typedField(sent, "name"), sent.Get("expires"), onceAfter(sent, refused), refused
+	}
+	listed := read(v, "keys:read", "The keys", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Key], error) {
+		return v.api.ListKeys(ctx, client.ListKeysInput{Limit: client.Value(200), Cursor: given(v.r.URL.Query().Get("cursor"))}, options...)
+	})
+	v.wait()
+	d.NoKeys = listed.Failure
+	if d.NoKeys != nil && sent == nil {
+		out.status = d.NoKeys.status()
+	}
+	if listed.Value.Next != "" {
+		d.More = "/keys?cursor=" + url.QueryEscape(listed.Value.Next)
+	}
+	for _, k := range listed.Value.Items {
+		d.Keys = append(d.Keys, keyRow{k, stateOf(k, v.Now()), v.key != nil && k.ID == v.key.ID})
+	}
+	slices.SortStableFunc(d.Keys, func(a, b keyRow) int { return ended(a) - ended(b) }) // those in use first
+	if v.key != nil {
+		d.Scopes = scopeAreas(v.key.Scopes.Or(nil), sent["scope"])
+	}
+	return out
+}
+
+func ended(k keyRow) int {
+	if k.State == "in use" {
+		return 0
+	}
+	return 1
+}
+
+func stateOf(k client.Key, now time.Time) string {
+	if at, ok := k.RevokedAt.Get(); ok && !at.After(now) {
+		return "revoked"
+	}
+	if at, ok := k.ExpiresAt.Get(); ok && !at.After(now) {
+		return "expired"
+	}
+	return "in use"
+}
+
+// expiries are the choices of a new key.
+var expiries = map[string]time.Duration{"30": 30 * 24 * time.Hour, "90": 90 * 24 * time.Hour, "365": 365 * 24 * time.Hour}
+
+// errNoFile is why no key is created: nobody would ever see its secret.
+var errNoFile = errors.New("this studio has no folder to write secrets to")
+
+// createKey creates a key and writes its secret into a file.
+func (s *Studio) createKey(v *visit) *view {
+	sent := v.r.PostForm
+	in := client.CreateKeyInput{Name: typedField(sent, "name"), Scopes: sent["scope"]}
+	if in.Scopes == nil {
+		in.Scopes = []string{}
+	}
+	if after, ok := expiries[sent.Get("expires")]; ok {
+		made, err := time.Parse(time.RFC3339, sent.Get("made")) // of the form, so that sending it twice asks for the same
+		if err != nil {
+			made = v.Now()
+		}
+		in.ExpiresAt = client.Value(made.UTC().Add(after))
+	}
+	return v.issue(sent, "Create a key", func(ctx context.Context, options ...client.CallOption) (client.IssuedKey, error) {
+		return v.api.CreateKey(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
+	}, func(refused *failure) *view { return v.keysPage(sent, refused) })
+}
+
+// overlaps are the choices of how long a rotated key goes on working.
+var overlaps = map[string]int{"now": 0, "day": 24 * 60 * 60, "week": 7 * 24 * 60 * 60}
+
+// rotateKey replaces a key by a new one and writes its secret into a file.
+func (s *Studio) rotateKey(v *visit) *view {
+	sent := v.r.PostForm
+	in := client.RotateKeyInput{KeyID: v.r.PathValue("id")}
+	if seconds, ok := overlaps[sent.Get("overlap")]; ok {
+		in.OverlapSeconds = client.Value(seconds)
+	}
+	return v.issue(sent, "Rotate a key", func(ctx context.Context, options ...client.CallOption) (client.IssuedKey, error) {
+		return v.api.RotateKey(ctx, in, append(options, client.IdempotencyKey(sent.Get("once")))...)
+	}, func(refused *failure) *view {
+		return v.done("/keys", nil, notice{Bad: true, Text: "Not rotated: " + refused.Text()})
+	})
+}
+
+// issue makes a call that returns a secret, and writes the secret into a file that the notice names. Sending the form twice writes
+// the same secret again.
+func (v *visit) issue(sent url.Values, label string, call func(context.Context, ...client.CallOption) (client.IssuedKey, error), refused func(*failure) *view) *view {
+	if v.SaveSecret == nil {
+		return refused(&failure{Messages: []string{errNoFile.Error()}})
+	}
+	issued := read(v, "keys:write", label, call)
+	v.wait()
+	if issued.Failure != nil {
+		return refused(issued.Failure)
+	}
+	file, err := v.SaveSecret(issued.Value.ID, issued.Value.Secret)
+	if err != nil {
+		v.Log.Error("a secret could not be stored", "key", issued.Value.ID, "error", err)
+		return v.done("/keys", nil, notice{Bad: true, Text: fmt.Sprintf("The key %s was created, but its secret could not be stored: revoke it and try again. The studio's output has the reason.", issued.Value.ID)})
+	}
+	return v.done("/keys", nil, notice{Text: fmt.Sprintf("The secret of %q is in the file %s, which only you can read. Move it to where it is needed, then delete the file.", issued.Value.Name.Or("the key"), file)})
+}
+
+// revokeKey revokes a key.
+func (s *Studio) revokeKey(v *visit) *view {
+	id := v.r.PathValue("id")
+	done := read(v, "keys:write", "Revoke a key", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+		return v.api.RevokeKey(ctx, client.RevokeKeyInput{KeyID: id}, options...)
+	})
+	v.wait()
+	if done.Failure != nil && done.Failure.Status != http.StatusNotFound {
+		return v.done("/keys", nil, notice{Bad: true, Text: "Not revoked: " + done.Failure.Text()})
+	}
+	if v.key != nil && v.key.ID == id {
+		return v.done("/keys", nil, notice{Text: "Revoked. It was the key of this studio: start it again with another one."})
+	}
+	return v.done("/keys", nil, notice{Text: "Revoked: the service refuses it from now on."})
+}

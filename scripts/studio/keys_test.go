@@ -1,0 +1,153 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/auth"
+)
+
+// newKey returns the form of a new key.
+func (w *world) newKey(t *testing.T, name string, scopes ...string) url.Values {
+	t.Helper()
+	form := fields(t, w.page(t, "/keys"), "newkey")
+	form.Set("name", name)
+	form["scope"] = scopes
+	return form
+}
+
+// secretOf returns the secret in the file that a page names.
+func secretOf(t *testing.T, body string) string {
+	t.Helper()
+	m := regexp.MustCompile(`is in the file (\S+), which only you can read`).FindStringSubmatch(shown(body))
+	if m == nil {
+		t.Fatal("no file: ", shown(body))
+	}
+	info, err := os.Stat(m[1])
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatal(info, err)
+	}
+	text, err := os.ReadFile(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// works reports whether the service accepts a key.
+func (w *world) works(t *testing.T, secret string) bool {
+	t.Helper()
+	return w.Send(t, secret, "GET", "/v1/companies/{companyId}", "").Status == http.StatusOK
+}
+
+// keyID returns the id of the only other key with a name.
+func (w *world) keyID(t *testing.T, name string) (id string) {
+	t.Helper()
+	for _, k := range w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t) {
+		if k["name"] == name && k["replacedBy"] == nil {
+			id = k["id"].(string)
+		}
+	}
+	return id
+}
+
+// Ensure a key is created once although its form is sent twice, works as its file says, is rotated and revoked, and that its secret
+// is in no response and no log.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var bodies []string
+	form := w.newKey(t, "Nightly <import>", "company:read", "plan:read")
+	form.Set("expires", "30")
+	_, first := w.submit(t, "/keys", form)
+	w.Clock.Advance(time.Minute)
+	_, again := w.submit(t, "/keys", form)
+	secret := secretOf(t, first)
+	if secretOf(t, again) != secret || !w.works(t, secret) {
+		t.Fatal("the second form created another key, or the key does not work")
+	}
+	bodies = append(bodies, first, again, w.page(t, "/keys"))
+	id := w.keyID(t, "Nightly <import>")
+	got := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t)
+	if len(got) != 2 || id == "" {
+		t.Fatal(got)
+	}
+	has(t, "listed", bodies[2], "Nightly <import>", "2 scopes", "in use", "this studio")
+	_, rotated := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"now"}, "once": {"rotate"}})
+	next := secretOf(t, rotated)
+	if next == secret || !w.works(t, next) || w.works(t, secret) {
+		t.Error("not rotated")
+	}
+	_, revoked := w.submit(t, "/keys/"+w.keyID(t, "Nightly <import>")+"/revoke", url.Values{"form": form["form"]})
+	has(t, "revoked", revoked, "the service refuses it from now on")
+	if w.works(t, next) {
+		t.Error("not revoked")
+	}
+	bodies = append(bodies, rotated, revoked, w.page(t, "/keys"))
+	for n, body := range bodies {
+		hasNot(t, "page "+string(rune('0'+n)), body, secret, next, w.key)
+	}
+	hasNot(t, "the log", w.logs.String(), secret, next, w.key)
+}
+
+// Ensure a form that the service refuses keeps what was typed, and that the key of the studio can be revoked knowingly.
+func TestKeysRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	status, body := w.submit(t, "/keys", w.newKey(t, strings.Repeat("n", 201), "plan:read"))
+	has(t, "refused", body, "No key was created.", strings.Repeat("n", 201), "must have at most 200 characters")
+	if status != http.StatusBadRequest {
+		t.Error(status)
+	}
+	for _, m := range regexp.MustCompile(`name="scope" value="([^"]*)"( checked)?`).FindAllStringSubmatch(body, -1) {
+		if (m[2] != "") != (m[1] == "plan:read") {
+			t.Errorf("%s is ticked: %v", m[1], m[2] != "")
+		}
+	}
+	own := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys/current", "").JSON(t)["id"].(string)
+	form := fields(t, body, "newkey")
+	_, body = w.submit(t, "/keys/"+own+"/revoke", url.Values{"form": form["form"]})
+	has(t, "its own", body, "It was the key of this studio")
+}
+
+// Ensure a secret that cannot be stored is told, and its key is named so that it can be revoked.
+func TestSecretNotStored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := os.WriteFile(filepath.Join(w.folder, "secrets"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, body := w.submit(t, "/keys", w.newKey(t, "Lost", "plan:read"))
+	has(t, "lost", body, "The key "+w.keyID(t, "Lost")+" was created, but its secret could not be stored")
+}
+
+// Ensure a key without the scopes sees no keys, or sees them and cannot change them.
+func TestKeysScopes(t *testing.T) {
+	t.Parallel()
+	none := newWorld(t, auth.CompanyRead)
+	if status, body := none.get(t, "/keys"); status != http.StatusForbidden || !strings.Contains(shown(body), "This key lacks the scope keys:read") {
+		t.Error(status, shown(body))
+	}
+	reader := newWorld(t, auth.CompanyRead, auth.KeysRead)
+	body := reader.page(t, "/keys")
+	has(t, "reader", body, "This key lacks keys:write")
+	hasNot(t, "reader", body, "Rotate", "New key")
+	reader.service.breakWith(func(r *http.Request) *http.Response {
+		if !strings.HasSuffix(r.URL.Path, "/keys") {
+			return nil
+		}
+		w := httptest.NewRecorder()
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return w.Result()
+	})
+	if status, _ := reader.get(t, "/keys"); status != http.StatusBadGateway {
+		t.Error(status)
+	}
+}

@@ -1,0 +1,209 @@
+package studio
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+var now = time.Date(2026, 8, 11, 9, 30, 0, 0, time.UTC)
+
+// on returns a point of a day in August 2026.
+func on(day int, value float64, more ...func(*client.Point)) client.Point {
+	p := client.Point{
+		SeriesID: "s", MetricKey: "a.b", Grain: client.Value(client.MetricsGrainDay), TS: client.Value(time.Date(2026, 8, day, 0, 0, 0, 0, time.UTC)),
+		Value: client.Value(value),
+	}
+	for _, f := range more {
+		f(&p)
+	}
+	return p
+}
+
+func in(currency string) func(*client.Point) {
+	return func(p *client.Point) { p.Currency = client.Value(currency) }
+}
+
+func worth(base float64) func(*client.Point) {
+	return func(p *client.Point) { p.BaseValue = client.Value(base) }
+}
+
+func of(series, dims string) func(*client.Point) {
+	return func(p *client.Point) { p.SeriesID, p.Dims = series, client.Value(json.RawMessage(dims)) }
+}
+
+// Ensure values of several currencies are drawn in the base currency when all have it, and apart otherwise.
+func TestMoney(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		points []client.Point
+		want   money
+	}{
+		"none":                {nil, money{}},
+		"no currency":         {[]client.Point{on(1, 5)}, money{}},
+		"one":                 {[]client.Point{on(1, 5, in("JPY")), on(2, 5, in("JPY"), worth(3))}, money{currency: "JPY"}},
+		"two with base":       {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"), worth(7))}, money{currency: "EUR", Base: true}},
+		"two, base unknown":   {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("GBP"), worth(8))}, money{Base: true}},
+		"two, one without":    {[]client.Point{on(1, 5, in("USD"), worth(4)), on(2, 7, in("EUR"))}, money{mixed: true}},
+		"a currency and none": {[]client.Point{on(1, 5, in("USD")), on(2, 7)}, money{mixed: true}},
+	} {
+		if got := moneyOf(c.points); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// Ensure a period is compared with the same part of the one before, and the day that is not over counts in the value only.
+func TestDevelop(t *testing.T) {
+	t.Parallel()
+	month, err := measure.ParseRange("month", "", "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := month.Window(measure.Day, now)
+	var points []client.Point
+	for day := 1; day <= 11; day++ {
+		points = append(points, on(day, 10))
+	}
+	for day := 1; day <= 31; day++ {
+		p := on(1, 5)
+		p.TS = client.Value(time.Date(2026, 7, day, 0, 0, 0, 0, time.UTC))
+		points = append(points, p)
+	}
+	for _, c := range []struct {
+		aggregation          client.MetricsAggregation
+		polarity             client.MetricsPolarity
+		value, soFar, before float64
+		good                 string
+	}{
+		{client.MetricsAggregationSum, client.MetricsPolarityUpIsGood, 110, 100, 50, "good"},
+		{client.MetricsAggregationSum, client.MetricsPolarityDownIsGood, 110, 100, 50, "bad"},
+		{client.MetricsAggregationAvg, client.MetricsPolarityNeutral, 10, 10, 5, "even"},
+		{client.MetricsAggregationLast, client.MetricsPolarityUpIsGood, 10, 10, 5, "good"},
+	} {
+		d := metric{UnitName: measure.Count, Aggregation: c.aggregation, Polarity: c.polarity}.develop(points, w)
+		if d.Value.V != c.value || d.SoFar.V != c.soFar || d.BeforeValue.V != c.before || d.Change != "+100 %" || d.Good != c.good {
+			t.Errorf("%+v: %+v", c, d)
+		}
+	}
+	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 7 })
+	if d := (metric{Aggregation: client.MetricsAggregationSum}).develop(young, w); d.Change != "" || d.SoFar.V != 100 {
+		t.Errorf("a metric that began in the period before has grown: %+v", d)
+	}
+	first := month.Window(measure.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // nothing is over yet
+	if d := (metric{Aggregation: client.MetricsAggregationSum}).develop(points, first); d.Change != "" || d.Value.V != 10 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Ensure a goal's line is drawn only where its value and the buckets belong together.
+func TestGoalLine(t *testing.T) {
+	t.Parallel()
+	goal := func(due time.Time) []client.Goal {
+		return []client.Goal{{Status: client.Value(client.ContextGoalStatusActive), TargetValue: client.Value(40.0), DueAt: client.Value(due)}}
+	}
+	inAugust, inMay, later := now.AddDate(0, 0, 15), now.AddDate(0, -3, 0), now.AddDate(1, 0, 0)
+	for _, c := range []struct {
+		name        string
+		aggregation client.MetricsAggregation
+		rng         string
+		grain       measure.Grain
+		due         time.Time
+		from, to    int // -1: no line
+	}{
+		{"a month's total over days", client.MetricsAggregationSum, "month", measure.Day, inAugust, -1, -1},
+		{"a month's total over weeks", client.MetricsAggregationSum, "90d", measure.Week, inAugust, -1, -1},
+		{"a month's total over months", client.MetricsAggregationSum, "12m", measure.Month, inAugust, 11, 11},
+		{"a total of an earlier month", client.MetricsAggregationSum, "12m", measure.Month, inMay, 8, 8},
+		{"a total of a later month", client.MetricsAggregationSum, "12m", measure.Month, later, -1, -1},
+		{"a level over days", client.MetricsAggregationAvg, "month", measure.Day, later, 0, 30},
+		{"a level that is due in the range", client.MetricsAggregationLast, "month", measure.Day, inAugust, 0, 25},
+		{"a level that was due before", client.MetricsAggregationLast, "month", measure.Day, inMay, -1, -1},
+	} {
+		r, err := measure.ParseRange(c.rng, "", "", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := metricsData{metric: metric{Aggregation: c.aggregation, Goals: goal(c.due)}}
+		line := d.goalLine(r.Window(c.grain, now))
+		if (line == nil) != (c.from < 0) || line != nil && (line.From != c.from || line.To != c.to) {
+			t.Errorf("%s: %+v", c.name, line)
+		}
+	}
+}
+
+// Ensure a split counts nothing twice: series with more dimensions are left out where others have this one alone.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	r, _ := measure.ParseRange("month", "", "", now)
+	w := r.Window(measure.Day, now)
+	points := []client.Point{
+		on(1, 10, of("a", `{"plan":"team"}`)), on(1, 30, of("b", `{"plan":"solo"}`)),
+		on(1, 4, of("c", `{"plan":"team","country":"de"}`)), on(1, 6, of("d", `{"plan":"team","country":"us"}`)), on(1, 40, of("e", `{}`)),
+	}
+	byDimension := func(name string) func(client.Point) (string, bool) {
+		return func(p client.Point) (string, bool) { v, ok := dimsOf(p)[name]; return v, ok }
+	}
+	for dimension, want := range map[string]string{"plan": "solo 30 75 %, team 10 25 %", "country": "us 6 60 %, de 4 40 %"} {
+		d := &metricsData{metric: metric{Aggregation: client.MetricsAggregationSum, UnitName: measure.Count}, Split: dimension}
+		d.drawParts(points, w, byDimension(dimension))
+		var got []string
+		for _, p := range d.Parts {
+			got = append(got, p.Name+" "+p.Text+" "+p.Percent())
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %v, want %s", dimension, got, want)
+		}
+	}
+}
+
+// Ensure a file for a spreadsheet has money in whole units of its own currency, and no text that it would run.
+func TestCells(t *testing.T) {
+	t.Parallel()
+	d := &metricsData{metric: metric{UnitName: measure.Currency}}
+	for currency, want := range map[string]string{"EUR": "12.34", "JPY": "1234", "KWD": "1.234"} {
+		d.Unit = measure.Unit{Name: measure.Currency, Currency: currency}
+		if got := d.cell(chart.Value{V: 1234, OK: true}, ""); got != want {
+			t.Errorf("%s: %s", currency, got)
+		}
+	}
+	d.UnitName = measure.Ratio
+	if got := d.cell(chart.Value{V: 0.125, OK: true}, ""); got != "0.125" || d.cell(chart.Value{}, "") != "" {
+		t.Error(got)
+	}
+	for text, want := range map[string]string{"=1+1": "'=1+1", "@x": "'@x", "-5": "'-5", "de": "de", "": ""} {
+		if got := safe(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// Ensure metrics with an active goal come first, and goals find their metric under either of its names.
+func TestOrderOfMetrics(t *testing.T) {
+	t.Parallel()
+	goal := func(key string, status client.ContextGoalStatus) client.Goal {
+		return client.Goal{MetricKey: client.Value(key), Status: client.Value(status), TargetValue: client.Value(math.Pi)}
+	}
+	all := metricsOf([]client.Definition{{Key: "a.plain"}, {Key: "b.missed"}, {Key: "custom.c.goal"}, {Key: "a.new", NeedsReview: client.Value(true)}, {Key: "d.archived"}},
+		[]client.Goal{goal("b.missed", client.ContextGoalStatusMissed), goal("c.goal", client.ContextGoalStatusActive), goal("d.archived", client.ContextGoalStatusArchived)})
+	var keys []string
+	for _, m := range all {
+		keys = append(keys, m.Key)
+	}
+	if got := strings.Join(keys, " "); got != "custom.c.goal b.missed a.plain d.archived a.new" {
+		t.Error(got)
+	}
+	if target, ok := all[0].target(); !ok || target != math.Pi {
+		t.Error(target, ok)
+	}
+	if _, ok := all[1].target(); ok {
+		t.Error("a missed goal is a target")
+	}
+}

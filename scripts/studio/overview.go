@@ -1,0 +1,227 @@
+package studio
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// overviewData is what the template of the overview shows.
+type overviewData struct {
+	Ranges []measure.Range
+	Range  measure.Range
+	Tiles  []tile
+	More   int      // metrics without a tile
+	NoTile *failure // why there are no tiles
+	NoGoal *failure // why goals are unknown
+
+	Reviews   []client.Feedback
+	Waiting   string
+	NoReviews *failure
+
+	Posts    *result[client.Page[client.Post]]
+	Next     []client.Post
+	Failed   *result[client.Page[client.Post]]
+	Boards   *result[client.Page[client.Board]]
+	Channels *result[client.Page[client.Channel]]
+	Audits   *result[client.Page[client.AuditSummary]]
+	Troubles []trouble
+	Today    time.Time
+	now      time.Time
+}
+
+// tile is one metric.
+type tile struct {
+	metric
+	development
+
+	Failure *failure
+	Apart   bool // its parts do not make a whole
+	Goal    string
+}
+
+// trouble is something that has stopped working.
+type trouble struct {
+	What, Why string
+	At        time.Time
+	Soon      bool   // it still works
+	Path      string // where one can look
+}
+
+// reviewsShown is how many waiting reviews the overview lists.
+const reviewsShown = 5
+
+// overdueDays is how far back a post that is due and was not sent is looked for.
+const overdueDays = 30
+
+// postsShown is how many scheduled posts the overview lists.
+const postsShown = 5
+
+func (s *Studio) overview(v *visit) *view {
+	now := v.Now().UTC()
+	d := &overviewData{Today: measure.Day.Start(now), now: now}
+	for _, r := range measure.Ranges(now) {
+		if r.Default() == measure.Day { // longer ones need another grain, which the page of metrics has
+			d.Ranges = append(d.Ranges, r)
+		}
+	}
+	var err error
+	if d.Range, err = measure.ParseRange(v.r.URL.Query().Get("range"), "", "", now); err != nil || d.Range.Default() != measure.Day {
+		d.Range = d.Ranges[0]
+	}
+	definitions := v.listDefinitions()
+	goals := v.listGoals()
+	v.readNews(d)
+	v.wait()
+
+	d.NoTile, d.NoGoal = definitions.Failure, goals.Failure
+	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
+	d.waiting(v.frameOf())
+	d.troubles()
+	return &view{page: "overview", place: "Overview", title: "Overview", data: d}
+}
+
+func (v *visit) listDefinitions() *result[client.Page[client.Definition]] {
+	return read(v, "metrics:read", "The metrics", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Definition], error) {
+		return v.api.ListMetricDefinitions(ctx, client.ListMetricDefinitionsInput{Limit: client.Value(200)}, options...)
+	})
+}
+
+func (v *visit) listGoals() *result[client.Page[client.Goal]] {
+	return read(v, "context:read", "The brand goals", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Goal], error) {
+		return v.api.ListContextGoals(ctx, client.ListContextGoalsInput{Limit: client.Value(200)}, options...)
+	})
+}
+
+// readNews starts the calls about posts, boards, channels and audits.
+func (v *visit) readNews(d *overviewData) {
+	d.Posts = read(v, "broadcast:read", "The next posts", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
+			Status: client.Value(client.BroadcastPostStatusScheduled), From: client.Value(client.Day(d.Today.AddDate(0, 0, -overdueDays))),
+			Order: client.Value("asc"), Limit: client.Value(postsShown),
+		}, options...)
+	})
+	d.Failed = read(v, "broadcast:read", "Posts that failed", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Post], error) {
+		return v.api.ListBroadcastPosts(ctx, client.ListBroadcastPostsInput{
+			Status: client.Value(client.BroadcastPostStatusFailed), Limit: client.Value(3),
+		}, options...)
+	})
+	d.Channels = read(v, "broadcast:read", "The channels", v.api.ListBroadcastChannels)
+	d.Boards = read(v, "plan:read", "The roadmap boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
+		return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100)}, options...)
+	})
+	d.Audits = read(v, "optimise:read", "The latest audits", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
+		return v.api.ListOptimiseAudits(ctx, client.ListOptimiseAuditsInput{Limit: client.Value(20)}, options...)
+	})
+}
+
+// readTiles reads the points of as many metrics as the page may.
+func (v *visit) readTiles(d *overviewData, all []metric, now time.Time) {
+	d.More = len(all)
+	all = slices.DeleteFunc(all, func(m metric) bool { return m.Kind == client.MetricsKindDerived })
+	shown := all[:min(len(all), v.left())]
+	d.More -= len(shown)
+	w := d.Range.Window(measure.Day, now)
+	points := make([]*result[client.Page[client.Point]], len(shown))
+	for i, m := range shown {
+		points[i] = v.listPoints(m.Name+", by day", m.Key, measure.Day, w.Before[0], w.Now[len(w.Now)-1], true)
+	}
+	v.wait()
+	for i, m := range shown {
+		t := tile{metric: m, Failure: points[i].Failure}
+		if t.Failure == nil {
+			t.development = m.develop(points[i].Value.Items, w)
+		}
+		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
+		if target, ok := m.target(); ok {
+			t.Goal = "goal " + t.unit().Short(target)
+		}
+		d.Tiles = append(d.Tiles, t)
+	}
+}
+
+// unit is the tile's unit, also when its points could not be read.
+func (t tile) unit() measure.Unit {
+	if t.Failure != nil || t.Apart {
+		return measure.Unit{Name: t.UnitName}
+	}
+	return t.Unit
+}
+
+// target returns the value of the metric's first active goal.
+func (m metric) target() (float64, bool) {
+	if len(m.Goals) == 0 || goalOrder(m.Goals[0]) != 0 {
+		return 0, false
+	}
+	return m.Goals[0].TargetValue.Get()
+}
+
+// waiting lists the most urgent reviews.
+func (d *overviewData) waiting(k *known) {
+	if d.NoReviews = k.needsReview.Failure; d.NoReviews == nil {
+		d.NoReviews = k.noReply.Failure
+	}
+	d.Reviews = byUrgency(k.needsReview.Value.Items, k.noReply.Value.Items)
+	d.Reviews = d.Reviews[:min(len(d.Reviews), reviewsShown)]
+	d.Waiting = k.badge()
+	d.Next = d.Posts.Value.Items
+}
+
+// Partial reports whether the tile's value has a day that is not over, so that its change belongs to other numbers.
+func (t tile) Partial() bool { return t.Window.Open < t.Window.Future }
+
+// troubles collects what has stopped working. An audit that a newer one of the same site has replaced is none.
+func (d *overviewData) troubles() {
+	for _, c := range d.Channels.Value.Items {
+		status := c.Status.Or("")
+		valid, checked := c.CredentialsValid.Get()
+		why := ""
+		switch {
+		case status == client.BroadcastChannelStatusError || status == client.BroadcastChannelStatusDisconnected || status == client.BroadcastChannelStatusExpiring:
+			why = words(string(status))
+		case checked && !valid:
+			why = "its credentials are not valid"
+		default:
+			continue
+		}
+		if text, ok := c.LastError.Get(); ok && text != "" {
+			why += ": " + text
+		}
+		d.Troubles = append(d.Troubles, trouble{"Channel " + words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or("")), why, c.LastCheckedAt.Or(time.Time{}), status == client.BroadcastChannelStatusExpiring, "#calls"})
+	}
+	for _, p := range d.Failed.Value.Items {
+		d.Troubles = append(d.Troubles, trouble{"Post on " + words(string(p.Platform.Or(""))) + ": " + p.Title.Or(excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID})
+	}
+	seen := map[string]bool{}
+	for _, a := range d.Audits.Value.Items {
+		site := a.SiteID.Or(a.RootURL.Or(a.ID))
+		if a.Status.Or("") == client.OptimiseAuditStatusRunning || seen[site] {
+			continue
+		}
+		seen[site] = true
+		if a.Status.Or("") == client.OptimiseAuditStatusFailed {
+			d.Troubles = append(d.Troubles, trouble{"Audit of " + a.RootURL.Or("a site"), a.Error.Or("it failed"), a.StartedAt.Or(time.Time{}), false, "/audits/" + a.ID})
+		}
+	}
+}
+
+// Overdue reports whether a scheduled post is due and was not sent.
+func (d *overviewData) Overdue(p client.Post) bool {
+	at, ok := p.ScheduledFor.Get()
+	return ok && at.Before(d.now)
+}
+
+// Published returns the board that was published last.
+func (d *overviewData) Published() *client.Board {
+	var last *client.Board
+	for i, b := range d.Boards.Value.Items {
+		at, ok := b.PublishedAt.Get()
+		if ok && (last == nil || at.After(last.PublishedAt.Or(time.Time{}))) {
+			last = &d.Boards.Value.Items[i]
+		}
+	}
+	return last
+}

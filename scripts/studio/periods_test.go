@@ -1,0 +1,82 @@
+package studio_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/apitest"
+)
+
+var headline = regexp.MustCompile(`(Last month|Before)[^|]*\| (\S+( [0-9]\S*)?( \w+)?)`)
+
+// headlines returns the values over a chart, of the period and of the one before.
+func headlines(body string) (out []string) {
+	_, body, _ = strings.Cut(body, `<div class="facts pad">`)
+	body, _, _ = strings.Cut(body, `<div class="pad chartbox">`)
+	for _, m := range headline.FindAllStringSubmatch(shown(strings.ReplaceAll(body, `<p class="big`, `| <p class="big`)), -1) {
+		out = append(out, m[1]+" "+m[2])
+	}
+	return out
+}
+
+// Ensure every metric of the demo company has one value for a month, whether it is drawn by day or by month, and so has the month
+// before.
+func TestOneValuePerPeriod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	compared := 0
+	for _, line := range demo.Lines(apitest.Epoch) {
+		if line.Type != "metric-definition" {
+			continue
+		}
+		path := "/metrics?range=last-month&key=" + url.QueryEscape(line.Record["key"].(string)) + "&grain="
+		days, months := headlines(w.page(t, path+"day")), headlines(w.page(t, path+"month"))
+		if len(days) < 2 || len(months) < 2 {
+			continue // has no days, or none a month ago
+		}
+		compared++
+		if strings.Join(days, ", ") != strings.Join(months, ", ") {
+			t.Errorf("%s: by day %q, by month %q", line.Record["key"], days, months)
+		}
+	}
+	if compared < 8 {
+		t.Error("only", compared, "metrics have both")
+	}
+}
+
+// Ensure weeks that have days of another month are not said to be the month, and a row's change is that of numbers in it.
+func TestWeeksOfAMonth(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	body := w.page(t, "/metrics?key=growth.activations&grain=week", "Weeks that touch this month, Jul 27 to Aug 16 so far", "in full days", "in as many days")
+	hasNot(t, "weeks", body, "This month so far")
+	w.page(t, "/metrics?key=growth.activations&grain=month", "This month so far")
+	if body := w.page(t, "/metrics?key=growth.activations"); strings.Contains(body, `<td class="number bad">`) || strings.Contains(body, `<td class="number good">`) {
+		t.Error("a single day is judged by another day of the week")
+	}
+}
+
+// Ensure a tile says which numbers its change belongs to, and no metric is uncounted.
+func TestTiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	body := w.page(t, "/")
+	_, tile, _ := strings.Cut(shown(body), "Sign-ups ")
+	if !regexp.MustCompile(`^\d+ .\d[0-9.]* % total; full days: \d+, Aug 1 to 10 against \d+, Jul 1 to 10`).MatchString(tile) {
+		t.Errorf("%.120s", tile)
+	}
+	has(t, "last month", w.page(t, "/?range=last-month"), "total, Jul 1 to 31 against Jun 1 to 30")
+	tiles := strings.Count(body, `class="card tile"`)
+	listed := strings.Count(w.page(t, "/metrics"), `<li><a href="/metrics?key=`)
+	if listed < 10 || tiles == 0 {
+		t.Fatal(listed, tiles)
+	}
+	has(t, "overview", body, fmt.Sprintf("%d more metrics", listed-tiles))
+}

@@ -1,0 +1,331 @@
+package studio
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/wall"
+	"growthworkspace/shared/client"
+)
+
+// postData is what the template of a post shows.
+type postData struct {
+	Form     *form
+	Action   string       // where the form goes
+	Post     *client.Post // nil: a new one
+	State    string       // of the post; empty: a new one
+	Idea     *client.Idea // the idea that a new post is made of
+	IdeaID   string
+	NoIdea   *failure
+	Clock    clock
+	Month    string // of the calendar that the page goes back to
+	Failure  *failure
+	Channel  *client.Channel // the account that the post is sent from; nil: not known
+	Channels *failure
+	Locked   bool // the post is being sent, or was
+	MayWrite bool
+}
+
+// threadPart is one text of a post as it is sent.
+type threadPart struct {
+	Text  string
+	N, Of int
+}
+
+// Preview are the texts of the post as the service has split it.
+func (d *postData) Preview() (out []threadPart) {
+	parts := d.Post.ThreadParts.Or(nil)
+	if len(parts) == 0 {
+		parts = []string{d.Post.Body.Or("")}
+	}
+	for n, text := range parts {
+		out = append(out, threadPart{text, n + 1, len(parts)})
+	}
+	return out
+}
+
+// sent reports whether the post is being sent, or was: then it cannot be changed.
+func sent(p client.Post) bool {
+	status := p.Status.Or("")
+	return status == client.BroadcastPostStatusPublishing || status == client.BroadcastPostStatusPublished
+}
+
+func (v *visit) getPost(id string) *result[client.Post] {
+	return read(v, "broadcast:read", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+		return v.api.GetBroadcastPost(ctx, client.GetBroadcastPostInput{PostID: id}, options...)
+	})
+}
+
+// postFields returns the form of a post. A new one has no id.
+func postFields(p client.Post, c clock, typed url.Values) []*field {
+	due := ""
+	at, dated := p.ScheduledFor.Get()
+	if dated {
+		due = c.Input(at)
+	}
+	fields := []*field{
+		{Name: "body", Label: "Text", Kind: "long", Required: true, Stored: p.Body.Or("")},
+		{Name: "scheduledFor", Label: "When", Kind: "time", Hint: "Date and time in " + c.Name + ".", Stored: due},
+	}
+	if p.ID == "" || p.Platform.Or("") == client.BroadcastPlatformX {
+		fields[0].Hint = "On X, a text that is too long for one post becomes a thread."
+	}
+	if p.ID == "" {
+		platform := &field{Name: "platform", Label: "Platform", Kind: "choice", Required: true, Hint: "It cannot be changed later.", Stored: string(p.Platform.Or("")), Choices: platforms()}
+		fields = append([]*field{platform}, fields...)
+	}
+	if which := whichField(at, dated, c, typed); which != nil {
+		fields = append(fields, which)
+	}
+	fields = append(fields, &field{Name: "title", Label: "Title", Kind: "text", Hint: "Where the platform has one.", Stored: p.Title.Or("")})
+	if p.ID == "" || p.Platform.Or("") == client.BroadcastPlatformPush {
+		fields = append(fields, &field{Name: "destination", Label: "Segment", Kind: "text", Hint: "Push only: who gets it.", Stored: p.Destination.Or("")})
+	}
+	return append(fields,
+		&field{Name: "deepLink", Label: "Link", Kind: "text", Hint: "What the post opens.", Stored: p.DeepLink.Or("")},
+		&field{Name: "hashtags", Label: "Hashtags", Kind: "list", Hint: "One on each line.", Stored: strings.Join(p.Hashtags.Or(nil), "\n")})
+}
+
+// whichField asks which of two equal times is meant, when the clocks go back. nil: there is one.
+func whichField(at time.Time, dated bool, c clock, typed url.Values) *field {
+	stored, times := "", []time.Time(nil)
+	if dated {
+		if times = wall.Times(at.In(c.Location), c.Location); len(times) > 1 {
+			stored = "first"
+			if !at.Before(times[1]) {
+				stored = "second"
+			}
+		}
+	}
+	if clock, err := time.Parse(wall.Layout, typedField(typed, "scheduledFor")); err == nil {
+		times = wall.Times(clock, c.Location)
+	}
+	if len(times) < 2 {
+		return nil
+	}
+	return &field{
+		Name: "which", Label: "Which of the two", Kind: "choice", Choices: []string{"first", "second"}, Stored: stored,
+		Hint: "The clocks go back, so this time comes twice: first " + offset(times[0]) + ", then " + offset(times[1]) + ".",
+	}
+}
+
+func (s *Studio) post(v *visit) *view { return v.postPage(nil, nil) }
+
+// postPage shows a post and its form. After a write that failed, typed has what was typed.
+func (v *visit) postPage(typed url.Values, refused *failure) *view {
+	id, q := v.r.PathValue("id"), v.r.URL.Query()
+	d := &postData{Action: "/posts", IdeaID: q.Get("idea"), MayWrite: v.may("broadcast:write")}
+	out := &view{page: "post", place: "Posts", title: "New post", data: d}
+	if typed != nil {
+		d.IdeaID = typed.Get("idea")
+		out.status = refused.status()
+		v.readFrame()
+	}
+	channels := read(v, "broadcast:read", "The channels", v.api.ListBroadcastChannels)
+	got, idea := &result[client.Post]{}, &result[client.Idea]{}
+	if id != "" {
+		got = v.getPost(id)
+	} else if d.IdeaID != "" {
+		idea = v.getIdea(d.IdeaID)
+	}
+	v.wait()
+	stored := got.Value
+	if d.Clock = v.clock(); typed != nil {
+		d.Clock = clockOf(typed.Get("zone")) // in which it was typed
+	}
+	d.Failure, d.Channels = got.Failure, channels.Failure
+	month := v.Now()
+	if id != "" {
+		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"
+		d.State, d.Locked = shownPostOf(stored, d.Clock).State(), sent(stored)
+		d.Channel = channelOf(channels.Value.Items, stored.Platform.Or(""))
+		month = stored.ScheduledFor.Or(month)
+		if got.Failure != nil {
+			out.status = got.Failure.status()
+		}
+	}
+	d.Form = newForm("the post", "/posts/"+id, got.ETag, d.MayWrite && !d.Locked, postFields(stored, d.Clock, typed)...)
+	if id == "" {
+		d.Form.Back = "/posts"
+		if d.NoIdea = idea.Failure; d.IdeaID != "" && d.NoIdea == nil {
+			d.Idea = &idea.Value
+		}
+		if typed == nil {
+			d.suggest(q.Get("day"), v.Now())
+		}
+		if day, err := time.Parse(time.DateOnly, q.Get("day")); err == nil {
+			month = day
+		}
+	}
+	d.Month = month.In(d.Clock.Location).Format(monthLayout)
+	if typed != nil {
+		d.Form.restore(typed, refused, id != "" && d.Failure == nil)
+	}
+	return out
+}
+
+// suggest fills the form of a new post with what its day and its idea say.
+func (d *postData) suggest(day string, now time.Time) {
+	set := func(name, text string) {
+		for _, f := range d.Form.Fields {
+			if f.Name == name {
+				f.Text = text
+			}
+		}
+	}
+	set("platform", string(client.BroadcastPlatformX))
+	if d.Idea != nil {
+		if platforms := d.Idea.Platforms.Or(nil); len(platforms) > 0 {
+			set("platform", string(platforms[0]))
+		}
+		set("body", d.Idea.Summary.Or(d.Idea.Title.Or("")))
+		if at, ok := d.Idea.SuggestedFor.Get(); ok && at.After(now) {
+			set("scheduledFor", d.Clock.Input(at))
+		}
+	}
+	if date, err := time.Parse(time.DateOnly, day); err == nil {
+		clock := morning(date)
+		times := wall.Times(clock, d.Clock.Location)
+		if len(times) > 0 && times[0].Before(now) && dateOf(now, d.Clock.Location).Equal(date) {
+			clock = now.In(d.Clock.Location).Truncate(time.Hour).Add(time.Hour) // the next hour of today
+		}
+		set("scheduledFor", clock.Format(wall.Layout))
+	}
+}
+
+// channelOf returns the account of a platform that is in use. nil: there is none.
+func channelOf(all []client.Channel, platform client.BroadcastPlatform) *client.Channel {
+	for i, c := range all {
+		if c.Platform.Or("") == platform && c.Active.Or(true) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// due returns the time that somebody typed, left out when it was not changed. at is the time in the form, changed or not.
+func (c *changes) due(zone clock) (changed client.Optional[time.Time], at time.Time) {
+	typed, which := typedField(c.sent, "scheduledFor"), typedField(c.sent, "which")
+	same := typed == typedWas(c.sent, "scheduledFor") && which == typedWas(c.sent, "which")
+	c.any = c.any || !same
+	if typed == "" {
+		if same {
+			return client.Optional[time.Time]{}, at
+		}
+		return client.Null[time.Time](), at
+	}
+	shown, err := time.Parse(wall.Layout, typed)
+	if err != nil {
+		shown, err = time.Parse(wall.Layout+":05", typed)
+	}
+	if err != nil {
+		c.refuse("scheduledFor", "must be a date and a time such as 2026-08-12T09:30")
+		return client.Optional[time.Time]{}, at
+	}
+	times := wall.Times(shown, zone.Location)
+	switch {
+	case len(times) == 0:
+		c.refuse("scheduledFor", skipped(shown, zone))
+		return client.Optional[time.Time]{}, at
+	case len(times) == 1:
+		at = times[0]
+	case which == "first":
+		at = times[0]
+	case which == "second":
+		at = times[1]
+	case !same:
+		c.refuse("which", "Choose one.")
+		return client.Optional[time.Time]{}, at
+	}
+	if same {
+		return client.Optional[time.Time]{}, at
+	}
+	return client.Value(at), at
+}
+
+// savePost creates a post, or stores what was changed in one. The button says what becomes of it.
+func (s *Studio) savePost(v *visit) *view {
+	id, typed := v.r.PathValue("id"), v.r.PostForm
+	c, zone := changes{sent: typed}, clockOf(typed.Get("zone"))
+	in := client.UpdateBroadcastPostInput{
+		PostID: id, Title: c.text("title"), Body: c.required("body"), Hashtags: c.list("hashtags"), Destination: c.text("destination"), DeepLink: c.text("deepLink"),
+	}
+	var at time.Time
+	in.ScheduledFor, at = c.due(zone)
+	state := client.BroadcastPostStatus(typed.Get("state"))
+	switch typed.Get("do") {
+	case "schedule":
+		in.Status = client.Value(client.BroadcastPostStatusScheduled)
+	case "unschedule":
+		in.Status = client.Value(client.BroadcastPostStatusDraft)
+	}
+	_, moved := in.ScheduledFor.Get()
+	_, button := in.Status.Get()
+	state = in.Status.Or(state)
+	if state == client.BroadcastPostStatusScheduled && (moved || button) && !at.IsZero() && at.Before(v.Now()) {
+		c.refuse("scheduledFor", "This time is over, and the post would be sent at once. Choose a later one.")
+	}
+	if c.problem != nil {
+		return v.postPage(typed, c.problem)
+	}
+	if id != "" && !c.any && !button {
+		return v.done("/posts/"+id, nil, notice{Text: "Nothing was changed."})
+	}
+	stored := v.writePost(in, typed)
+	v.wait()
+	if stored.Failure != nil {
+		return v.postPage(typed, stored.Failure)
+	}
+	return v.done("/posts/"+stored.Value.ID, nil, notice{Text: saidOf(stored.Value, zone)})
+}
+
+// writePost starts the call that creates or changes a post.
+func (v *visit) writePost(in client.UpdateBroadcastPostInput, typed url.Values) *result[client.Post] {
+	return read(v, "broadcast:write", "The post", func(ctx context.Context, options ...client.CallOption) (client.Post, error) {
+		if in.PostID != "" {
+			return v.api.UpdateBroadcastPost(ctx, in, append(options, client.IfMatch(typed.Get("etag")))...)
+		}
+		create := client.CreateBroadcastPostInput{
+			Platform: client.BroadcastPlatform(typedField(typed, "platform")), Title: in.Title, Body: in.Body.Or(""), Hashtags: in.Hashtags,
+			Destination: in.Destination, DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: in.Status, IdeaID: given(typed.Get("idea")),
+		}
+		return v.api.CreateBroadcastPost(ctx, create, append(options, client.IdempotencyKey(typed.Get("once")))...)
+	})
+}
+
+// saidOf says what a save has made of a post.
+func saidOf(p client.Post, c clock) string {
+	at, dated := p.ScheduledFor.Get()
+	switch {
+	case p.Status.Or("") == client.BroadcastPostStatusScheduled && dated:
+		return "Saved. It is scheduled for " + c.Moment(at) + " (" + c.Name + ")."
+	case p.Status.Or("") == client.BroadcastPostStatusFailed:
+		return "Saved. It is sent only when you schedule it again."
+	}
+	return "Saved as a draft: nothing is sent until you schedule it."
+}
+
+// deletePost deletes a post as it was shown.
+func (s *Studio) deletePost(v *visit) *view {
+	id, typed := v.r.PathValue("id"), v.r.PostForm
+	done := read(v, "broadcast:write", "Delete the post", func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+		return v.api.DeleteBroadcastPost(ctx, client.DeleteBroadcastPostInput{PostID: id}, append(options, client.IfMatch(typed.Get("etag")))...)
+	})
+	v.wait()
+	switch {
+	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
+		return v.done("/posts/"+id, nil, notice{Bad: true, Text: "Somebody changed the post after you looked, so it was not deleted. This is how it is now."})
+	case done.Failure != nil:
+		return v.done("/posts/"+id, nil, notice{Bad: true, Text: "Not deleted: " + done.Failure.Text()})
+	}
+	return v.done("/posts", url.Values{"month": {typed.Get("month")}}, notice{Text: "Deleted."})
+}
+
+func (v *visit) getIdea(id string) *result[client.Idea] {
+	return read(v, "broadcast:read", "The idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
+		return v.api.GetBroadcastIdea(ctx, client.GetBroadcastIdeaInput{IdeaID: id}, options...)
+	})
+}

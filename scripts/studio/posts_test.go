@@ -1,0 +1,294 @@
+package studio_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/auth"
+)
+
+// zone gives the company a time zone.
+func (w *world) zone(t *testing.T, name string) {
+	t.Helper()
+	if r := w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone":"`+name+`"}`); r.Status != http.StatusOK {
+		t.Fatal(r.Body)
+	}
+}
+
+// write creates a post and returns its id.
+func (w *world) write(t *testing.T, body string) string {
+	t.Helper()
+	return w.create(t, "/broadcast/posts", body)["id"].(string)
+}
+
+// post returns a post as the service has it.
+func (w *world) post(t *testing.T, id string) map[string]any {
+	t.Helper()
+	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts/"+id, "").JSON(t)
+}
+
+// onDays returns the posts of a calendar, as "day id".
+func onDays(body string) (out []string) {
+	day := ""
+	for _, m := range regexp.MustCompile(`<li class="day|data-day="([^"]*)"|<section class="card pad (undated)|class="chip [^>]*data-id="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+		switch {
+		case m[1] != "" || m[2] != "":
+			day = m[1] + m[2]
+		case m[3] != "":
+			out = append(out, day+" "+m[3])
+		default:
+			day = "past"
+		}
+	}
+	return out
+}
+
+// dropped returns the form that moves a post of a calendar to a day.
+func dropped(t *testing.T, body, id, day string) url.Values {
+	t.Helper()
+	form := fields(t, body, "dropday")
+	m := regexp.MustCompile(`data-id="` + id + `" data-seen="([^"]*)"`).FindStringSubmatch(body)
+	if m == nil {
+		t.Fatal("no post ", id, ": ", shown(body))
+	}
+	form.Set("seen", html.UnescapeString(m[1]))
+	form.Set("day", day)
+	return form
+}
+
+// Ensure the calendar opens in the month of today, tells of an empty one, and a day leads to a post that is written, previewed,
+// scheduled and unscheduled, and created once although its form is sent twice.
+func TestPostFromADay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := w.page(t, "/posts", "August 2026", "Nothing is posted in August 2026", "the company has no time zone", "/posts/new?day=2026-08-20")
+	hasNot(t, "past", body, "/posts/new?day=2026-08-01")
+	form := w.edited(t, "/posts/new?day=2026-08-20")
+	w.page(t, "/posts/new?day=2026-08-20", `value="2026-08-20T09:00"`, "After the first save")
+	form.Set("platform", "x")
+	form.Set("scheduledFor", "2026-08-20T09:00")
+	form.Set("body", strings.Repeat("All about rain. ", 30))
+	form.Set("hashtags", "rain\r\nnotes")
+	form.Set("do", "save")
+	for range 2 {
+		_, body = w.submit(t, "/posts", form)
+		has(t, "draft", body, "Saved as a draft", "1 of 2", "2 of 2")
+	}
+	posts := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts", "").Items(t)
+	if len(posts) != 1 || posts[0]["status"] != "draft" || posts[0]["scheduledFor"] != "2026-08-20T09:00:00.000Z" || fmt.Sprint(posts[0]["hashtags"]) != "[rain notes]" {
+		t.Fatal(posts)
+	}
+	path := "/posts/" + posts[0]["id"].(string)
+	form = w.edited(t, path)
+	form.Set("do", "schedule")
+	_, body = w.submit(t, path, form)
+	has(t, "scheduled", body, "It is scheduled for Thu, Aug 20, 2026, 09:00 (UTC).", "Unschedule")
+	if got := onDays(w.page(t, "/posts")); fmt.Sprint(got) != "[2026-08-20 "+posts[0]["id"].(string)+"]" {
+		t.Error(got)
+	}
+	form = w.edited(t, path)
+	form.Set("do", "unschedule")
+	_, body = w.submit(t, path, form)
+	has(t, "unscheduled", body, "Saved as a draft")
+	form = w.edited(t, path)
+	form.Set("do", "save")
+	_, body = w.submit(t, path, form)
+	has(t, "nothing", body, "Nothing was changed.")
+	form.Set("scheduledFor", "")
+	_, body = w.submit(t, path, form)
+	has(t, "no time", body, "Saved as a draft")
+	if got := onDays(w.page(t, "/posts")); fmt.Sprint(got) != "[undated "+posts[0]["id"].(string)+"]" {
+		t.Error(got)
+	}
+	form = w.edited(t, path)
+	form.Set("do", "schedule")
+	status, body := w.submit(t, path, form)
+	has(t, "without a time", body, "is required when status is scheduled", "All about rain.")
+	if status != http.StatusBadRequest {
+		t.Error(status)
+	}
+	_, body = w.submit(t, path+"/delete", url.Values{"form": form["form"], "etag": form["etag"], "month": {"2026-08"}})
+	has(t, "deleted", body, "Deleted.", "Nothing is posted")
+}
+
+// Ensure times are those of the company's zone: the day of a post, what a form shows and takes, and an hour of the month's edge.
+func TestPostTimesAreTheCompanys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.zone(t, "Asia/Tokyo")
+	late := w.write(t, `{"platform":"reddit","body":"Late","scheduledFor":"2026-08-20T22:30:00Z"}`)
+	edge := w.write(t, `{"platform":"reddit","body":"Edge","scheduledFor":"2026-08-30T15:30:00Z"}`)
+	if got := onDays(w.page(t, "/posts", "Times are Asia/Tokyo", "07:30")); fmt.Sprint(got) != "[2026-08-21 "+late+" 2026-08-31 "+edge+"]" {
+		t.Error(got)
+	}
+	w.page(t, "/posts/list?day=2026-08-21", "Fri, Aug 21, 2026, 07:30", "Late")
+	hasNot(t, "other day", w.page(t, "/posts/list?day=2026-08-20"), "Late")
+	form := w.edited(t, "/posts/"+late)
+	if got := form.Get("scheduledFor"); got != "2026-08-21T07:30" {
+		t.Error(got)
+	}
+	form.Set("scheduledFor", "2026-08-22T00:15")
+	form.Set("do", "schedule")
+	_, body := w.submit(t, "/posts/"+late, form)
+	has(t, "saved", body, "Sat, Aug 22, 2026, 00:15 (Asia/Tokyo)")
+	if got := w.post(t, late)["scheduledFor"]; got != "2026-08-21T15:15:00.000Z" {
+		t.Error(got)
+	}
+}
+
+// Ensure a time that the clocks skip is refused with the reason, of a time that comes twice the person says which, and an hour that
+// was not touched stays as it was.
+func TestPostWhenClocksChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.zone(t, "Europe/Berlin")
+	id := w.write(t, `{"platform":"reddit","body":"Night","scheduledFor":"2026-10-20T00:30:00Z","status":"scheduled"}`)
+	path := "/posts/" + id
+	form := w.edited(t, path)
+	form.Set("do", "save")
+	form.Set("scheduledFor", "2027-03-28T02:30")
+	status, body := w.submit(t, path, form)
+	has(t, "skipped", body, "There is no 02:30 on March 28 in Europe/Berlin: the clocks go from 02:00 to 03:00.", `value="2027-03-28T02:30"`)
+	if status != http.StatusBadRequest || w.post(t, id)["scheduledFor"] != "2026-10-20T00:30:00.000Z" {
+		t.Error(status, w.post(t, id))
+	}
+	form.Set("scheduledFor", "2026-10-25T02:30")
+	status, body = w.submit(t, path, form)
+	has(t, "twice", body, "Choose one.", "first CEST, UTC+02:00, then CET, UTC+01:00")
+	if status != http.StatusBadRequest {
+		t.Error(status)
+	}
+	for which, want := range map[string]string{"first": "2026-10-25T00:30:00.000Z", "second": "2026-10-25T01:30:00.000Z"} {
+		form = w.edited(t, path)
+		form.Set("do", "save")
+		form.Set("scheduledFor", "2026-10-25T02:30")
+		form.Set("which", which)
+		w.submit(t, path, form)
+		if got := w.post(t, id)["scheduledFor"]; got != want {
+			t.Error(which, got)
+		}
+		form = w.edited(t, path)
+		if form.Get("was.which") != which {
+			t.Error(form)
+		}
+		form.Set("do", "save")
+		form.Set("title", "Edited "+which)
+		w.submit(t, path, form)
+		if got := w.post(t, id); got["scheduledFor"] != want || got["title"] != "Edited "+which {
+			t.Error(which, got)
+		}
+	}
+	w.page(t, "/posts?month=2026-10", "02:30 CE")
+}
+
+// Ensure a drop gives a post the other day at its own time, says when that time is skipped or comes twice, and moves nothing that
+// somebody else has changed, that would be sent at once, or that was sent.
+func TestPostMove(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.zone(t, "Europe/Berlin")
+	id := w.write(t, `{"platform":"reddit","body":"Night","scheduledFor":"2026-10-20T00:30:00Z","status":"scheduled"}`)
+	move := func(day, said, want string) {
+		t.Helper()
+		month := "2026-10"
+		_, body := w.submit(t, "/posts/"+id+"/move", dropped(t, w.page(t, "/posts?month="+month), id, day))
+		has(t, day, body, said)
+		if got := w.post(t, id)["scheduledFor"]; got != want {
+			t.Error(day, got)
+		}
+	}
+	move("2026-10-21", "Moved to Wed, Oct 21, 2026, 02:30.", "2026-10-21T00:30:00.000Z")
+	move("2027-03-28", "Not moved: There is no 02:30 on March 28", "2026-10-21T00:30:00.000Z")
+	move("2026-08-01", "is over, and a scheduled post would be sent at once", "2026-10-21T00:30:00.000Z")
+	move("2026-10-25", "the post has the first (CEST, UTC+02:00)", "2026-10-25T00:30:00.000Z")
+	move("2026-10-26", "Moved to Mon, Oct 26, 2026, 02:30.", "2026-10-26T01:30:00.000Z")
+	form := dropped(t, w.page(t, "/posts?month=2026-10"), id, "2026-10-27")
+	w.Clock.Advance(1e9)
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/broadcast/posts/"+id, `{"body":"Theirs"}`)
+	_, body := w.submit(t, "/posts/"+id+"/move", form)
+	has(t, "conflict", body, "Somebody changed the post after you looked, so it was not moved.", "Theirs")
+	undated := w.write(t, `{"platform":"reddit","body":"Some day"}`)
+	_, body = w.submit(t, "/posts/"+undated+"/move", dropped(t, w.page(t, "/posts"), undated, "2026-08-20"))
+	has(t, "undated", body, "Moved to Thu, Aug 20, 2026, 09:00.")
+	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_sent", "platform": "x", "body": "Sent", "status": "published", "scheduledFor": "2026-08-05T08:00:00Z", "publishedAt": "2026-08-05T08:00:09Z", "externalUrl": "https://x.example/1", "updatedAt": "2026-08-05T08:00:09Z"}})
+	_, body = w.submit(t, "/posts/pst_sent/move", dropped(t, w.page(t, "/posts"), "pst_sent", "2026-08-20"))
+	has(t, "sent", body, "Not moved: ")
+	body = w.page(t, "/posts/pst_sent", "It was sent, so it can no longer be changed.", "https://x.example/1")
+	hasNot(t, "sent", body, "Delete this post", `id="profile"`)
+}
+
+// Ensure nothing is scheduled into the past, a failed post says why and can be scheduled again, and a second writer loses nothing.
+func TestPostFailedAndConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_failed", "platform": "push", "title": "News", "body": "Failed", "status": "failed", "scheduledFor": "2026-08-05T08:00:00Z", "failureReason": "The <picture> is too large.", "updatedAt": "2026-08-05T08:00:09Z"}})
+	for _, path := range []string{"/posts", "/posts/list", "/posts/list?status=failed&platform=push", "/posts/pst_failed"} {
+		w.page(t, path, "The <picture> is too large.", "failed", "News")
+	}
+	form := w.edited(t, "/posts/pst_failed")
+	form.Set("do", "schedule")
+	status, body := w.submit(t, "/posts/pst_failed", form)
+	has(t, "past", body, "This time is over, and the post would be sent at once.")
+	if status != http.StatusBadRequest || w.post(t, "pst_failed")["status"] != "failed" {
+		t.Error(status)
+	}
+	form.Set("scheduledFor", "2026-08-25T10:00")
+	_, body = w.submit(t, "/posts/pst_failed", form)
+	has(t, "again", body, "It is scheduled for Tue, Aug 25, 2026, 10:00 (UTC).")
+	form = w.edited(t, "/posts/pst_failed")
+	form.Set("do", "save")
+	form.Set("body", "Mine")
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/broadcast/posts/pst_failed", `{"body":"Theirs","title":"Their title"}`)
+	status, body = w.submit(t, "/posts/pst_failed", form)
+	has(t, "conflict", body, "Somebody else changed the post", "Mine", "Stored now: Theirs", "Their title")
+	if status != http.StatusPreconditionFailed || w.post(t, "pst_failed")["body"] != "Theirs" {
+		t.Error(status)
+	}
+	deletion := url.Values{"form": form["form"], "etag": form["etag"], "month": {"2026-08"}}
+	_, body = w.submit(t, "/posts/pst_failed/delete", deletion)
+	has(t, "delete", body, "so it was not deleted", "Theirs")
+	w.post(t, "pst_failed")
+	if status, _ := w.get(t, "/posts/pst_none"); status != http.StatusNotFound {
+		t.Error(status)
+	}
+}
+
+// Ensure a day with many posts leads to all of them, and a month with more than one page of posts says what is missing.
+func TestPostsOfAFullMonth(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lines := make([]demo.Line, 430)
+	for n := range lines {
+		lines[n] = demo.Line{Type: "post", Record: demo.Record{"id": fmt.Sprintf("pst_%03d", n), "platform": "x", "body": fmt.Sprintf("Body %03d", n), "status": "draft", "scheduledFor": fmt.Sprintf("2026-08-%02dT%02d:00:00Z", 1+n/20, n%20)}}
+	}
+	load(t, w.Service, lines[:300]...)
+	body := w.page(t, "/posts", "16 more", "/posts/list?day=2026-08-15")
+	hasNot(t, "whole", body, "some are missing")
+	w.page(t, "/posts/list?day=2026-08-15", "Body 280", "Body 299")
+	load(t, w.Service, lines[300:]...)
+	w.page(t, "/posts", "from 2026-08-20 on, some are missing")
+}
+
+// Ensure a key without a scope sees what it may, and is told what it lacks.
+func TestPostScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, auth.BroadcastRead)
+	for _, path := range []string{"/posts", "/posts/new"} {
+		body := w.page(t, path, "broadcast:write", "could not be read")
+		hasNot(t, path, body, "/posts/new?day", "Save draft")
+	}
+	none := newWorld(t, auth.CompanyRead)
+	for _, path := range []string{"/posts", "/posts/list", "/posts/pst_x"} {
+		status, body := none.get(t, path)
+		has(t, path, body, "This key lacks the scope")
+		if status != http.StatusForbidden {
+			t.Error(path, status)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"growthworkspace/shared/client"
+)
+
+// editing is a kind of record with a page that creates, edits and deletes one.
+type editing[T any] struct {
+	place    string // of the sidebar
+	noun     string // as in "Delete this site"
+	area     string // of the scopes, such as optimise
+	path     string // of the kind; that of a record has its id, too
+	back     string // the page that lists the records
+	deletion string // what a deletion does; empty with remove: there is none
+	saved    string // what is said after a save; empty: Saved.
+	deleted  string // what is said after a deletion; empty: Deleted.
+
+	get    func(ctx context.Context, id string, options ...client.CallOption) (T, error)
+	fields func(T) []*field
+	facts  func(T) []fact // may be nil
+	save   func(c *changes, id string) func(ctx context.Context, options ...client.CallOption) (T, error)
+	remove func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error)
+	home   func(T) string // the page that shows a stored record among others; nil: back
+	hidden func(T) []fact // what the forms carry; may be nil
+}
+
+// fact is something about a record that nobody can change.
+type fact struct{ Label, Text string }
+
+// recordData is what the template of a record shows.
+type recordData struct {
+	Form                  *form
+	Action                string // where the form goes
+	Noun, Scope, Deletion string
+	Back, Place           string
+	New                   bool
+	Failure               *failure
+	Facts, Hidden         []fact
+}
+
+// editable adds the pages of a kind of record.
+func editable[T any](page func(string, func(*visit) *view), path string, of func(*visit) editing[T]) {
+	show := func(v *visit) *view { return of(v).show(v, nil, nil) }
+	store := func(v *visit) *view { return of(v).store(v) }
+	page("GET "+path+"/new", show)
+	page("GET "+path+"/{id}", show)
+	page("POST "+path, store)
+	page("POST "+path+"/{id}", store)
+	page("POST "+path+"/{id}/delete", func(v *visit) *view { return of(v).drop(v) })
+}
+
+// show shows the form of a record. After a write that failed, sent has what was typed.
+func (e editing[T]) show(v *visit, sent url.Values, refused *failure) *view {
+	id := v.r.PathValue("id")
+	d := &recordData{
+		Action: e.path, Noun: e.noun, Scope: e.area + ":write", Deletion: e.deletion, Back: e.back, Place: e.place, New: id == "",
+	}
+	out := &view{page: "record", place: e.place, title: "New " + e.noun, data: d}
+	stored := &result[T]{}
+	if sent != nil {
+		out.status = refused.status()
+		v.readFrame()
+	}
+	back := e.back
+	if !d.New {
+		stored = read(v, e.area+":read", "The "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
+			return e.get(ctx, id, options...)
+		})
+		v.wait()
+		d.Action += "/" + url.PathEscape(id)
+		d.Failure, back, out.title = stored.Failure, d.Action, "Edit "+e.noun
+		if d.Failure != nil {
+			out.status = d.Failure.status()
+		} else {
+			d.Back = e.shownAt(stored.Value)
+			if e.facts != nil {
+				d.Facts = e.facts(stored.Value)
+			}
+		}
+	}
+	if e.hidden != nil {
+		d.Hidden = e.hidden(stored.Value)
+	}
+	d.Form = newForm("the "+e.noun, back, stored.ETag, v.may(d.Scope), e.fields(stored.Value)...)
+	if sent != nil {
+		d.Form.restore(sent, refused, !d.New && d.Failure == nil)
+	}
+	return out
+}
+
+// store creates a record, or stores what was changed in one.
+func (e editing[T]) store(v *visit) *view {
+	id, sent := v.r.PathValue("id"), v.r.PostForm
+	c := &changes{sent: sent}
+	save := e.save(c, id)
+	if c.problem != nil {
+		return e.show(v, sent, c.problem)
+	}
+	if id != "" && !c.any {
+		return v.finish(e.back, notice{Text: "Nothing was changed."})
+	}
+	condition := client.IdempotencyKey(sent.Get("once"))
+	if id != "" {
+		condition = client.IfMatch(sent.Get("etag"))
+	}
+	stored := read(v, e.area+":write", "Save the "+e.noun, func(ctx context.Context, options ...client.CallOption) (T, error) {
+		return save(ctx, append(options, condition)...)
+	})
+	v.wait()
+	if stored.Failure != nil {
+		return e.show(v, sent, stored.Failure)
+	}
+	return v.finish(e.shownAt(stored.Value), notice{Text: cmp.Or(e.saved, "Saved.")})
+}
+
+// shownAt is the page that shows a stored record among others.
+func (e editing[T]) shownAt(record T) string {
+	if e.home == nil {
+		return e.back
+	}
+	return e.home(record)
+}
+
+// drop deletes a record as it was shown.
+func (e editing[T]) drop(v *visit) *view {
+	if e.remove == nil {
+		return v.nowhere(v)
+	}
+	id := v.r.PathValue("id")
+	done := read(v, e.area+":write", "Delete the "+e.noun, func(ctx context.Context, options ...client.CallOption) (client.Deleted, error) {
+		return e.remove(ctx, id, append(options, client.IfMatch(v.r.PostForm.Get("etag")))...)
+	})
+	v.wait()
+	switch {
+	case done.Failure != nil && done.Failure.Status == http.StatusPreconditionFailed:
+		return v.finish(e.path+"/"+url.PathEscape(id), notice{Bad: true, Text: "Somebody changed the " + e.noun + " after you looked, so it was not deleted. This is how it is now."})
+	case done.Failure != nil:
+		return v.finish(e.back, notice{Bad: true, Text: "Not deleted: " + done.Failure.Text()})
+	}
+	return v.finish(e.back, notice{Text: cmp.Or(e.deleted, "Deleted.")})
+}
+
+// finish redirects to an address of the studio, which may have a query, with a notice.
+func (v *visit) finish(address string, what notice) *view {
+	u, err := url.Parse(address)
+	if err != nil {
+		return v.done("/", nil, what)
+	}
+	return v.done(u.EscapedPath(), u.Query(), what)
+}
+
+// decimal returns the new number of a field.
+func (c *changes) decimal(name string) client.Optional[float64] {
+	text := c.text(name)
+	value, ok := text.Get()
+	if !ok {
+		return as[float64](text)
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		c.refuse(name, "must be a number such as 12.5")
+		return client.Optional[float64]{}
+	}
+	return client.Value(n)
+}
+
+// date returns the new day of a field, as its beginning in UTC.
+func (c *changes) date(name string) client.Optional[time.Time] {
+	text := c.text(name)
+	value, ok := text.Get()
+	if !ok {
+		return as[time.Time](text)
+	}
+	at, err := time.Parse(time.DateOnly, value)
+	if err != nil {
+		c.refuse(name, "must be a day such as 2026-09-30")
+		return client.Optional[time.Time]{}
+	}
+	return client.Value(at)
+}
+
+// typedNumber writes a number as a field of a form has it.
+func typedNumber(n client.Optional[float64]) string {
+	if value, ok := n.Get(); ok {
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return ""
+}

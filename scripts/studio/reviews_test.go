@@ -1,0 +1,295 @@
+package studio_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"growthworkspace/scripts/workspace/demo"
+)
+
+const typed = "What I typed: ‘dear’ & <b>you</b>\nin two lines"
+
+// answer opens a review and sends its form.
+func (w *world) answer(t *testing.T, id, text, action string, between func()) (status int, body string) {
+	t.Helper()
+	form := fields(t, w.page(t, "/reviews?id="+id), "answer")
+	if between != nil {
+		between()
+	}
+	form.Set("body", strings.ReplaceAll(text, "\n", "\r\n")) // as browsers send it
+	form.Set("action", action)
+	return w.submit(t, "/reviews/"+id, form)
+}
+
+// Ensure each action stores what it says, and the page goes on to the next review with what was done and the call for it.
+func TestReply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		w.review(t, id, demo.Record{"postedAt": "2026-08-0" + map[string]string{"a": "4", "b": "3", "c": "2", "d": "1"}[id] + "T08:00:00Z"})
+	}
+	for _, c := range []struct{ id, action, text, want, said, next string }{
+		{"fbk_a", "save", typed, "needs_review", "Saved for review.", "Title b"},
+		{"fbk_b", "approve", typed, "approved", "Nothing was posted yet", "Title c"},
+		{"fbk_c", "skip", "", "skipped", "Skipped.", "Title d"},
+	} {
+		status, body := w.answer(t, c.id, c.text, c.action, nil)
+		if status != http.StatusOK {
+			t.Fatal(status, shown(body))
+		}
+		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review">`+c.next)
+		got := w.stored(t, c.id)
+		if got["replyStatus"] != c.want || c.text != "" && got["replyBody"] != c.text {
+			t.Errorf("%s: %v", c.action, got)
+		}
+	}
+	for _, action := range []string{"save", "approve", "delete"} { // nothing to store
+		status, body := w.answer(t, "fbk_d", " \n ", action, nil)
+		if got := w.stored(t, "fbk_d"); status != http.StatusBadRequest || got["replyStatus"] != "none" || got["replyBody"] != nil {
+			t.Error(status, got, shown(body))
+		}
+	}
+}
+
+// Ensure a second writer between load and save loses nothing: neither the stored reply nor the typed text, for each action.
+func TestReplyConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, action := range []string{"save", "approve", "skip"} {
+		id := w.review(t, "mine"+action, nil)
+		status, body := w.answer(t, id, typed, action, func() {
+			w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs", "replyStatus": "needs_review"}`)
+		})
+		if status != http.StatusPreconditionFailed {
+			t.Errorf("%s: %d", action, status)
+		}
+		has(t, action, body, "Somebody else changed this reply", "Theirs", typed, "Request req_")
+		if got := w.stored(t, id); got["replyBody"] != "Theirs" {
+			t.Error(got)
+		}
+		form := fields(t, body, "answer") // a decision after seeing both sides is stored
+		form.Set("body", typed)
+		form.Set("action", "approve")
+		if status, body := w.submit(t, "/reviews/"+id, form); status != http.StatusOK {
+			t.Error(status, shown(body))
+		}
+		if got := w.stored(t, id); got["replyBody"] != typed || got["replyStatus"] != "approved" {
+			t.Error(got)
+		}
+	}
+}
+
+// Ensure a reply that a worker is posting meanwhile stays, and the typed text can be copied.
+func TestReplyIsPosted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, state := range []string{"posting", "posted"} {
+		id := w.review(t, state, demo.Record{"replyBody": "Sent", "replyStatus": "approved"})
+		form := fields(t, w.page(t, "/reviews?id="+id), "answer")
+		w.review(t, state, demo.Record{"replyBody": "Sent", "replyStatus": state})
+		form.Set("body", typed)
+		form.Set("action", "save")
+		form.Del("etag") // without a condition the state itself refuses
+		status, body := w.submit(t, "/reviews/"+id, form)
+		if status != http.StatusConflict && status != http.StatusPreconditionFailed {
+			t.Error(status)
+		}
+		has(t, state, body, "Sent", typed, "Your text, to copy")
+		if got := w.stored(t, id); got["replyBody"] != "Sent" || got["replyStatus"] != state {
+			t.Error(got)
+		}
+	}
+}
+
+// Ensure a save that fails for any other reason keeps the typed text, too.
+func TestReplyFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", nil)
+	for _, broken := range []func(*http.Request) *http.Response{refusal(403, "forbidden", "frozen"), refusal(401, "unauthorised", "the key lacks the scope feedback:write")} {
+		status, body := w.answer(t, id, typed, "save", func() {
+			w.service.breakWith(func(r *http.Request) *http.Response {
+				if r.Method == http.MethodPatch {
+					return broken(r)
+				}
+				return nil
+			})
+		})
+		if status < 400 {
+			t.Error(status)
+		}
+		has(t, "save", body, typed, "Your text was not stored.")
+		w.service.breakWith(broken) // now nothing can be read either
+		form := url.Values{"form": {fieldOf(t, body, "form")}, "body": {typed}, "action": {"save"}}
+		_, body = w.submit(t, "/reviews/"+id, form)
+		has(t, "nothing can be read", body, typed)
+		w.service.breakWith(nil)
+	}
+}
+
+func fieldOf(t *testing.T, body, name string) string {
+	t.Helper()
+	for _, m := range hidden.FindAllStringSubmatch(body, -1) {
+		if m[1] == name {
+			return m[2]
+		}
+	}
+	t.Fatal("no field", name)
+	return ""
+}
+
+// ticks returns the values of the list's boxes.
+func ticks(body string) (out []string) {
+	for _, part := range strings.Split(body, `<input type="checkbox" name="review" value="`)[1:] {
+		value, _, _ := strings.Cut(part, `"`)
+		out = append(out, value)
+	}
+	return out
+}
+
+// Ensure several reviews are skipped at once, but for one that somebody has changed since the list was loaded.
+func TestSkipSeveral(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, id := range []string{"a", "b", "c"} {
+		w.review(t, id, nil)
+	}
+	page := w.page(t, "/reviews")
+	form := fields(t, page, "list")
+	form["review"] = ticks(page)
+	if len(form["review"]) != 3 {
+		t.Fatal(form)
+	}
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody": "Theirs", "replyStatus": "approved"}`)
+	_, body := w.submit(t, "/reviews/skip", form)
+	has(t, "skip", body, "Skipped 2 reviews.", "1 review was changed since the list was loaded")
+	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "approved", "fbk_c": "skipped"} {
+		if got := w.stored(t, id); got["replyStatus"] != want {
+			t.Error(id, got["replyStatus"])
+		}
+	}
+	form.Del("review")
+	if _, body := w.submit(t, "/reviews/skip", form); !strings.Contains(body, "No review was ticked") {
+		t.Error(shown(body))
+	}
+	for range 26 {
+		form.Add("review", "fbk_b x")
+	}
+	if _, body := w.submit(t, "/reviews/skip", form); !strings.Contains(body, "nothing was changed") {
+		t.Error(shown(body))
+	}
+}
+
+// Ensure the inbox has what waits in the order of the API, its filters narrow it, and new reviews are found.
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.review(t, "low", demo.Record{"priority": 9, "replyStatus": "needs_review"})
+	w.review(t, "old", demo.Record{"priority": 1, "postedAt": "2026-07-01T08:00:00Z"})
+	w.review(t, "new", demo.Record{"priority": 1, "replyStatus": "draft", "sentiment": "negative"})
+	w.review(t, "unset", demo.Record{"priority": nil, "replyStatus": "failed", "source": "app_store"})
+	w.review(t, "done", demo.Record{"replyStatus": "posted"})
+	order := func(path string) (out []string) {
+		for _, row := range strings.Split(w.page(t, path), `<li data-id="`)[1:] {
+			id, _, _ := strings.Cut(row, `"`)
+			out = append(out, strings.TrimPrefix(id, "fbk_"))
+		}
+		return out
+	}
+	for path, want := range map[string]string{
+		"/reviews": "old low", "/reviews?show=draft": "new", "/reviews?show=failed": "unset", "/reviews?show=needs_review": "low", "/reviews?show=posted": "done", "/reviews?show=all": "new done old low unset",
+		"/reviews?show=all&source=app_store": "unset", "/reviews?show=all&sentiment=negative": "new", "/reviews?q=TITLE+low": "low", "/reviews?show=nonsense": "old low",
+	} {
+		if got := order(path); !sameWords(got, want) {
+			t.Errorf("%s: %v, want %s", path, got, want)
+		}
+	}
+	if _, body := w.get(t, "/reviews/new"); strings.Count(body, "fbk_") != 2 {
+		t.Error(body)
+	}
+	w.review(t, "newest", nil)
+	if _, body := w.get(t, "/reviews/new"); strings.Count(body, "fbk_") != 3 || !strings.Contains(body, "fbk_newest") {
+		t.Error(body)
+	}
+}
+
+// sameWords compares lists; reviews of the same priority and time may be in any order.
+func sameWords(got []string, want string) bool {
+	if len(got) != len(strings.Fields(want)) {
+		return false
+	}
+	for _, word := range strings.Fields(want) {
+		found := false
+		for _, g := range got {
+			found = found || g == word
+		}
+		if !found {
+			return false
+		}
+	}
+	return strings.Join(got, " ") == want || strings.HasPrefix(want, "new done")
+}
+
+// Ensure the badge, the overview and the inbox have one count and one order of what waits.
+func TestOneCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i, status := range []string{"none", "needs_review", "draft", "failed", "approved", "skipped", "posted"} {
+		w.review(t, strings.ReplaceAll(status, "_", ""), demo.Record{"replyStatus": status, "priority": 9 - i, "body": "The words of " + status})
+	}
+	list := w.page(t, "/reviews", "2 waiting", "Reviews 2 waiting", "The words of none", "Aug 1, 2026 · Author none")
+	overview := w.page(t, "/", "Waiting for an answer 2", "Reviews 2 waiting")
+	_, overview, _ = strings.Cut(overview, `aria-labelledby="waiting"`)
+	for name, body := range map[string]string{"list": list, "overview": overview} {
+		if first, second := strings.Index(body, "id=fbk_needsreview"), strings.Index(body, "id=fbk_none"); first < 0 || second < first {
+			t.Errorf("%s: the order is another: %d %d", name, first, second)
+		}
+		hasNot(t, name, body, "fbk_draft", "fbk_failed")
+	}
+}
+
+// Ensure an approved reply is not offered for approval again, and can be taken back.
+func TestTakeBackApproval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", demo.Record{"replyBody": "Thanks", "replyStatus": "approved"})
+	hasNot(t, "approved", w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "your posting step sends it"), `value="approve"`)
+	status, body := w.answer(t, id, "Thanks", "withdraw", nil)
+	if got := w.stored(t, id); status != http.StatusOK || got["replyStatus"] != "draft" || got["replyBody"] != "Thanks" {
+		t.Error(status, got, shown(body))
+	}
+	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
+}
+
+// Ensure what has stopped working stands before what waits, each with a link to where one can look, and a post that is due and was not
+// sent says so.
+func TestAttention(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": "pst_late", "platform": "x", "body": "Late words", "status": "scheduled", "scheduledFor": "2026-08-01T08:00:00Z"}})
+	body := w.page(t, "/", "Late words overdue")
+	if trouble := strings.Index(body, `aria-labelledby="trouble"`); trouble < 0 || trouble > strings.Index(body, `aria-labelledby="waiting"`) {
+		t.Error("what needs attention stands last")
+	}
+	_, rows, _ := strings.Cut(body, `aria-labelledby="trouble"`)
+	rows, _, _ = strings.Cut(rows, "</section>")
+	paths := links.FindAllStringSubmatch(rows, -1)
+	if len(paths) == 0 || len(paths) != strings.Count(rows, "<li>") {
+		t.Fatal("rows without a link: ", shown(rows))
+	}
+	for _, path := range paths {
+		if anchor, inside := strings.CutPrefix(path[1], "#"); inside {
+			if !strings.Contains(body, `id="`+anchor+`"`) {
+				t.Error("no", path[1])
+			}
+		} else {
+			w.page(t, path[1])
+		}
+	}
+}
+
+var links = regexp.MustCompile(`<a href="([^"]*)"`)

@@ -1,0 +1,271 @@
+package studio
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// metric is a metric's definition, as pages need it. A metric without a definition has its key as its name.
+type metric struct {
+	Key, Name, Description string
+	Aggregation            client.MetricsAggregation
+	Polarity               client.MetricsPolarity
+	Kind                   client.MetricsKind
+	UnitName               string
+	Formula                string
+	Dimensions             []string
+	NeedsReview            bool
+	Goals                  []client.Goal // the active ones first
+}
+
+// metricsOf joins definitions and goals, those with goals first, then by key.
+func metricsOf(definitions []client.Definition, goals []client.Goal) []metric {
+	byKey := map[string][]client.Goal{}
+	for _, g := range goals {
+		if key, ok := g.MetricKey.Get(); ok && g.Status.Or("") != client.ContextGoalStatusArchived {
+			key = strings.TrimPrefix(key, "custom.")
+			byKey[key] = append(byKey[key], g)
+		}
+	}
+	out := make([]metric, 0, len(definitions))
+	for _, d := range definitions {
+		m := metric{
+			Key: d.Key, Name: d.Name.Or(d.Key), Description: d.Description.Or(""), Aggregation: d.Aggregation.Or(client.MetricsAggregationNone),
+			Polarity: d.Polarity.Or(client.MetricsPolarityNeutral), Kind: d.Kind.Or(client.MetricsKindMeasured), UnitName: string(d.Unit.Or("")),
+			Formula: d.Formula.Or(""), Dimensions: d.Dimensions.Or(nil), NeedsReview: d.NeedsReview.Or(false),
+			Goals: byKey[strings.TrimPrefix(d.Key, "custom.")],
+		}
+		slices.SortStableFunc(m.Goals, func(a, b client.Goal) int {
+			return cmp.Or(cmp.Compare(goalOrder(a), goalOrder(b)), cmp.Compare(a.Priority.Or(1e9), b.Priority.Or(1e9)))
+		})
+		out = append(out, m)
+	}
+	slices.SortStableFunc(out, func(a, b metric) int {
+		return cmp.Or(cmp.Compare(metricOrder(a), metricOrder(b)), cmp.Compare(a.Key, b.Key))
+	})
+	return out
+}
+
+func goalOrder(g client.Goal) int {
+	if g.Status.Or("") == client.ContextGoalStatusActive {
+		return 0
+	}
+	return 1
+}
+
+// metricOrder puts metrics with an active goal first, then those with another goal, and those that nobody has confirmed last.
+func metricOrder(m metric) int {
+	switch {
+	case m.NeedsReview:
+		return 3
+	case len(m.Goals) == 0:
+		return 2
+	}
+	return goalOrder(m.Goals[0])
+}
+
+// Total reports whether the values of buckets add up to the value of a period.
+func (m metric) Total() bool { return m.Aggregation == client.MetricsAggregationSum }
+
+// How says in words how a period's value comes from its buckets.
+func (m metric) How() string {
+	switch m.Aggregation {
+	case client.MetricsAggregationSum:
+		return "total"
+	case client.MetricsAggregationAvg:
+		return "average"
+	case client.MetricsAggregationMin:
+		return "lowest"
+	case client.MetricsAggregationMax:
+		return "highest"
+	}
+	return "latest"
+}
+
+// combine returns the value of a period from those of its buckets, as the service does for weeks and months.
+func (m metric) combine(values []chart.Value) chart.Value {
+	var out chart.Value
+	n := 0.0
+	for _, v := range values {
+		if !v.OK {
+			continue
+		}
+		n++
+		switch {
+		case !out.OK:
+			out = v
+		case m.Aggregation == client.MetricsAggregationSum, m.Aggregation == client.MetricsAggregationAvg:
+			out.V += v.V
+		case m.Aggregation == client.MetricsAggregationMin:
+			out.V = min(out.V, v.V)
+		case m.Aggregation == client.MetricsAggregationMax:
+			out.V = max(out.V, v.V)
+		default:
+			out.V = v.V
+		}
+	}
+	if m.Aggregation == client.MetricsAggregationAvg && n > 0 {
+		out.V /= n
+	}
+	return out
+}
+
+// listPoints reads points of a metric in the days from to to: of every series, or with total of one that stands for the whole metric.
+// The service refuses a total that cannot be made from parts, such as an average.
+func (v *visit) listPoints(label, key string, grain measure.Grain, from, to time.Time, total bool) *result[client.Page[client.Point]] {
+	in := client.ListMetricPointsInput{
+		MetricKey: key, Grain: client.Value(client.MetricsGrain(grain)), From: client.Value(client.Day(from)), To: client.Value(client.Day(to)),
+		Limit: client.Value(pointsMax),
+	}
+	if total {
+		in.Total = client.Value(true)
+	}
+	return read(v, "metrics:read", label, func(ctx context.Context, options ...client.CallOption) (client.Page[client.Point], error) {
+		return v.api.ListMetricPoints(ctx, in, options...)
+	})
+}
+
+// pointsMax is the largest page of points.
+const pointsMax = 1000
+
+// money is the currency that a series is drawn in.
+type money struct {
+	currency string
+	Base     bool // baseValue instead of value
+	mixed    bool // neither fits: the points stay apart
+}
+
+// moneyOf decides how points of several currencies are drawn together: in their one currency, else in the base currency when every
+// point has a value in it.
+func moneyOf(points []client.Point) money {
+	currencies := map[string]bool{}
+	every, some, base := true, false, ""
+	for _, p := range points {
+		v, ok := p.Value.Get()
+		b, hasBase := p.BaseValue.Get()
+		every = every && hasBase
+		some = some || !ok && hasBase // only in the base currency
+		if ok {
+			currencies[p.Currency.Or("")] = true
+		}
+		if ok && hasBase && v == b && v != 0 {
+			base = p.Currency.Or("") // a point in the base currency shows which one that is
+		}
+	}
+	switch {
+	case len(points) == 0:
+		return money{}
+	case len(currencies) == 1 && !some:
+		for c := range currencies {
+			return money{currency: c}
+		}
+	case every:
+		return money{currency: base, Base: true}
+	}
+	return money{mixed: len(currencies) > 1}
+}
+
+func (m money) value(p client.Point) chart.Value {
+	v, ok := p.Value.Get()
+	if m.Base {
+		v, ok = p.BaseValue.Get()
+	}
+	return chart.Value{V: v, OK: ok}
+}
+
+// place sorts points into buckets. Points outside are left out.
+func (m money) place(points []client.Point, starts []time.Time) []chart.Value {
+	index := map[int64]int{}
+	for i, at := range starts {
+		index[at.Unix()] = i
+	}
+	out := make([]chart.Value, len(starts))
+	for _, p := range points {
+		at, ok := p.TS.Get()
+		if i, inside := index[at.Unix()]; ok && inside {
+			out[i] = m.value(p)
+		}
+	}
+	return out
+}
+
+// development is how a metric moved in a window.
+type development struct {
+	Unit   measure.Unit
+	Money  money
+	Window measure.Window
+	Now    []chart.Value
+	Before []chart.Value
+
+	Value       chart.Value // of the period until now, its unfinished part included
+	BeforeValue chart.Value // of the same part of the period before, as far as this one is over
+	SoFar       chart.Value // of this period as far as it is over
+	Change      string      // from BeforeValue to SoFar; empty: cannot be said
+	Good        string      // good, bad or even, by the metric's polarity
+}
+
+// develop compares like with like: what is not over is in the value, but not in the change.
+func (m metric) develop(points []client.Point, w measure.Window) development {
+	d := development{Money: moneyOf(points), Window: w}
+	d.Unit = measure.Unit{Name: m.UnitName, Currency: d.Money.currency}
+	d.Now, d.Before = d.Money.place(points, w.Now), d.Money.place(points, w.Before)
+	d.Value = m.combine(d.Now[:w.Future])
+	d.SoFar, d.BeforeValue = m.combine(d.Now[:w.Open]), m.combine(d.Before[:w.Same])
+	if d.SoFar.OK && d.BeforeValue.OK && d.comparable() {
+		var sign int
+		d.Change, sign, _ = d.Unit.Change(d.SoFar.V, d.BeforeValue.V)
+		d.Good = m.judge(sign)
+	}
+	return d
+}
+
+// comparable reports whether the period before has enough values: a metric that began in the middle of it did not grow.
+func (d development) comparable() bool {
+	return 2*present(d.Before[:d.Window.Same]) >= present(d.Now[:d.Window.Open])
+}
+
+func present(values []chart.Value) (n int) {
+	for _, v := range values {
+		if v.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// HasBefore reports whether the chart shows the period before.
+func (d development) HasBefore() bool { return present(d.Before) > 0 }
+
+// judge says whether a movement is good. The sign alone says nothing.
+func (m metric) judge(sign int) string {
+	switch {
+	case sign == 0 || m.Polarity == client.MetricsPolarityNeutral:
+		return "even"
+	case (sign > 0) == (m.Polarity == client.MetricsPolarityUpIsGood):
+		return "good"
+	}
+	return "bad"
+}
+
+// Spark draws the period small.
+func (d development) Spark(title string) any {
+	return chart.Spark(title, d.Now[:d.Window.Future], d.Window.Open)
+}
+
+// dimsOf returns a point's dimension values.
+func dimsOf(p client.Point) map[string]string {
+	var out map[string]string
+	text, ok := p.Dims.Get()
+	if !ok || json.Unmarshal(text, &out) != nil {
+		return nil // an import may have stored any JSON; it is no dimension to split by
+	}
+	return out
+}

@@ -1,0 +1,294 @@
+package studio
+
+import (
+	"context"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// sitesData is what the template of the sites shows.
+type sitesData struct {
+	Sites    []client.Site
+	NoSites  *failure
+	Site     *client.Site // nil: all audits
+	Missing  bool         // the wanted site does not exist
+	Goals    []client.SiteGoal
+	NoGoals  *failure
+	Audits   []auditRow
+	NoAudits *failure
+	More     string // the address of older audits; empty: none
+	MayWrite bool
+}
+
+// auditRow is an audit in the list.
+type auditRow struct {
+	client.AuditSummary
+
+	Scores []score
+	Path   string
+	Fell   bool // a score is lower than in the audit before
+}
+
+// score is one of the scores of an audit, beside that of the audit before.
+type score struct {
+	Name, Text, Before string // empty: none
+	Change             string
+	Good               string // good, bad or even; empty: nothing to compare with
+}
+
+// auditsShown is how many audits one page has.
+const auditsShown = 50
+
+// everySite is the name of all audits, with those of sites that are gone.
+const everySite = "all"
+
+// siteScreens adds the pages of sites, their goals and audits.
+func (s *Studio) siteScreens(page, bare func(string, func(*visit) *view)) {
+	page("GET /sites", s.sites)
+	page("GET /audits/{id}", s.audit)
+	bare("GET /audits/{id}/findings.json", s.findingsFile)
+	editable(page, "/sites", (*visit).siteEditing)
+	editable(page, "/sites/{site}/goals", (*visit).siteGoalEditing)
+}
+
+func (v *visit) listSites() *result[client.Page[client.Site]] {
+	return read(v, "optimise:read", "The sites", v.api.ListOptimiseSites)
+}
+
+func (v *visit) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {
+	in := client.ListOptimiseAuditsInput{Limit: client.Value(auditsShown), SiteID: given(site), Cursor: given(cursor)}
+	return read(v, "optimise:read", "The audits, newest first", func(ctx context.Context, options ...client.CallOption) (client.Page[client.AuditSummary], error) {
+		return v.api.ListOptimiseAudits(ctx, in, options...)
+	})
+}
+
+func (s *Studio) sites(v *visit) *view {
+	q := v.r.URL.Query()
+	d := &sitesData{MayWrite: v.may("optimise:write")}
+	out := &view{page: "sites", place: "Sites", title: "Sites", data: d}
+	sites := v.listSites()
+	v.wait()
+	d.Sites, d.NoSites = sites.Value.Items, sites.Failure
+	if d.NoSites != nil {
+		out.status = d.NoSites.status()
+		return out
+	}
+	wanted := q.Get("site")
+	at := slices.IndexFunc(d.Sites, func(site client.Site) bool { return site.ID == wanted })
+	switch {
+	case at >= 0:
+		d.Site = &d.Sites[at]
+	case wanted == "" && len(d.Sites) > 0:
+		d.Site = &d.Sites[0]
+	case wanted != "" && wanted != everySite:
+		d.Missing, out.status = true, http.StatusNotFound
+		return out
+	}
+	site := ""
+	goals := &result[client.Page[client.SiteGoal]]{}
+	if d.Site != nil {
+		site = d.Site.ID
+		goals = read(v, "optimise:read", "The goals of the site", func(ctx context.Context, options ...client.CallOption) (client.Page[client.SiteGoal], error) {
+			return v.api.ListOptimiseGoals(ctx, client.ListOptimiseGoalsInput{SiteID: site}, options...)
+		})
+	}
+	audits := v.listAudits(site, q.Get("cursor"))
+	v.wait()
+	d.Goals, d.NoGoals, d.NoAudits = goals.Value.Items, goals.Failure, audits.Failure
+	d.Audits = auditRows(audits.Value.Items)
+	if next := audits.Value.Next; next != "" {
+		if site == "" {
+			site = everySite
+		}
+		d.More = "/sites?" + url.Values{"site": {site}, "cursor": {next}}.Encode()
+	}
+	return out
+}
+
+// auditRows puts each audit beside the one before it of the same site.
+func auditRows(audits []client.AuditSummary) (out []auditRow) {
+	for i, a := range audits {
+		row := auditRow{AuditSummary: a, Path: "/audits/" + url.PathEscape(a.ID)}
+		before := auditBefore(audits[i+1:], a)
+		row.Scores = scoresOf(a, before)
+		row.Fell = slices.ContainsFunc(row.Scores, func(s score) bool { return s.Good == "bad" })
+		if before != nil {
+			row.Path += "?" + url.Values{"before": {before.ID}}.Encode()
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// auditBefore returns the newest complete one of older audits of the same site.
+func auditBefore(older []client.AuditSummary, a client.AuditSummary) *client.AuditSummary {
+	for i := range older {
+		if older[i].ID != a.ID && older[i].Status.Or("") == client.OptimiseAuditStatusComplete && sameSite(older[i], a) {
+			return &older[i]
+		}
+	}
+	return nil
+}
+
+// sameSite compares by the id of the site, and where there is none by the address at which the audits started.
+func sameSite(a, b client.AuditSummary) bool {
+	if a.SiteID.Or("") != "" || b.SiteID.Or("") != "" {
+		return a.SiteID.Or("") == b.SiteID.Or("")
+	}
+	return a.RootURL.Or("") != "" && a.RootURL.Or("") == b.RootURL.Or("")
+}
+
+// scoresOf returns the scores of an audit. before may be nil.
+func scoresOf(a client.AuditSummary, before *client.AuditSummary) []score {
+	if before == nil {
+		before = &client.AuditSummary{}
+	}
+	return []score{
+		newScore("SEO", a.ScoreSEO, before.ScoreSEO), newScore("AEO", a.ScoreAEO, before.ScoreAEO), newScore("GEO", a.ScoreGEO, before.ScoreGEO),
+	}
+}
+
+func newScore(name string, now, before client.Optional[float64]) score {
+	out := score{Name: name}
+	v, has := now.Get()
+	old, had := before.Get()
+	if has {
+		out.Text = measure.Number(v, 0, 1)
+	}
+	if had {
+		out.Before = measure.Number(old, 0, 1)
+	}
+	if has && had {
+		out.Change, out.Good = difference(v, old)
+	}
+	return out
+}
+
+// difference writes a difference of scores, where more is better.
+func difference(now, before float64) (text, good string) {
+	switch by := math.Round((now-before)*10) / 10; {
+	case by > 0:
+		return "+" + measure.Number(by, 0, 1), "good"
+	case by < 0:
+		return "−" + measure.Number(-by, 0, 1), "bad"
+	}
+	return "±0", "even"
+}
+
+// Chart draws the scores of the complete audits, oldest first. Empty: there are fewer than two.
+func (d *sitesData) Chart() template.HTML {
+	l := chart.Line{Title: "Scores of each audit", Unit: measure.Unit{Name: "score"}, Series: []chart.Series{{Name: "SEO"}, {Name: "AEO"}, {Name: "GEO"}}}
+	for _, a := range slices.Backward(d.Audits) {
+		at, started := a.StartedAt.Get()
+		if a.Status.Or("") != client.OptimiseAuditStatusComplete || !started {
+			continue
+		}
+		l.Ticks, l.Names = append(l.Ticks, at.UTC().Format("Jan 2")), append(l.Names, moment(at))
+		for i, value := range []client.Optional[float64]{a.ScoreSEO, a.ScoreAEO, a.ScoreGEO} {
+			v, ok := value.Get()
+			l.Series[i].Values = append(l.Series[i].Values, chart.Value{V: v, OK: ok})
+		}
+	}
+	if len(l.Names) < 2 || d.Site == nil {
+		return ""
+	}
+	l.Open = len(l.Names)
+	return l.SVG()
+}
+
+// siteEditing edits sites.
+func (v *visit) siteEditing() editing[client.Site] {
+	at := func(s client.Site) string { return "/sites?" + url.Values{"site": {s.ID}}.Encode() }
+	return editing[client.Site]{
+		place: "Sites", noun: "site", area: "optimise", path: "/sites", back: "/sites", home: at,
+		deletion: "Its goals are deleted, too; its audits stay, under All audits. It cannot be undone.",
+		get: func(ctx context.Context, id string, options ...client.CallOption) (client.Site, error) {
+			return v.api.GetOptimiseSite(ctx, client.GetOptimiseSiteInput{SiteID: id}, options...)
+		},
+		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
+			return v.api.DeleteOptimiseSite(ctx, client.DeleteOptimiseSiteInput{SiteID: id}, options...)
+		},
+		fields: func(s client.Site) []*field {
+			return []*field{
+				{Name: "name", Label: "Name", Kind: "text", Required: true, Stored: s.Name.Or("")},
+				{Name: "domains", Label: "Domains", Kind: "list", Hint: "One on each line, such as www.example.com.", Stored: strings.Join(s.Domains.Or(nil), "\n")},
+				{Name: "timezone", Label: "Time zone", Kind: "text", Hint: "A name such as Europe/Berlin.", Stored: s.Timezone.Or("")},
+				{Name: "active", Label: "In use", Kind: "flag", Stored: strconv.FormatBool(s.Active.Or(true))},
+			}
+		},
+		facts: func(s client.Site) (out []fact) {
+			if key := s.SiteKey.Or(""); key != "" {
+				out = append(out, fact{"Key for the site's pages, which is public", key})
+			}
+			return out
+		},
+		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Site, error) {
+			name, domains, zone, active := c.required("name"), c.list("domains"), c.text("timezone"), c.flag("active")
+			if id != "" {
+				return func(ctx context.Context, options ...client.CallOption) (client.Site, error) {
+					return v.api.UpdateOptimiseSite(ctx, client.UpdateOptimiseSiteInput{SiteID: id, Name: name, Domains: domains, Timezone: zone, Active: active}, options...)
+				}
+			}
+			return func(ctx context.Context, options ...client.CallOption) (client.Site, error) {
+				return v.api.CreateOptimiseSite(ctx, client.CreateOptimiseSiteInput{Name: name.Or(""), Domains: domains, Timezone: zone, Active: active}, options...)
+			}
+		},
+	}
+}
+
+// siteGoalEditing edits the goals of the site in the address.
+func (v *visit) siteGoalEditing() editing[client.SiteGoal] {
+	site := v.r.PathValue("site")
+	return editing[client.SiteGoal]{
+		place: "Sites", noun: "goal", area: "optimise", path: "/sites/" + url.PathEscape(site) + "/goals", back: "/sites?" + url.Values{"site": {site}}.Encode(),
+		deletion: "The site stays. It cannot be undone.",
+		get: func(ctx context.Context, id string, options ...client.CallOption) (client.SiteGoal, error) {
+			return v.api.GetOptimiseGoal(ctx, client.GetOptimiseGoalInput{SiteID: site, GoalID: id}, options...)
+		},
+		remove: func(ctx context.Context, id string, options ...client.CallOption) (client.Deleted, error) {
+			return v.api.DeleteOptimiseGoal(ctx, client.DeleteOptimiseGoalInput{SiteID: site, GoalID: id}, options...)
+		},
+		fields: siteGoalFields,
+		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.SiteGoal, error) {
+			name, pattern, active := c.required("name"), c.required("pattern"), c.flag("active")
+			kind, match := word[client.OptimiseGoalKind](c.text("kind")), word[client.OptimiseGoalMatch](c.text("matchType"))
+			value, order := c.decimal("value"), c.whole("order")
+			if id != "" {
+				return func(ctx context.Context, options ...client.CallOption) (client.SiteGoal, error) {
+					return v.api.UpdateOptimiseGoal(ctx, client.UpdateOptimiseGoalInput{
+						SiteID: site, GoalID: id, Name: name, Kind: kind, MatchType: match, Pattern: pattern, Value: value, Order: order, Active: active,
+					}, options...)
+				}
+			}
+			return func(ctx context.Context, options ...client.CallOption) (client.SiteGoal, error) {
+				return v.api.CreateOptimiseGoal(ctx, client.CreateOptimiseGoalInput{
+					SiteID: site, Name: name.Or(""), Kind: client.OptimiseGoalKind(typedField(c.sent, "kind")),
+					MatchType: client.OptimiseGoalMatch(typedField(c.sent, "matchType")), Pattern: pattern.Or(""), Value: value, Order: order, Active: active,
+				}, options...)
+			}
+		},
+	}
+}
+
+func siteGoalFields(g client.SiteGoal) []*field {
+	return []*field{
+		{Name: "name", Label: "Name", Kind: "text", Required: true, Hint: "What a visitor has done, such as Trial started.", Stored: g.Name.Or("")},
+		{Name: "kind", Label: "Counts", Kind: "choice", Required: true, Hint: "The path of a page view, or the name of an event.", Stored: string(g.Kind.Or(client.OptimiseGoalKindPath)),
+			Choices: []string{string(client.OptimiseGoalKindPath), string(client.OptimiseGoalKindEvent)}},
+		{Name: "matchType", Label: "Match", Kind: "choice", Required: true, Hint: "How the pattern is matched; regex is RE2.", Stored: string(g.MatchType.Or(client.OptimiseGoalMatchExact)),
+			Choices: []string{string(client.OptimiseGoalMatchExact), string(client.OptimiseGoalMatchPrefix), string(client.OptimiseGoalMatchContains), string(client.OptimiseGoalMatchRegex)}},
+		{Name: "pattern", Label: "Pattern", Kind: "text", Required: true, Hint: "Such as /welcome, or trial_started.", Stored: g.Pattern.Or("")},
+		{Name: "value", Label: "Worth", Kind: "number", Hint: "What one success is worth, in your own unit.", Stored: typedNumber(g.Value)},
+		{Name: "order", Label: "Order", Kind: "number", Hint: "A whole number; lower ones come first.", Stored: typedNumber(g.Order)},
+		{Name: "active", Label: "In use", Kind: "flag", Stored: strconv.FormatBool(g.Active.Or(true))},
+	}
+}

@@ -1,0 +1,160 @@
+package studio_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/auth"
+)
+
+// audit stores an audit and returns its id.
+func (w *world) audit(t *testing.T, site, day string, seo int, findings string) string {
+	t.Helper()
+	return w.create(t, "/optimise/audits", fmt.Sprintf(`{"rootUrl":"https://a.example","siteId":%q,"startedAt":"%sT08:00:00Z","scoreSeo":%d,"scoreAeo":50,"findings":%s}`, site, day, seo, findings))["id"].(string)
+}
+
+const oldFindings = `[{"url":"https://a.example/","score":90,"findings":[{"rule":"title","severity":"low","text":"The title is long."}]},
+	{"url":"https://a.example/pricing","score":88,"findings":[{"rule":"author","severity":"low","text":"Nobody is named."}]}]`
+
+const newFindings = `[{"url":"https://a.example/","score":60,"findings":[{"rule":"title","severity":"low","text":"The title is very long."},{"rule":"canonical","severity":"high","text":"Another page is <named>."}]},
+	{"url":"https://a.example/pricing","score":95,"findings":[]},{"url":"https://a.example/blog","score":70,"findings":[{"rule":"canonical","severity":"high","text":"Another page is <named>."}]}]`
+
+// Ensure a fall is told in the list, and the audit says which scores moved and which issues are new and gone, also without the link of
+// the list.
+func TestWhyAScoreFell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site := w.create(t, "/optimise/sites", `{"name":"Website","domains":["a.example"]}`)["id"].(string)
+	other := w.create(t, "/optimise/sites", `{"name":"Help"}`)["id"].(string)
+	before := w.audit(t, site, "2026-07-01", 84, oldFindings)
+	w.audit(t, other, "2026-07-02", 20, newFindings)
+	now := w.audit(t, site, "2026-07-03", 71, newFindings)
+	list := w.page(t, "/sites?site="+site, "Website", "Jul 3, 2026", "SEO 71 −13", "AEO 50 ±0", "Why it fell", "Scores over time")
+	if strings.Count(list, "Why it fell") != 1 || strings.Index(list, "Jul 3, 2026") > strings.Index(list, "Jul 1, 2026") {
+		t.Error(shown(list))
+	}
+	w.page(t, "/sites?site=all", "SEO 20", "SEO 71 −13")
+	for _, path := range []string{"/audits/" + now, "/audits/" + now + "?before=" + before} {
+		body := w.page(t, path, "SEO fell from 84 to 71.", "2 issues are new, 1 is gone.", "Another page is <named>. 2× canonical /, /blog", "Nobody is named.", "2 high 1 low")
+		fresh, gone, _ := strings.Cut(body, "Issues that are gone")
+		gone, _, _ = strings.Cut(gone, `id="findings"`)
+		if strings.Contains(fresh, "Nobody is named.") || !strings.Contains(gone, "Nobody is named.") || strings.Contains(gone, "The title") {
+			t.Error(shown(body))
+		}
+	}
+	w.page(t, "/audits/"+now+"?by=page", "/ score 60 −30", "1 page has no issue.")
+	w.page(t, "/audits/"+before, "nothing to compare with")
+	body := w.page(t, "/audits/"+now+"?before="+w.audit(t, other, "2026-06-01", 1, "[]"))
+	hasNot(t, "of another site", body, "What changed", "fell from")
+	file := w.page(t, "/audits/"+now+"/findings.json")
+	if !json.Valid([]byte(file)) || !strings.Contains(file, `"score": 95`) {
+		t.Error(file)
+	}
+}
+
+// Ensure findings of any other shape are shown as they are, within bounds, and are text.
+func TestFindingsOfAnyShape(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site := w.create(t, "/optimise/sites", `{"name":"Website"}`)["id"].(string)
+	w.page(t, "/audits/"+w.audit(t, site, "2026-07-01", 1, `{"depth":3,"<script>":{"a":[1,true,null]}}`), "depth: 3", "<script>:", "a shape of their own")
+	w.page(t, "/audits/"+w.audit(t, site, "2026-07-02", 1, `[]`), "The audit found no issues.")
+	w.page(t, "/audits/"+w.audit(t, site, "2026-07-03", 1, `null`), "No findings are stored with this audit.")
+	many := make([]string, 5000)
+	for i := range many {
+		many[i] = fmt.Sprintf(`{"page":"/%d","severity":"<s>","text":%q}`, i, strings.Repeat("<&\"long", 40)+fmt.Sprint(i))
+	}
+	large := w.audit(t, site, "2026-07-04", 1, "["+strings.Join(many, ",")+"]")
+	for _, by := range []string{"severity", "page"} {
+		body := w.page(t, "/audits/"+large+"?by="+by, "more issues are in the JSON file.")
+		if len(body) > bytesMax || strings.Contains(body, "<s>") {
+			t.Errorf("%s: %d bytes", by, len(body))
+		}
+	}
+	body := w.page(t, "/audits/"+w.audit(t, site, "2026-07-05", 1, `{"x":`+string(encoded(t, strings.Repeat("y", 1<<19)))+`}`), "This is the beginning")
+	if len(body) > bytesMax {
+		t.Error(len(body))
+	}
+}
+
+// Ensure sites and goals are created once, edited without loss, and deleted as they were shown.
+func TestSitesAndGoals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/sites", "There is no site yet")
+	form := fields(t, w.page(t, "/sites/new"), "profile")
+	form.Set("name", "Website")
+	form.Set("domains", "a.example\r\nb.example")
+	form.Set("active", "true")
+	for range 2 {
+		_, body := w.submit(t, "/sites", form)
+		has(t, "created", body, "Saved.", "Website", "No audits yet", "workspace api create_optimise_audit")
+	}
+	sites := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/optimise/sites", "").Items(t)
+	if len(sites) != 1 || fmt.Sprint(sites[0]["domains"]) != "[a.example b.example]" || sites[0]["active"] != true {
+		t.Fatal(sites)
+	}
+	site := sites[0]["id"].(string)
+	goals := "/sites/" + site + "/goals"
+	form = w.edited(t, goals+"/new")
+	form.Set("name", "Trial started")
+	form.Set("pattern", "/welcome")
+	form.Set("value", "a lot")
+	form.Set("active", "true")
+	status, body := w.submit(t, goals, form)
+	has(t, "refused", body, "must be a number such as 12.5", `value="a lot"`)
+	if status != http.StatusBadRequest {
+		t.Error(status)
+	}
+	form.Set("value", "12.5")
+	_, body = w.submit(t, goals, form)
+	has(t, "goal", body, "Saved.", "Trial started", "exact /welcome", "worth 12.5")
+	goal := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/optimise"+goals, "").Items(t)[0]
+	path := goals + "/" + goal["id"].(string)
+	first := w.edited(t, path)
+	second := w.edited(t, path)
+	first.Set("name", "Theirs")
+	if _, body = w.submit(t, path, first); !strings.Contains(body, "Saved.") {
+		t.Error(shown(body))
+	}
+	second.Set("name", "Mine")
+	status, body = w.submit(t, path, second)
+	has(t, "conflict", body, "Somebody else changed the goal", `value="Mine"`, "Stored now: Theirs")
+	if status != http.StatusPreconditionFailed {
+		t.Error(status)
+	}
+	_, body = w.submit(t, path+"/delete", url.Values{"form": second["form"], "etag": second["etag"]})
+	has(t, "deleted too late", body, "so it was not deleted", "Theirs")
+	now := w.edited(t, path)
+	_, body = w.submit(t, path+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
+	has(t, "goal deleted", body, "Deleted.", "There is none yet")
+	now = w.edited(t, "/sites/"+site)
+	_, body = w.submit(t, "/sites/"+site+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
+	has(t, "site deleted", body, "Deleted.", "There is no site yet")
+	for _, path := range []string{"/sites/sit_none", "/sites?site=sit_none", "/audits/aud_none", "/sites/sit_none/goals/gol_none"} {
+		if status, body := w.get(t, path); status != http.StatusNotFound {
+			t.Error(path, status, shown(body))
+		}
+	}
+}
+
+// Ensure a key that may only read is offered no change, and one without the scope is told what it lacks.
+func TestSitesScopes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, auth.CompanyRead, auth.OptimiseRead)
+	loadDemo(t, w.Service)
+	body := w.page(t, "/sites", "Trial started", "complete")
+	hasNot(t, "reader", body, "New site", "New goal", "Edit site")
+	none := newWorld(t, auth.CompanyRead)
+	for _, path := range []string{"/sites", "/audits/aud_1", "/sites/sit_1"} {
+		status, body := none.get(t, path)
+		has(t, path, body, "This key lacks the scope optimise:read")
+		if status != http.StatusForbidden {
+			t.Error(path, status)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+// Package studio is a web page on this machine where people look at their company: its numbers, its reviews, its profile. It is
+// made from the public API alone, over any base URL and key, so everything it does can be done by a script, too; each page shows
+// the requests behind it. The key stays in this process and is in no response.
+//
+// studio.go starts it, call.go sends and notes the requests of a page, frame.go is what every page has. Each screen has a file,
+// and its template in templates. Packages door, chart and measure have no knowledge of the API. scripts/docs/explanation/studio.md
+// has the reasons.
+package studio
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"growthworkspace/scripts/studio/door"
+	"growthworkspace/shared/client"
+)
+
+// Options are the settings of a studio.
+type Options struct {
+	BaseURL   string // of the service
+	Key       string // a secret key; it is sent to BaseURL only
+	CompanyID string // of the key; empty: requested once
+	Demo      bool   // whether the key is that of the demo company
+
+	// SaveSecret writes the secret of a new key into a file that only its owner can read, and returns the file's name. The page
+	// shows the name and never the secret. nil: the studio creates no keys.
+	SaveSecret func(keyID, secret string) (file string, err error)
+
+	Now       func() time.Time
+	Transport http.RoundTripper // to the service; nil: http.DefaultTransport
+	Log       *slog.Logger      // for failures of the page itself; nil: none
+}
+
+// Studio is the page of one company.
+type Studio struct {
+	Options
+
+	host    string // of the service, as shown
+	api     *client.Client
+	pages   *pages
+	notices notices
+
+	identified chan struct{} // closed when the key's scopes are known, or cannot be
+	once       sync.Once
+	key        *client.Key // nil: not known
+}
+
+// New returns a studio. It sends no request. Returns an error when the base URL or the key is not valid, and when the key would
+// cross a network unencrypted.
+func New(o Options) (*Studio, error) {
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("the base URL must be like https://api.example.com")
+	}
+	if u.Scheme != "https" && !loopback(u.Hostname()) {
+		return nil, fmt.Errorf("%s is not encrypted, so anyone on the network could read the key: use https", u.Host)
+	}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Studio{Options: o, host: u.Host, identified: make(chan struct{})}
+	s.api, err = client.New(o.BaseURL, o.Key,
+		client.WithCompany(o.CompanyID), client.WithUserAgent("workspace-studio"),
+		// A person waits for the page: a failure is shown soon, and can be tried again there.
+		client.WithAttempts(3), client.WithWaitMax(2*time.Second),
+		client.WithHTTPClient(&http.Client{
+			Transport: noting{o.Transport}, Timeout: pageTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}))
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "client: "))
+	}
+	s.pages, err = parse()
+	return s, err
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Open is a studio that listens.
+type Open struct {
+	Door *door.Door
+
+	studio   *Studio
+	listener net.Listener
+	server   *http.Server
+}
+
+// Listen opens the studio's port. It serves no request before Serve. opened is called once, when a browser has come in; it may be
+// nil.
+func (s *Studio) Listen(ctx context.Context, addr string, opened func()) (*Open, error) {
+	listener, host, err := door.Listen(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	d := door.New(host, rand.Text, opened)
+	return &Open{d, s, listener, &http.Server{
+		Handler: d.Wrap(s.handler(d.FormToken())), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), MaxHeaderBytes: 64 << 10,
+	}}, nil
+}
+
+// Serve serves until the context ends or Close is called.
+func (o *Open) Serve(ctx context.Context) error {
+	end := context.AfterFunc(ctx, func() { _ = o.Close() })
+	defer end()
+	go o.studio.identify(ctx)
+	if err := o.server.Serve(o.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("the studio stopped: %w", err)
+	}
+	return nil
+}
+
+// Close ends the studio and its requests. Closing twice is safe.
+func (o *Open) Close() error { return errors.Join(o.server.Close(), closed(o.listener.Close())) }
+
+// closed ignores the error of a listener that is closed already.
+func closed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// handler serves the pages. form is the token that the forms carry.
+func (s *Studio) handler(form string) http.Handler {
+	mux := http.NewServeMux()
+	bare := func(pattern string, screen func(*visit) *view) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, form, screen) })
+	}
+	page := func(pattern string, screen func(*visit) *view) {
+		bare(pattern, func(v *visit) *view {
+			if v.r.Method != http.MethodPost {
+				v.readFrame()
+			}
+			return screen(v)
+		})
+	}
+	page("GET /{$}", s.overview)
+	page("GET /metrics", s.metrics)
+	bare("GET /metrics.csv", s.metricsCSV)
+	page("GET /reviews", s.reviews)
+	bare("GET /reviews/new", s.newReviews)
+	page("POST /reviews/skip", s.skipReviews)
+	page("POST /reviews/{id}", s.reply)
+	page("GET /roadmap", s.roadmap)
+	page("POST /roadmap/publish/{board}", s.publish)
+	bare("GET /roadmap/visitors/{board}", s.visitors)
+	page("POST /roadmap/items/{id}/move", s.move)
+	editable(page, "/roadmap/items", (*visit).itemEditing)
+	editable(page, "/roadmap/boards", (*visit).boardEditing)
+	page("GET /keys", s.keys)
+	page("POST /keys", s.createKey)
+	page("POST /keys/{id}/rotate", s.rotateKey)
+	page("POST /keys/{id}/revoke", s.revokeKey)
+	page("GET /posts", s.calendar)
+	page("GET /posts/list", s.postList)
+	page("GET /posts/new", s.post)
+	page("POST /posts", s.savePost)
+	page("GET /posts/{id}", s.post)
+	page("POST /posts/{id}", s.savePost)
+	page("POST /posts/{id}/move", s.movePost)
+	page("GET /ideas", s.ideas)
+	page("POST /ideas/{id}", s.decide)
+	page("POST /posts/{id}/delete", s.deletePost)
+	s.siteScreens(page, bare)
+	s.brandScreens(page)
+	page("GET /company", s.company)
+	page("POST /company", s.saveCompany)
+	page("/", s.nowhere)
+	mux.Handle("GET /static/", s.pages.static)
+	return mux
+}
+
+// identifyTimeout bounds how long the first page waits for the key's scopes.
+const identifyTimeout = 3 * time.Second
+
+// identify reads the key's scopes, so that a page can say what the key lacks without trying. When that fails, the pages find out by
+// themselves.
+func (s *Studio) identify(ctx context.Context) {
+	s.once.Do(func() {
+		defer close(s.identified)
+		ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
+		defer cancel()
+		if key, err := s.api.GetCurrentKey(ctx); err == nil {
+			s.key = &key
+		}
+	})
+}
+
+// may reports whether the key has a scope, as far as is known.
+func (s *Studio) may(scope string) bool {
+	<-s.identified
+	if s.key == nil {
+		return true
+	}
+	scopes, known := s.key.Scopes.Get()
+	return !known || slices.Contains(scopes, scope)
+}

@@ -1,0 +1,536 @@
+package studio_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/studio"
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+)
+
+// world is a studio over the real service, and a browser that has entered.
+type world struct {
+	*apitest.Service
+
+	key     string
+	folder  string // of secrets
+	browser *http.Client
+	base    string // of the studio
+	service *inProcess
+	logs    *locked
+	url     string // with the token
+}
+
+// inProcess is the way from the studio to the service. A test may break it or count its calls.
+type inProcess struct {
+	service *apitest.Service
+
+	mu     sync.Mutex
+	broken func(r *http.Request) *http.Response // nil, or a nil response: not broken
+	calls  int
+}
+
+func (p *inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.mu.Lock()
+	p.calls++
+	broken := p.broken
+	p.mu.Unlock()
+	if broken != nil {
+		if response := broken(r); response != nil {
+			return response, nil
+		}
+	}
+	w := httptest.NewRecorder()
+	p.service.Handler.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+func (p *inProcess) breakWith(f func(r *http.Request) *http.Response) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = f
+}
+
+type locked struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// newWorld returns a studio of a company that has only a profile. Without scopes its key has all.
+func newWorld(t *testing.T, scopes ...auth.Scope) *world {
+	t.Helper()
+	s := apitest.New(t, functions.Operations)
+	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
+	load(t, s, demo.Line{Type: "company", Record: demo.Record{"id": s.CompanyID, "name": "Northwind Notes", "slug": "northwind"}})
+	return enter(t, s, s.Key(t, scopes...), nil)
+}
+
+// enter starts a studio with a key and enters it with a browser.
+func enter(t *testing.T, s *apitest.Service, key string, between func(http.RoundTripper) http.RoundTripper) *world {
+	t.Helper()
+	w := &world{Service: s, folder: t.TempDir(), key: key, service: &inProcess{service: s}, logs: &locked{}}
+	var transport http.RoundTripper = w.service
+	if between != nil {
+		transport = between(transport)
+	}
+	st, err := studio.New(studio.Options{
+		BaseURL: "https://api.example", Key: key, CompanyID: s.CompanyID, SaveSecret: private.SecretsIn(w.folder), Now: s.Clock.Now, Transport: transport,
+		Log: slog.New(slog.NewTextHandler(w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := st.Listen(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- open.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.browser = &http.Client{Jar: jar, Transport: &http.Transport{}}
+	t.Cleanup(w.browser.CloseIdleConnections)
+	w.url = open.Door.URL()
+	w.base, _, _ = strings.Cut(w.url, "/?")
+	if status, _ := w.get(t, strings.TrimPrefix(w.url, w.base)); status != http.StatusOK {
+		t.Fatal("the browser cannot enter:", status)
+	}
+	return w
+}
+
+// load imports records into the service's company.
+func load(t *testing.T, s *apitest.Service, lines ...demo.Line) {
+	t.Helper()
+	for _, kind := range functions.Transfers(s.Table) {
+		var records []any
+		for _, line := range lines {
+			if line.Type != kind.Name {
+				continue
+			}
+			text, err := json.Marshal(line.Record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record, problems := kind.Check(text)
+			if len(problems) > 0 {
+				t.Fatalf("%s: %v", text, problems)
+			}
+			records = append(records, record)
+		}
+		for batch := range slices.Chunk(records, 200) {
+			if err := kind.Write(t.Context(), s.CompanyID, batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// loadDemo imports the demo company's records, but for its profile.
+func loadDemo(t *testing.T, s *apitest.Service) {
+	t.Helper()
+	lines := demo.Lines(apitest.Epoch)
+	load(t, s, slices.DeleteFunc(lines, func(l demo.Line) bool { return l.Type == "company" })...)
+}
+
+func (w *world) get(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	r, err := w.browser.Get(w.base + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, read(t, r)
+}
+
+func read(t *testing.T, r *http.Response) string {
+	t.Helper()
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// page returns a page that must have these texts.
+func (w *world) page(t *testing.T, path string, texts ...string) string {
+	t.Helper()
+	status, body := w.get(t, path)
+	if status != http.StatusOK {
+		t.Errorf("%s: %d", path, status)
+	}
+	has(t, path, body, texts...)
+	return body
+}
+
+func has(t *testing.T, name, body string, texts ...string) {
+	t.Helper()
+	plain := html.UnescapeString(body)
+	for _, text := range texts {
+		if !strings.Contains(plain, text) && !strings.Contains(shown(body), text) {
+			t.Errorf("%s: %q is not in the page: %s", name, text, shown(body))
+		}
+	}
+}
+
+func hasNot(t *testing.T, name, body string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(html.UnescapeString(body), text) {
+			t.Errorf("%s: %q is in the page", name, text)
+		}
+	}
+}
+
+var tags = regexp.MustCompile(`(?s)<head>.*</head>|<svg.*?</svg>|<[^>]*>`)
+
+// shown returns the text of a page.
+func shown(body string) string {
+	text := strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(body, " "))), " ")
+	return strings.ReplaceAll(text, " .", ".")
+}
+
+var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
+
+// fields returns the hidden fields of the form with an id.
+func fields(t *testing.T, body, form string) url.Values {
+	t.Helper()
+	_, rest, found := strings.Cut(body, `id="`+form+`"`)
+	if !found {
+		t.Fatalf("no form %s in: %s", form, shown(body))
+	}
+	rest, _, _ = strings.Cut(rest, "</form>")
+	out := url.Values{}
+	for _, m := range hidden.FindAllStringSubmatch(rest, -1) {
+		out.Set(m[1], html.UnescapeString(m[2]))
+	}
+	return out
+}
+
+// submit sends a form as a browser does, follows its redirect, and returns the page.
+func (w *world) submit(t *testing.T, path string, form url.Values) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", w.base)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	response, err := w.browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, read(t, response)
+}
+
+// review imports one review and returns its id.
+func (w *world) review(t *testing.T, id string, more demo.Record) string {
+	t.Helper()
+	record := demo.Record{
+		"id": "fbk_" + id, "source": "google_play", "kind": "review", "externalId": id, "title": "Title " + id, "body": "Body " + id,
+		"authorName": "Author " + id, "rating": 2, "priority": 1, "postedAt": "2026-08-01T08:00:00Z", "replyStatus": "none",
+	}
+	for k, v := range more {
+		record[k] = v
+	}
+	load(t, w.Service, demo.Line{Type: "feedback", Record: record})
+	return "fbk_" + id
+}
+
+// stored returns a review as the service has it.
+func (w *world) stored(t *testing.T, id string) map[string]any {
+	t.Helper()
+	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
+}
+
+// everyPage has an address of each screen.
+var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/reviews", "/reviews?show=all", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
+
+// Ensure each screen shows the records of a company, and the requests behind it.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	curl := []string{`curl -H "Authorization: Bearer $WORKSPACE_KEY"`, "https://api.example/v1/companies/" + w.CompanyID}
+	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 1 to 10", "goal 1,000", "Waiting for an answer", "Next posts", "published", "failing")...)
+	w.page(t, "/metrics", append(curl, "growth.signups", "This month so far", "Aug 1 to 10", "Jul 1 to 10", "not over", "by country", "Download CSV", "Days are UTC")...)
+	w.page(t, "/metrics?key=growth.signups&split=country&range=30d", "us", "de", "share", "Download CSV")
+	w.page(t, "/metrics?key=growth.signups&grain=month&range=12m", "August 2026", "September 2025")
+	w.page(t, "/metrics?key=growth.activations&grain=week", "in full days", "in as many days", "is that of its full days")
+	load(t, w.Service, // averages of parts, and money that stays apart
+		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_parts", "key": "a.parts", "name": "Parts", "unit": "ratio", "aggregation": "avg"}},
+		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.5, "dims": demo.Record{"page": "home"}}},
+		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.parts", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 0.1, "dims": demo.Record{"page": "shop"}}},
+		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_money", "key": "a.money", "name": "Money", "unit": "currency_minor", "aggregation": "sum"}},
+		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "EUR", "dims": demo.Record{"shop": "a"}}},
+		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "JPY", "dims": demo.Record{"shop": "b"}}})
+	w.page(t, "/metrics?key=a.parts", "values by part only", "by page")
+	w.page(t, "/metrics?key=a.parts&split=page", "home", "50 %", "shop", "10 %")
+	w.page(t, "/metrics?key=a.money", "they stay apart", "EUR", "€ 12.34", "JPY", "¥ 1,234")
+	w.page(t, "/metrics?key=growth.activation_rate", "Formula: growth.activations / growth.signups", "Not computed")
+	w.page(t, "/metrics?key=revenue.mrr", "$ ", "latest")
+	w.page(t, "/metrics?key=product.storage&grain=week&range=90d", "TB")
+	w.page(t, "/metrics?key=custom.widget_pins", "Nobody has confirmed this metric")
+	w.page(t, "/reviews", append(curl, "Who can see my locations?", "calm", "revolutionary", "Approving posts nothing")...)
+	w.page(t, "/reviews?show=posted", "Posted as it stands here")
+	w.page(t, "/reviews?q=battery+xylophone", "has these words")
+	w.page(t, "/company", append(curl, "Northwind Notes", "An empty field is not set.")...)
+	if got := w.logs.String(); got != "" {
+		t.Error(got)
+	}
+}
+
+// Ensure each screen of an empty company says what to do, with the command.
+func TestEmptyCompany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.page(t, "/", "No metrics yet", "workspace api push_metric_points", "Nothing waits", "workspace api push_feedback", "Nothing is scheduled", "Nothing is published yet", "All channels, posts and audits work")
+	w.page(t, "/metrics", "No metrics yet", "workspace api push_metric_points")
+	w.page(t, "/reviews", "Nothing waits", "workspace api push_feedback")
+	w.page(t, "/reviews?show=posted", "There are none.")
+	for path, text := range map[string]string{"/metrics?key=growth.nothing": "No metrics yet", "/nowhere": "There is no such page"} {
+		_, body := w.get(t, path)
+		has(t, path, body, text)
+	}
+	if status, body := w.get(t, "/reviews?id=fbk_missing"); status != http.StatusNotFound {
+		t.Error(status, shown(body))
+	}
+}
+
+// refusal is an error response of the service.
+func refusal(status int, code, message string) func(*http.Request) *http.Response {
+	return func(*http.Request) *http.Response {
+		w := httptest.NewRecorder()
+		w.Header().Set("Service-Request-Id", "req_seen")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"errors":[{"code":%q,"message":%q}]}`, code, message)
+		return w.Result()
+	}
+}
+
+// Ensure every screen shows why a call failed: status, code, message and request id.
+func TestFailuresAreShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	w.service.breakWith(refusal(http.StatusForbidden, "forbidden", "the company is suspended"))
+	for _, path := range []string{"/", "/metrics", "/reviews", "/company"} {
+		_, body := w.get(t, path)
+		has(t, path, body, "403 Forbidden", "forbidden", "the company is suspended", "req_seen")
+	}
+	w.service.breakWith(func(r *http.Request) *http.Response { // one part fails, the others are there
+		if strings.Contains(r.URL.Path, "/broadcast/") {
+			return refusal(http.StatusForbidden, "forbidden", "the class is frozen")(r)
+		}
+		return nil
+	})
+	w.page(t, "/", "Sign-ups", "the class is frozen", "Who can see my locations?")
+}
+
+// Ensure a service that is away is told as that, and no address or reason of the network has the key.
+func TestServiceIsAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := enter(t, w.Service, w.key, func(http.RoundTripper) http.RoundTripper { return away{} })
+	for _, path := range []string{"/", "/reviews"} {
+		_, body := s.get(t, path)
+		has(t, path, body, "The service does not respond.", "no route", "workspace doctor")
+	}
+}
+
+type away struct{}
+
+func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, fmt.Errorf("no route") }
+
+// Ensure a key without a scope sees what it may, and is told what it lacks; also when the service does not tell the scopes.
+func TestMissingScopes(t *testing.T) {
+	t.Parallel()
+	for _, hides := range []bool{false, true} {
+		w := newWorld(t, auth.FeedbackRead, auth.CompanyRead)
+		loadDemo(t, w.Service)
+		if hides {
+			w = enter(t, w.Service, w.key, func(next http.RoundTripper) http.RoundTripper { return hiding{next} })
+		}
+		w.page(t, "/", "This key lacks the scope metrics:read.", "This key lacks the scope broadcast:read.", "workspace key issue --scopes metrics:read", "Who can see my locations?")
+		if status, body := w.get(t, "/metrics"); status != http.StatusForbidden || !strings.Contains(body, "metrics:read") {
+			t.Error(status, shown(body))
+		}
+		body := w.page(t, "/reviews", "Who can see my locations?", "context:read")
+		if !hides {
+			has(t, "/reviews", body, "it lacks feedback:write")
+			hasNot(t, "/reviews", body, "Approve a")
+			has(t, "/company", w.page(t, "/company"), "it lacks company:write")
+		}
+	}
+}
+
+// hiding is a service without the operation that tells a key's scopes.
+type hiding struct{ next http.RoundTripper }
+
+func (h hiding) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/keys/current") {
+		return refusal(http.StatusNotFound, "not_found", "no such operation")(r), nil
+	}
+	return h.next.RoundTrip(r)
+}
+
+// Ensure no response and no log has a secret: not the key, and not the token, which is in the printed address only.
+func TestNoSecretLeavesTheProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	loadDemo(t, w.Service)
+	id := w.review(t, "secret", nil)
+	u, err := url.Parse(w.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{w.key, w.key[len("sk_live_"):], u.Query().Get("token")}
+	check := func(path string, r *http.Response) string {
+		body := read(t, r)
+		var all strings.Builder
+		if err := r.Header.Write(&all); err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range secrets {
+			if strings.Contains(body+all.String(), secret) {
+				t.Errorf("%s: a secret is in the response", path)
+			}
+		}
+		return body
+	}
+	for _, broken := range []func(*http.Request) *http.Response{nil, refusal(403, "forbidden", "no"), refusal(401, "unauthorised", "no")} {
+		w.service.breakWith(broken)
+		for _, path := range everyPage {
+			r, err := w.browser.Get(w.base + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(path, r)
+		}
+		w.service.breakWith(nil)
+		form := fields(t, w.page(t, "/reviews?id="+id), "answer")
+		form.Set("body", "A reply")
+		form.Set("action", "save")
+		w.service.breakWith(broken)
+		r, err := w.browser.PostForm(w.base+"/reviews/"+id, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := check("save", r); broken == nil && !strings.Contains(body, "-X PATCH") {
+			t.Error("the call is not shown:", shown(body))
+		}
+	}
+	for _, secret := range secrets {
+		if strings.Contains(w.logs.String(), secret) {
+			t.Error("a secret is in the log:", w.logs)
+		}
+	}
+}
+
+// Ensure a hostile text of a review is text, wherever it is shown.
+func TestHostileTextIsText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>' onmouseover='x {{.}} </textarea>`
+	w.review(t, "evil", demo.Record{"title": evil, "body": evil, "authorName": evil, "replyBody": evil, "replyStatus": "draft", "appVersion": "1", "territory": "DE"})
+	load(t, w.Service, demo.Line{Type: "brand-kit", Record: demo.Record{"id": "kit_1", "voiceTone": []string{evil}, "voiceGuidelines": evil, "avoidWords": []string{evil}}},
+		demo.Line{Type: "metric-definition", Record: demo.Record{"id": "mdf_1", "key": "a.b", "name": evil, "description": evil, "unit": "count", "aggregation": "sum"}},
+		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.b", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 3, "dims": demo.Record{evil[:30]: evil}}})
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"name": `+string(encoded(t, evil))+`, "summary": `+string(encoded(t, evil))+`}`)
+	for _, path := range []string{
+		"/", "/reviews", "/reviews?id=fbk_evil&show=all&q=" + url.QueryEscape(evil) + "&source=" + url.QueryEscape(evil), "/company", "/metrics?key=a.b",
+		"/metrics?key=a.b&split=" + url.QueryEscape(evil[:30]), "/metrics?key=" + url.QueryEscape(evil), "/metrics?range=" + url.QueryEscape(evil),
+	} {
+		_, body := w.get(t, path)
+		if strings.Contains(body, "<script>") || strings.Contains(body, "<img") || strings.Contains(body, `onmouseover='x`) || strings.Count(body, "<script ") != 1 {
+			t.Errorf("%s: the text is markup: %s", path, body)
+		}
+		if !strings.Contains(html.UnescapeString(body), "<script>alert(1)") {
+			t.Errorf("%s: the text is not shown", path)
+		}
+	}
+}
+
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Ensure a form of another origin changes nothing, whatever it knows.
+func TestFormOfAnotherOrigin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.review(t, "one", nil)
+	form := fields(t, w.page(t, "/reviews"), "answer")
+	form.Set("body", "Not mine")
+	form.Set("action", "approve")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.base+"/reviews/"+id, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Origin", "https://evil.example")
+	response, err := w.browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := read(t, response); response.StatusCode != http.StatusForbidden || w.stored(t, id)["replyStatus"] != "none" {
+		t.Error(response.StatusCode, body)
+	}
+}
+
+// Ensure a key is never sent unencrypted to another machine.
+func TestKeyNeedsEncryption(t *testing.T) {
+	t.Parallel()
+	for base, ok := range map[string]bool{
+		"https://api.example.com": true, "http://127.0.0.1:8080": true, "http://localhost:1": true, "http://[::1]:8080": true,
+		"http://api.example.com": false, "http://10.0.0.1:8080": false, "http://localhost.evil.example": false, "nonsense": false, "": false, "ftp://127.0.0.1": false,
+	} {
+		if _, err := studio.New(studio.Options{BaseURL: base, Key: "k", CompanyID: "co_1"}); (err == nil) != ok {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+}

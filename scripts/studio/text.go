@@ -1,0 +1,76 @@
+package studio
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/roadmap"
+)
+
+// functions are those of the templates.
+var functions = template.FuncMap{
+	"words": func(v any) string { return words(fmt.Sprint(v)) }, "stars": stars, "day": day, "moment": moment, "excerpt": excerpt, "bar": chart.Bar, "plural": plural, "readable": roadmap.Readable,
+	"never": func() time.Time { return time.Time{} }, // a time that is shown as nothing
+}
+
+// words writes a word of the API for people: needs_review becomes needs review. Names of platforms keep their spelling.
+func words[S ~string](s S) string {
+	if name, known := names[string(s)]; known {
+		return name
+	}
+	return strings.ReplaceAll(string(s), "_", " ")
+}
+
+var names = map[string]string{
+	"app_store": "App Store", "google_play": "Google Play", "reddit": "Reddit", "x": "X", "instagram": "Instagram", "tiktok": "TikTok",
+	"facebook": "Facebook", "push": "Push", "none": "no reply", "b2b": "B2B", "b2c": "B2C", "b2b2c": "B2B2C", "mvp": "MVP",
+}
+
+// stars draws a rating of 1 to 5.
+func stars(rating float64) string {
+	n := int(math.Round(min(5, max(0, rating))))
+	return strings.Repeat("★", n) + strings.Repeat("☆", 5-n)
+}
+
+// day writes the day of a time, in UTC.
+func day(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("Jan 2, 2006")
+}
+
+// moment writes a time, in UTC.
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("Jan 2, 15:04") + " UTC"
+}
+
+// excerpt returns the start of a text on one line, cut at a word.
+func excerpt(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	cut := string([]rune(text)[:most])
+	if i := strings.LastIndexFunc(cut, unicode.IsSpace); i > most/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+// plural writes a number of things.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,107 @@
+package demo_test
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/scripts/workspace/demo"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+)
+
+// parameter is a parameter of an operation in the OpenAPI document, or a reference to one.
+type parameter struct {
+	Ref      string `json:"$ref"`
+	Name, In string
+	Required bool
+	Example  string
+}
+
+// example is the request that the reference shows for an operation.
+type example struct {
+	id, method, target, body string
+}
+
+// examples returns the examples of the document, reads first and deletes last, those of children before those of parents. It
+// leaves out the operations on one key: no key of the demo company has a known id.
+func examples(t *testing.T) (out []example) {
+	t.Helper()
+	text, err := os.ReadFile("../../../functions/openapi/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Parameters  []parameter
+			RequestBody struct {
+				Content map[string]struct{ Example json.RawMessage }
+			}
+		}
+		Components struct{ Parameters map[string]parameter }
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range document.Paths {
+		for method, op := range methods {
+			e := example{op.OperationID, strings.ToUpper(method), path, string(op.RequestBody.Content["application/json"].Example)}
+			query := url.Values{}
+			for _, p := range op.Parameters {
+				if p.Ref != "" {
+					p = document.Components.Parameters[p.Ref[strings.LastIndex(p.Ref, "/")+1:]]
+				}
+				switch {
+				case p.In == "path" && p.Example != "":
+					e.target = strings.ReplaceAll(e.target, "{"+p.Name+"}", p.Example)
+				case p.In == "query" && p.Required:
+					query.Set(p.Name, p.Example)
+				}
+			}
+			if strings.Contains(e.target, "{keyId}") {
+				continue
+			}
+			if len(query) > 0 {
+				e.target += "?" + query.Encode()
+			}
+			out = append(out, e)
+		}
+	}
+	order := func(e example) int { return slices.Index([]string{"GET", "PATCH", "POST", "DELETE"}, e.method) }
+	slices.SortFunc(out, func(a, b example) int {
+		return cmp.Or(order(a)-order(b), strings.Count(b.target, "/")-strings.Count(a.target, "/"), cmp.Compare(a.id, b.id))
+	})
+	return out
+}
+
+// Ensure every example of the reference works in the demo company: its ids exist, and its body is accepted. Only a delete may be
+// refused, because the record is in use.
+func TestExamplesOfTheReference(t *testing.T) {
+	t.Parallel()
+	s := apitest.New(t, functions.Operations)
+	if err := demo.Seed(t.Context(), s.Table, s.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := s.Keys.Issue(t.Context(), demo.CompanyID, keys.Grant{Name: "reference", Scopes: auth.Scopes()}, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := examples(t)
+	for _, e := range requests {
+		r := s.Send(t, key, e.method, e.target, e.body)
+		if inUse := e.method == "DELETE" && r.Status == 409; r.Status != 200 && !inUse {
+			t.Errorf("%s: %s %s: %d %s", e.id, e.method, e.target, r.Status, r.Body)
+		}
+	}
+	if all := len(functions.Operations(nil)); len(requests) < all-2 {
+		t.Errorf("%d examples of %d operations", len(requests), all)
+	}
+}

@@ -1,0 +1,108 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/functions/company"
+	"growthworkspace/functions/plan"
+	"growthworkspace/scripts/studio/roadmap"
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/session"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/fault"
+)
+
+func (o *operator) snapshotRenderCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "render --company ID --board ID --html FILE", Short: "Write a board's published content as a web page", Args: terminal.Takes(),
+		Long: `Write a board's published content, of the live version or an earlier one, as one web page.
+The page has only the fields that are public, no scripts, and loads nothing, so any host
+can serve it. Write it again after each publish. With - as the file it goes to standard
+output.
+
+With --json: {"file", "version", "itemCount"}.`,
+		Example: `  workspace snapshot render --company co_... --board brd_... --html roadmap.html`,
+	}
+	file := cmd.Flags().String("html", "", "the `file` to write, - for standard output")
+	wanted := versionFlag(cmd)
+	check := func(cmd *cobra.Command) error {
+		if *file == "" {
+			return terminal.Misuse(cmd, "name the file with --html FILE, such as roadmap.html")
+		}
+		return wanted.check(cmd)
+	}
+	return o.onBoard(cmd, check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
+		snapshot, err := plan.NewStore(s.Table).Snapshot(ctx, companyID, boardID, wanted.number())
+		if err != nil {
+			return err
+		}
+		board, err := publicBoard(ctx, s, companyID, snapshot)
+		if err != nil {
+			return err
+		}
+		if *file == "-" {
+			return roadmap.WritePage(o.Out, board)
+		}
+		if err := writePublic(*file, func(w io.Writer) error { return roadmap.WritePage(w, board) }); err != nil {
+			return err
+		}
+		return o.Print(struct {
+			File      string  `json:"file"`
+			Version   float64 `json:"version"`
+			ItemCount int     `json:"itemCount"`
+		}{*file, snapshot.Version, len(snapshot.Items)}, "wrote %s: version %.0f of %s, %d items", *file, snapshot.Version, boardID, len(snapshot.Items))
+	})
+}
+
+// publicBoard returns what a page shows of a snapshot, with the names of the board and the company.
+func publicBoard(ctx context.Context, s *session.Session, companyID string, snapshot plan.Snapshot) (b roadmap.Board, err error) {
+	profile, err := company.NewStore(s.Table).Get(ctx, companyID)
+	if err != nil {
+		return b, fmt.Errorf("read the company's profile: %w", err)
+	}
+	boards, err := plan.NewStore(s.Table).Boards(ctx, companyID)
+	if err != nil {
+		return b, fmt.Errorf("read the boards: %w", err)
+	}
+	at := slices.IndexFunc(boards, func(b plan.Board) bool { return b.ID == snapshot.BoardID })
+	if at < 0 {
+		return b, fault.ErrNotFound
+	}
+	b = roadmap.Board{
+		Name: known(boards[at].Name), Company: known(profile.Name), Language: known(profile.PrimaryLanguage), PublishedAt: known(snapshot.PublishedAt),
+	}
+	for _, i := range snapshot.Items {
+		b.Items = append(b.Items, roadmap.Item{
+			Slug: i.Slug, Title: i.Title, Summary: known(i.Summary), ColumnID: known(i.ColumnID), CategoryIDs: i.CategoryIDs,
+			TargetLabel: known(i.TargetLabel),
+		})
+	}
+	return b, nil
+}
+
+// known returns a text, empty for null.
+func known(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// writePublic writes a file that everyone may read, whole or not at all.
+func writePublic(file string, write func(io.Writer) error) error {
+	const everyone = 0o644
+	if err := private.Create(file, write); err != nil {
+		return err
+	}
+	if err := os.Chmod(file, everyone); err != nil {
+		return errors.Join(fmt.Errorf("let others read the page: %w", err), os.Remove(file))
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package private_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"growthworkspace/scripts/workspace/private"
+)
+
+// Ensure a secret is in a file that only its owner can read, below the folder whatever the id is.
+func TestSecretsIn(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	save := private.SecretsIn(dir)
+	for range 2 {
+		file, err := save("key_1", "the secret")
+		if err != nil || file != filepath.Join(dir, "secrets", "key_1") {
+			t.Fatal(file, err)
+		}
+		info, err := os.Stat(file)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(info, err)
+		}
+		if text, err := os.ReadFile(file); err != nil || string(text) != "the secret\n" {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	for _, id := range []string{"../key_1", "a/b", "..", "", "/tmp/x", "."} {
+		if file, err := save(id, "x"); err == nil {
+			t.Errorf("%q is written to %s", id, file)
+		}
+	}
+}

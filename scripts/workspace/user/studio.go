@@ -1,0 +1,135 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	_ "time/tzdata" // the studio shows times in the company's zone, also on a machine without zones
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/studio"
+	"growthworkspace/scripts/studio/door"
+	"growthworkspace/scripts/workspace/private"
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
+)
+
+func (u *user) studioCommand() *cobra.Command {
+	var where remote
+	var addr string
+	var noOpen bool
+	cmd := &cobra.Command{
+		Use: "studio", Short: "Open a page with the company's numbers, reviews and profile", Args: terminal.Takes(),
+		Long: `Open a web page on this machine for the company of the key: its metrics as charts, an inbox
+for reviews and their replies, and its profile. It uses the service and the key that
+"workspace api" would use, and works with a local server and with a deployed one.
+
+The page is served on this machine only, until Ctrl-C. The key stays in this process and is
+never in a page. Whoever knows the printed address can use the page: it ends with a token,
+which changes with every start.
+
+With --json the only output is one line, {"url"}, and no browser is opened.`,
+		Example: `  workspace studio
+  workspace studio --base-url https://api.example.com --addr 127.0.0.1:8090
+  workspace studio --no-open`,
+	}
+	where.flags(cmd.Flags())
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve the page on this loopback `host:port`; port 0 picks a free one")
+	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return u.studio(cmd.Context(), where, addr, !noOpen && !u.JSON)
+	}
+	return cmd
+}
+
+// studioStarted is the first line of output with --json.
+type studioStarted struct {
+	URL string `json:"url"`
+}
+
+func (u *user) studio(ctx context.Context, where remote, addr string, browse bool) error {
+	c, err := u.credential(where)
+	if err != nil {
+		return err
+	}
+	if c.Key == "" {
+		return errNoKey(c.BaseURL)
+	}
+	company := where.company
+	if token, err := auth.Parse(c.Key); company == "" && err == nil {
+		company = token.CompanyID
+	}
+	login, err := loginFile()
+	if err != nil {
+		return err
+	}
+	s, err := studio.New(studio.Options{
+		BaseURL: c.BaseURL, Key: c.Key, CompanyID: company, Demo: c.source == demoSource, SaveSecret: private.SecretsIn(filepath.Dir(login)),
+		Now: u.Now, Log: slog.New(slog.NewTextHandler(u.Err, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	entered := make(chan struct{})
+	open, err := s.Listen(ctx, addr, func() { close(entered) })
+	if err != nil {
+		return err
+	}
+	defer open.Close() // closing twice is safe
+	if err := u.Print(studioStarted{open.Door.URL()}, "studio  %s\n\nThe page is for you alone: keep the address to yourself. Ctrl-C ends.\n", open.Door.URL()); err != nil {
+		return err
+	}
+	if browse && terminal.Width(u.Out) > 0 {
+		remove, err := browseTo(ctx, open.Door, entered)
+		if err != nil {
+			u.Note("no browser was opened (%s): open the address above", err)
+		}
+		defer remove()
+	}
+	return open.Serve(ctx)
+}
+
+// browseTo opens the browser on a redirect file. The file goes when the browser has entered, and with remove.
+func browseTo(ctx context.Context, d *door.Door, entered <-chan struct{}) (remove func(), err error) {
+	command := browser()
+	if command == nil {
+		return func() {}, errors.New("there is no desktop")
+	}
+	file, remove, err := d.RedirectFile()
+	if err != nil {
+		return func() {}, err
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], file)...)
+	if err := cmd.Start(); err != nil {
+		return remove, fmt.Errorf("start %s: %w", command[0], err)
+	}
+	go func() { _ = cmd.Wait() }() // a browser that did not start does not enter
+	go func() {
+		select {
+		case <-entered:
+			remove()
+		case <-ctx.Done():
+		}
+	}()
+	return remove, nil
+}
+
+// browser returns the command that opens a file, or nil on a machine without a desktop.
+func browser() []string {
+	switch runtime.GOOS {
+	case "darwin":
+		return []string{"open"}
+	case "windows":
+		return []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return nil
+	}
+	return []string{"xdg-open"}
+}

@@ -1,0 +1,169 @@
+// Package client calls the Company Growth Workspace API: one method for each operation, with typed inputs and records. It uses the
+// standard library only, so that its folder can be copied.
+//
+// # A first program
+//
+// A key belongs to one company, so a client needs the address of the service and a key.
+//
+//	package main
+//
+//	import (
+//		"context"
+//		"fmt"
+//		"log"
+//		"os"
+//
+//		"growthworkspace/shared/client"
+//	)
+//
+//	func main() {
+//		ctx := context.Background()
+//		c, err := client.New(os.Getenv("WORKSPACE_URL"), os.Getenv("WORKSPACE_KEY"))
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		for board, err := range c.AllPlanBoards(ctx, client.ListPlanBoardsInput{}) {
+//			if err != nil {
+//				log.Fatal(err)
+//			}
+//			fmt.Println(board.ID, board.Name, board.PublishedVersion)
+//		}
+//	}
+//
+// Each operation of the API is a method of [Client] with its name in Go's spelling: create_plan_item is [Client.CreatePlanItem], its
+// input is [CreatePlanItemInput], and it returns an [Item]. An operation without an input, such as [Client.GetCompany], accepts the
+// context only. Options such as [IfMatch] follow the input.
+//
+// # Fields
+//
+// A required field of an input is a plain value. Every other field, and every field of a record that may be null, is an [Optional]:
+// it has a value, is null, or is left out. Or and Get read it, and printing it shows its value or null.
+//
+//	item, err := c.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id})
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	fmt.Println(item.Title, item.Status, item.Summary)
+//	fmt.Println(item.Summary.Or("no summary"))
+//	if created, ok := item.CreatedAt.Get(); ok {
+//		fmt.Println(created.Format(time.DateOnly))
+//	}
+//
+// A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a text such as 2026-08-11; [Day] returns that of a time.
+// Closed lists are constants, such as [PlanStatusPublished]. Numbers of records are float64, whole numbers of inputs are int: a constant
+// for another number is written Value(1200.0). What is any JSON, such as the findings of an audit, is a json.RawMessage.
+//
+// # Lists
+//
+// A method whose name begins with All returns every record of a list and reads page after page as the loop goes on.
+//
+//	for item, err := range c.AllPlanItems(ctx, client.ListPlanItemsInput{
+//		BoardID: roadmap,
+//		Status:  client.Value(client.PlanStatusPublished),
+//	}) {
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(item.Slug, item.SortOrder)
+//	}
+//
+// The method whose name begins with List returns one [Page]. Its Next is the cursor of the following page, empty at the end.
+//
+//	in := client.ListPlanItemsInput{BoardID: roadmap, Limit: client.Value(2)}
+//	for {
+//		page, err := c.ListPlanItems(ctx, in)
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(len(page.Items))
+//		if page.Next == "" {
+//			break
+//		}
+//		in.Cursor = client.Value(page.Next)
+//	}
+//
+// # Create
+//
+// A call that creates something has an Idempotency-Key of its own, which its retries share, so that a lost response creates nothing
+// twice. With a key of yours, running the program again within 24 hours creates nothing twice either.
+//
+//	item, err := c.CreatePlanItem(ctx, client.CreatePlanItemInput{
+//		BoardID:     roadmap,
+//		Title:       "Dark mode",
+//		Status:      client.Value(client.PlanStatusPublished),
+//		SortOrder:   client.Value(3),
+//		CategoryIDs: client.Value([]string{"design"}),
+//	}, client.IdempotencyKey("roadmap-row-17"))
+//
+// # Update
+//
+// An update changes the fields that it sends. [Into] keeps the response, whose ETag makes the update conditional: if the record has
+// changed since, it is refused.
+//
+//	var seen client.Response
+//	item, err := c.GetPlanItem(ctx, client.GetPlanItemInput{ItemID: id}, client.Into(&seen))
+//	if err != nil {
+//		log.Fatal(err)
+//	}
+//	item, err = c.UpdatePlanItem(ctx, client.UpdatePlanItemInput{
+//		ItemID: id,
+//		Title:  client.Value(item.Title + " for everyone"),
+//	}, client.IfMatch(seen.ETag()))
+//
+// [Null] clears a field:
+//
+//	item, err := c.UpdatePlanItem(ctx, client.UpdatePlanItemInput{
+//		ItemID:    id,
+//		Summary:   client.Null[string](),
+//		SortOrder: client.Null[int](),
+//	})
+//
+// # Metrics
+//
+// Up to 500 points are pushed at once. A push with the same metric, bucket and dimensions replaces the point.
+//
+//	result, err := c.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{
+//		{MetricKey: "growth.signups", TS: client.Day(yesterday), Value: 42},
+//		{MetricKey: "growth.signups", TS: "2026-08-11", Value: 17, Dims: client.Value(map[string]string{"country": "DE"})},
+//	}})
+//
+// A delete of many points may end before all of them are gone. The same call goes on:
+//
+//	for more := true; more; {
+//		var response client.Response
+//		deleted, err := c.DeleteMetricPoints(ctx, client.DeleteMetricPointsInput{
+//			MetricKey: "growth.signups", From: "2016-01-01", To: "2025-12-31",
+//		}, client.Into(&response))
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//		fmt.Println(deleted.DeletedCount)
+//		more = response.HasMore()
+//	}
+//
+// # Errors and retries
+//
+// An error response is an [Error]. Branch on its Code; its Messages begin with the field and are for people.
+//
+//	_, err := c.UpdatePlanItem(ctx, in)
+//	var refused *client.Error
+//	switch {
+//	case err == nil:
+//	case errors.As(err, &refused) && refused.Code == "not_found":
+//		fmt.Println("there is no such item")
+//	case errors.As(err, &refused) && refused.Code == "bad_request":
+//		for _, problem := range refused.Messages {
+//			fmt.Println(problem)
+//		}
+//	default:
+//		log.Fatal(err)
+//	}
+//
+// A call makes up to four attempts after a 429, a 5xx or a lost connection, when that is safe, and waits as long as the service says.
+// The context ends the waiting.
+//
+// # Anything else
+//
+// [Client.Do] sends any request, for operations that this package does not have yet. The files whose names begin with operations_ and
+// records_ are generated from the declared operations; the others are written by hand.
+package client

@@ -1,0 +1,68 @@
+package keys_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/keys"
+)
+
+// passing is a transport in which time passes after the first record is read.
+type passing struct{ pass atomic.Pointer[func()] }
+
+func (p *passing) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := apitest.Transport.RoundTrip(r)
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
+		if pass := p.pass.Swap(nil); pass != nil {
+			(*pass)()
+		}
+	}
+	return out, err
+}
+
+// Ensure a key grants until it expires and not from then on: a key that expires after its request was admitted, or once it was read,
+// creates and rotates nothing.
+func TestExpiredGrantor(t *testing.T) {
+	t.Parallel()
+	scopes := []auth.Scope{auth.PlanRead}
+	for _, c := range []struct {
+		after     time.Duration
+		afterRead bool // the key expires once it was read
+		want      error
+	}{
+		{time.Minute - time.Millisecond, false, nil}, {time.Minute - time.Millisecond, true, nil},
+		{time.Minute, false, auth.ErrUnauthorised}, {time.Minute, true, auth.ErrUnauthorised},
+		{time.Hour, false, auth.ErrUnauthorised}, {time.Hour, true, auth.ErrUnauthorised},
+	} {
+		after, want := c.after, c.want
+		p := &passing{}
+		f := startOver(t, p)
+		by, _ := f.issue(t, keys.Grant{Scopes: scopes, ExpiresAt: f.Clock.Now().Add(time.Minute)})
+		other, _ := f.issue(t, keys.Grant{Scopes: scopes})
+		before, err := f.Keys.List(t.Context(), f.CompanyID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.afterRead {
+			p.pass.Store(new(func() { f.Clock.Advance(after) }))
+		} else {
+			f.Clock.Advance(after)
+		}
+		_, _, issued := f.Keys.Issue(t.Context(), f.CompanyID, keys.Grant{Scopes: scopes, By: by.ID}, rand.Reader)
+		_, _, rotated := f.Keys.RotateBy(t.Context(), f.CompanyID, by.ID, other.ID, time.Hour, rand.Reader)
+		if !errors.Is(issued, want) || !errors.Is(rotated, want) || (want == nil) != (issued == nil) || (want == nil) != (rotated == nil) {
+			t.Errorf("after %v: issue %v, rotate %v, want %v", after, issued, rotated, want)
+		}
+		now, err := f.Keys.List(t.Context(), f.CompanyID)
+		if err != nil || want != nil && len(now) != len(before) || want == nil && len(now) != len(before)+2 {
+			t.Errorf("after %v: %d keys, then %d, %v", after, len(before), len(now), err)
+		}
+	}
+}

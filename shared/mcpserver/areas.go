@@ -1,0 +1,89 @@
+package mcpserver
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
+)
+
+// areasParameter is the query parameter with the areas whose tools are offered. Agents that need one area need not read the others.
+const areasParameter = "areas"
+
+// Area returns the area of an operation's tool. Unlike api.Operation.Area, keys are one of their own.
+func Area(op api.Operation) string {
+	if segments := api.PathSegments(op.Path); len(segments) > 3 && segments[3] == "keys" {
+		return "keys"
+	}
+	return op.Area()
+}
+
+// areasOf returns the areas of the operations in their order.
+func areasOf(operations []api.Operation) (out []string) {
+	for _, op := range operations {
+		if area := Area(op); !slices.Contains(out, area) {
+			out = append(out, area)
+		}
+	}
+	return out
+}
+
+// areas returns the areas in the query of a request, nil for all. It returns bad_request for an area that is unknown, empty or repeated,
+// and for a repeated parameter: a client that meant fewer tools must not get all of them.
+func (s *Server) areas(r *http.Request) ([]string, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	values, sent := query[areasParameter]
+	switch {
+	case err != nil:
+		return nil, fault.Invalid("query", "is malformed")
+	case !sent:
+		return nil, nil
+	case len(values) > 1:
+		return nil, fault.Invalid("query."+areasParameter, "is repeated; separate areas by commas")
+	}
+	known, areas := areasOf(s.operations), strings.Split(values[0], ",")
+	for i, area := range areas {
+		switch {
+		case !slices.Contains(known, area):
+			return nil, fault.Invalid("query."+areasParameter, "must be one or more of %s, separated by commas", strings.Join(known, ", "))
+		case slices.Contains(areas[:i], area):
+			return nil, fault.Invalid("query."+areasParameter, "must not name %s twice", area)
+		}
+	}
+	return areas, nil
+}
+
+// offer are the tools of one request: those of the areas in its query.
+type offer struct {
+	server *Server
+	areas  []string // nil: all
+}
+
+func (o offer) has(op *api.Operation) bool {
+	return o.areas == nil || slices.Contains(o.areas, Area(*op))
+}
+
+// named returns the operation of a tool, nil when there is no tool of that name.
+func (o offer) named(name string) *api.Operation {
+	i := slices.IndexFunc(o.server.operations, func(op api.Operation) bool { return Name(op) == name && o.has(&op) })
+	if i < 0 {
+		return nil
+	}
+	return &o.server.operations[i]
+}
+
+// visible returns the tools that a key with these scopes may call.
+func (o offer) visible(scopes []auth.Scope) []*Tool {
+	out := []*Tool{} // a list, also when it is empty
+	for i, t := range o.server.tools() {
+		op := &o.server.operations[i]
+		if o.has(op) && (op.Scope == "" || slices.Contains(scopes, op.Scope)) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

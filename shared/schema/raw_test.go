@@ -1,0 +1,149 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/schema"
+)
+
+type report struct {
+	Name     *string                           `json:"name" max:"5"`
+	Findings json.RawMessage                   `json:"findings" max:"21"`
+	Old      schema.Clearable[json.RawMessage] `json:"old" max:"21"`
+}
+
+// Ensure a property with any JSON keeps its text without insignificant space, and is checked like the rest of a body.
+func TestAnyJSON(t *testing.T) {
+	t.Parallel()
+	fields := schema.Fields(reflect.TypeFor[report]())
+	if got := schema.Uncut(fields); !reflect.DeepEqual(got, []string{"findings", "old"}) {
+		t.Fatal(got)
+	}
+	const half = "body: is not valid Unicode: it has half of a surrogate pair"
+	for text, want := range map[string]struct {
+		findings string
+		problem  string
+	}{
+		`{"findings":{"a" : [1.50, "\u00e9"]} }`:             {`{"a":[1.50,"\u00e9"]}`, ""},
+		` { "name" : "a" , "findings" : [ ] } `:              {`[]`, ""},
+		`{"findings":123456789012345678901}`:                 {`123456789012345678901`, ""},
+		`{"findings":false,"name":"b"}`:                      {`false`, ""},
+		`{"findings":"null"}`:                                {`"null"`, ""},
+		`{"findings":"a,}]\"\\"}`:                            {`"a,}]\"\\"`, ""},
+		`{"findings":[[],{},[{}],""]}`:                       {`[[],{},[{}],""]`, ""},
+		`{"findings":[{"a":1},{"a":2}]}`:                     {`[{"a":1},{"a":2}]`, ""},
+		`{"find\u0069ngs":1}`:                                {`1`, ""},
+		`{"findings":"\\u0000"}`:                             {`"\\u0000"`, ""},
+		`{"findings":null}`:                                  {"", "body.findings: must not be null"},
+		`{}`:                                                 {"", ""},
+		`{"findings":"12345678901234567890"}`:                {"", "body.findings: must have at most 21 bytes as compact JSON, has 22"},
+		`{"findings":[{"a":1,"\u0061":2}]}`:                  {"", `body.findings: has an object in which the property "a" is repeated`},
+		`{"findings":"\u0000"}`:                              {"", "body.findings: must not have the character U+0000"},
+		`{"findings":{"\u0000":1}}`:                          {"", "body.findings: must not have the character U+0000"},
+		`{"findings":1,"findings":2}`:                        {"", "body.findings: is repeated"},
+		`{"findings":"\ud800"}`:                              {"", half},
+		`{"findings":{"a":1}`:                                {"", "body: is not valid JSON: unexpected end of JSON input"},
+		`{"findings":{"a":1},}`:                              {"", "body: is not valid JSON"},
+		`[{"findings":1}]`:                                   {"", "body: must be a JSON object"},
+		`{"name":"\u0000","findings":[1]}`:                   {"", "body.name: must not have the character U+0000"},
+		"{\"findings\":\"\xff\"}":                            {"", "body: is not valid UTF-8"},
+		`{"findings":[1],"nope":{"findings":{"b":1,"b":2}}}`: {"", "body.nope.findings.b: is repeated"},
+	} {
+		b := schema.NewBinder(reflect.TypeFor[report]())
+		o, problems, _ := schema.ParseLarge([]byte(text), "body", schema.Uncut(fields), len(text))
+		for i := range fields {
+			if o != nil {
+				b.JSON(&fields[i], o)
+			}
+		}
+		all := strings.Join(append(problems, b.Problems...), "\n")
+		if !strings.HasPrefix(all, want.problem) || (all == "") != (want.problem == "") {
+			t.Errorf("%s: %q, want %q", text, all, want.problem)
+		}
+		if got := string(b.Input.Interface().(report).Findings); all == "" && got != want.findings {
+			t.Errorf("%s: %s, want %s", text, got, want.findings)
+		}
+	}
+}
+
+// Ensure null clears a property with any JSON, and that other values are set.
+func TestAnyJSONClears(t *testing.T) {
+	t.Parallel()
+	fields := schema.Fields(reflect.TypeFor[report]())
+	for text, want := range map[string]schema.Clearable[json.RawMessage]{
+		`{"old":null}`: {Sent: true}, `{}`: {}, `{"old":[ 1 ]}`: {Sent: true, Value: json.RawMessage(`[1]`)},
+	} {
+		b := schema.NewBinder(reflect.TypeFor[report]())
+		o, _, _ := schema.ParseLarge([]byte(text), "body", schema.Uncut(fields), len(text))
+		for i := range fields {
+			b.JSON(&fields[i], o)
+		}
+		if got := b.Input.Interface().(report).Old; len(b.Problems) > 0 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v %v", text, got, b.Problems)
+		}
+	}
+}
+
+// Ensure only the values that are cut out may be large: more than the limit beside them is refused, and no tree of it is made.
+func TestLargeRest(t *testing.T) {
+	const most = 1000
+	names := func(n int) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, `,"%d":1`, i)
+		}
+		return out.String()
+	}
+	large := "[" + strings.Repeat("1,", 50_000) + "1]"
+	for name, c := range map[string]struct {
+		text string
+		want bool
+	}{
+		"nothing else":       {`{"a":` + large + `}`, false},
+		"at the limit":       {`{"a":` + large + `,"b":"` + strings.Repeat("x", most-len(`{"a":,"b":""}`)) + `"}`, false},
+		"above it":           {`{"a":` + large + `,"b":"` + strings.Repeat("x", most-len(`{"a":,"b":""}`)+1) + `"}`, true},
+		"space at the end":   {`{"a":1}` + strings.Repeat(" ", most), true},
+		"space at the front": {strings.Repeat(" ", most) + `{"a":1}`, true},
+		"another property":   {`{"zz":` + large + `,"a":1}`, true},
+		"twice":              {`{"a":` + large + `,"a":` + large + `}`, true},
+		"twice, one small":   {`{"a":` + large + `,"a":1}`, false},
+		"many names":         {`{"a":1` + names(10_000) + `}`, true},
+		"names within":       {`{"zz":{"a":1` + names(10_000) + `}}`, true},
+		"deep":               {`{"zz":{"a":` + large + `}}`, true},
+		"an array":           {large, true},
+		"a text":             {`"` + strings.Repeat("x", most) + `"`, true},
+		"a small text":       {`"a"`, false},
+		"not JSON":           {`{"zz":` + large, false},
+	} {
+		read := func() { _, _, _ = schema.ParseLarge([]byte(c.text), "body", []string{"a"}, most) }
+		o, problems, tooLarge := schema.ParseLarge([]byte(c.text), "body", []string{"a"}, most)
+		if tooLarge != c.want || tooLarge && (o != nil || problems != nil) {
+			t.Errorf("%s: %v, %d properties, %.200q", name, tooLarge, len(o), problems)
+		}
+		if got := testing.AllocsPerRun(1, read); got > 400 {
+			t.Errorf("%s: %.0f allocations", name, got)
+		}
+	}
+}
+
+// FuzzParseLarge checks that cutting a property out changes nothing but its value: both parsers accept the same texts.
+func FuzzParseLarge(f *testing.F) {
+	for _, text := range []string{`{"a":[{"b":"\\\"","c":[{}]}],"d":1}`, `{"a":{"b":1,"b":2}}`, `{"a":"\u0000"}`, ` {"a" :1, "a":2} `, `[]`, `{"a":"\ud83d"}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		whole, problems := schema.ParseObject(text, "body")
+		cut, others, tooLarge := schema.ParseLarge(text, "body", []string{"a"}, len(text))
+		if tooLarge || (whole == nil) != (cut == nil) || (len(problems) == 0) != (len(others) == 0) || len(whole) != len(cut) {
+			t.Fatalf("%q: %v %v, cut %v %v", text, whole, problems, cut, others)
+		}
+		value, has := cut.Get("a")
+		if raw, ok := value.(json.RawMessage); ok && !json.Valid(raw) || ok != (has && value != nil) {
+			t.Fatalf("%q: %v", text, value)
+		}
+	})
+}

@@ -1,0 +1,304 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// childKey returns the key of a child of a note.
+func childKey(n note, id string) table.Key {
+	return table.Key{PK: table.Partition(n.Company, "notes"), SK: table.Join("child", n.ID, id)}
+}
+
+func createChild(ctx context.Context, c *table.Client, n note, id string) error {
+	k := childKey(n, id)
+	return c.Transact(ctx, c.WriteChild(noteKey(n.Company, n.ID)), c.WriteNew(table.Keys{Key: k}, note{ID: id}))
+}
+
+func children(ctx context.Context, c *table.Client, n note) ([]note, error) {
+	return table.Whole[note](ctx, c, table.Collection{
+		Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("child", n.ID, ""), Consistent: true,
+	})
+}
+
+var errHasChildren = errors.New("has children")
+
+// removal returns the removal of a note without children.
+func removal(c *table.Client, n note) table.Removal[note] {
+	return table.Removal[note]{
+		Check: func(note) error { return nil },
+		Childless: func(ctx context.Context) error {
+			found, err := children(ctx, c, n)
+			if err == nil && len(found) > 0 {
+				err = errHasChildren
+			}
+			return err
+		},
+		Sweep: func(context.Context) error { return nil },
+	}
+}
+
+// sweeping returns the removal of a note that takes its children along.
+func sweeping(c *table.Client, n note) table.Removal[note] {
+	r := removal(c, n)
+	r.Childless = nil
+	r.Sweep = func(ctx context.Context) error {
+		found, err := children(ctx, c, n)
+		if err != nil {
+			return err
+		}
+		var keys []table.Key
+		for _, child := range found {
+			keys = append(keys, childKey(n, child.ID))
+		}
+		return c.Delete(ctx, keys)
+	}
+	return r
+}
+
+func remove(t *testing.T, c *table.Client, n note, r table.Removal[note]) error {
+	t.Helper()
+	return table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), r)
+}
+
+// records returns how many records the partition of a note has.
+func records(t *testing.T, c *table.Client, n note) int {
+	t.Helper()
+	all, err := table.Whole[struct {
+		SK string `store:"sk"`
+	}](t.Context(), c, table.Collection{Partition: table.Partition(n.Company, "notes"), Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+// Ensure a parent without children is removed once, one with children is not, and one that takes its children along leaves
+// nothing.
+func TestRemoveParent(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	if err := createChild(t.Context(), c, n, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove(t, c, n, removal(c, n)); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
+		t.Errorf("with a child: %v", err)
+	}
+	reject := sweeping(c, n)
+	reject.Check = func(got note) error { return fmt.Errorf("reject %s", got.ID) }
+	if err := remove(t, c, n, reject); err == nil || err.Error() != "reject "+n.ID || records(t, c, n) != 2 {
+		t.Errorf("rejected: %v", err)
+	}
+	if err := remove(t, c, n, sweeping(c, n)); err != nil || records(t, c, n) != 0 {
+		t.Errorf("%v, %d records are left", err, records(t, c, n))
+	}
+	if err := remove(t, c, n, sweeping(c, n)); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("again: %v", err)
+	}
+	var canceled *table.CanceledError
+	if err := createChild(t.Context(), c, n, "b"); !errors.As(err, &canceled) || records(t, c, n) != 0 {
+		t.Errorf("a child of a removed parent: %v", err)
+	}
+}
+
+// Ensure the transaction of a removal makes its other writes, and none of them when it is rejected.
+func TestRemoveParentAlso(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
+	r := sweeping(c, n)
+	r.Also = []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "attribute_exists(pk)", nil, nil)}
+	if err := remove(t, c, n, r); err != nil || records(t, c, other) != 0 {
+		t.Errorf("%v, %d", err, records(t, c, other))
+	}
+}
+
+// Ensure a removal without a sweep makes no call of its own but a read and a transaction, leaves no marker, and rejects a parent with children.
+func TestRemoveParentWithoutSweep(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	n, other := insert(t, c, newNote(c)), insert(t, c, newNote(c))
+	r := removal(c, n)
+	r.Sweep, r.Also = nil, []table.Write{c.WriteDelete(noteKey(other.Company, other.ID), "", nil, nil)}
+	if err := createChild(t.Context(), c, n, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || records(t, c, n) != 2 {
+		t.Errorf("with a child: %v", err)
+	}
+	if err := c.Delete(t.Context(), []table.Key{childKey(n, "a")}); err != nil {
+		t.Fatal(err)
+	}
+	before := p.count("")
+	err := remove(t, c, n, r)
+	calls := p.count("") - before
+	if err != nil || calls != 3 || records(t, c, n) != 0 || records(t, c, other) != 0 { // the third is the look for children
+		t.Errorf("%v, %d and %d records are left after %d calls", err, records(t, c, n), records(t, c, other), calls)
+	}
+	if err := remove(t, c, n, r); !errors.Is(err, fault.ErrNotFound) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// Ensure a removal that ends early, at any of its calls, has removed the parent or has not, and that the next removal
+// finishes it.
+func TestRemovalDies(t *testing.T) {
+	t.Parallel()
+	for dies := 1; ; dies++ {
+		p := &proxy{}
+		c, _ := client(t, p)
+		n := insert(t, c, newNote(c))
+		for _, id := range []string{"a", "b"} {
+			if err := createChild(t.Context(), c, n, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := p.count("")
+		ctx, stop := context.WithCancel(t.Context())
+		p.respond = func(_ string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+			if p.count("") > before+dies {
+				stop()
+				return nil, context.Canceled
+			}
+			return pass()
+		}
+		died := table.RemoveParent(ctx, c, noteKey(n.Company, n.ID), sweeping(c, n))
+		stop()
+		p.respond = nil
+		if _, err := table.Get[note](t.Context(), c, noteKey(n.Company, n.ID)); err != nil && !errors.Is(err, fault.ErrNotFound) {
+			t.Fatal(err)
+		}
+		again := remove(t, c, n, sweeping(c, n))
+		if died == nil {
+			if !errors.Is(again, fault.ErrNotFound) {
+				t.Errorf("after a whole removal: %v", again)
+			}
+			if dies < 4 {
+				t.Errorf("a removal of %d calls", dies)
+			}
+			return
+		}
+		if again != nil || records(t, c, n) != 0 {
+			t.Errorf("after %d calls: %v, %d records are left", dies, again, records(t, c, n))
+		}
+	}
+}
+
+// Ensure that a removal and creates of children at the same time leave the parent with all of its children, or nothing.
+func TestRemovalRaces(t *testing.T) {
+	t.Parallel()
+	for _, takesAlong := range []bool{false, true} {
+		c, _ := client(t, nil)
+		rounds := 30
+		if testing.Short() {
+			rounds = 5
+		}
+		for range rounds {
+			n := insert(t, c, newNote(c))
+			r := removal(c, n)
+			if takesAlong {
+				r = sweeping(c, n)
+			}
+			var wait sync.WaitGroup
+			var removed error
+			var created [3]error
+			wait.Go(func() { removed = remove(t, c, n, r) })
+			for i := range created {
+				wait.Go(func() { created[i] = createChild(t.Context(), c, n, fmt.Sprint(i)) })
+			}
+			wait.Wait()
+			left, want := records(t, c, n), 0
+			if removed != nil {
+				want = 1
+				for _, err := range created {
+					if err == nil {
+						want++
+					}
+				}
+			}
+			if left != want || removed != nil && !errors.Is(removed, errHasChildren) {
+				t.Fatalf("%d records are left, want %d: %v, %v", left, want, removed, created)
+			}
+		}
+	}
+}
+
+// Ensure a removal sees a child that is created after it looked for children.
+func TestChildDuringRemoval(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	for _, earlier := range []int{0, 1} { // children that were created and deleted before
+		n := insert(t, c, newNote(c))
+		for range earlier {
+			if err := errors.Join(createChild(t.Context(), c, n, "z"), c.Delete(t.Context(), []table.Key{childKey(n, "z")})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := removal(c, n)
+		look, looks := r.Childless, 0
+		r.Childless = func(ctx context.Context) error {
+			err := look(ctx)
+			if looks++; looks == 1 {
+				err = errors.Join(err, createChild(ctx, c, n, "a"))
+			}
+			return err
+		}
+		if err := remove(t, c, n, r); !errors.Is(err, errHasChildren) || looks != 2 || records(t, c, n) != 2 {
+			t.Errorf("%v after %d looks, %d records", err, looks, records(t, c, n))
+		}
+	}
+}
+
+// Ensure a removal whose transaction's response was lost succeeds.
+func TestRemovalLost(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, loses("TransactWriteItems", 1))
+	n := insert(t, c, newNote(c))
+	if err := remove(t, c, n, sweeping(c, n)); err != nil || records(t, c, n) != 0 {
+		t.Errorf("%v, %d records are left", err, records(t, c, n))
+	}
+}
+
+// Ensure an update of a parent does not lose to the creation of a child.
+func TestChildKeepsRevision(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	calls := 0
+	_, err := modify(t, c, n, func(n *note) error {
+		n.Count++
+		if calls++; calls > 1 {
+			return nil
+		}
+		return createChild(t.Context(), c, *n, "a")
+	})
+	if err != nil || calls != 1 {
+		t.Errorf("%v, %d attempts", err, calls)
+	}
+}
+
+// Ensure Room refuses at the limit and above, and not below.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := insert(t, c, newNote(c))
+	of := table.Collection{Partition: table.Partition(n.Company, "notes"), Prefix: table.Join("note", "")}
+	for limit, want := range map[int]string{2: "", 1: "there are 1 notes already, which is the limit; delete one first"} {
+		err := table.Room(t.Context(), c, of, limit, "notes")
+		if want == "" && err == nil {
+			continue
+		}
+		if e := fault.Public(err); want == "" || e.Code != fault.Conflict || e.Messages[0] != want {
+			t.Errorf("%d: %v", limit, err)
+		}
+	}
+}

@@ -73,7 +73,9 @@ its promises. Each gate proves one claim over its own engine with a data file, a
 one line of figures.
 
   kill-engine, kill-server      the process is killed during publishes
-  crash-publish, crash-create   the process dies after its k-th call to the table, for all k
+  crash-publish, crash-create, crash-delete
+                                the process dies after its k-th call to the table, for all k
+  push                          the same in pushes of several transactions, and lost responses
   loss-key, loss                the table does a write, and the response is lost
   throttle, throttle-all        the table throttles a fifth of the calls, or all
   quota                         64 clients of 3 processes send without pauses, at quotas of 60 to

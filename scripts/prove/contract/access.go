@@ -34,15 +34,15 @@ func (k *kit) invented(path string) string {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
 	for i, s := range segments {
 		if _, isParameter := api.PathParameter(s); isParameter {
-			segments[i] = k.unknown(segments[i-1])
+			segments[i] = k.unknown(segments[areaAt], segments[i-1])
 		}
 	}
 	return strings.Join(segments, "/")
 }
 
-// unknown returns an id with the prefix of a collection that no record has.
-func (k *kit) unknown(collection string) string {
-	id, ok := k.known(collection, "id")
+// unknown returns an id with the prefix of an area's collection that no record has.
+func (k *kit) unknown(area, collection string) string {
+	id, ok := k.known(area, collection, "id")
 	prefix, _, found := strings.Cut(id, "_")
 	if !ok || !found {
 		return "none_0000000000000000000000000"

@@ -188,6 +188,14 @@ func plants(companyID, key string) map[string]planted {
 			return `{"message": "Internal server error"}`
 		}}
 	}
+	forced := func(method, part string, refused int) planted {
+		return planted{response: func(r *http.Response, body string) string {
+			if r.Request.Method == method && strings.Contains(r.Request.URL.Path, part) && r.StatusCode == refused {
+				r.StatusCode = http.StatusOK
+			}
+			return body
+		}}
+	}
 	return map[string]planted{
 		"complete": {response: func(r *http.Response, body string) string {
 			if strings.HasSuffix(r.Request.URL.Path, "/broadcast/channels") {
@@ -255,6 +263,7 @@ func plants(companyID, key string) map[string]planted {
 			}
 		}},
 		"days":              without("to", func(v string) bool { return v == "2026-02-30" }),
+		"posted-days":       without("postedTo", func(string) bool { return true }),
 		"unknown-parameter": without("nope", func(string) bool { return true }),
 		"paging":            {response: func(r *http.Response, body string) string { r.Header.Del("Link"); return body }},
 		"forged-cursor":     without("cursor", func(string) bool { return true }),
@@ -277,7 +286,14 @@ func plants(companyID, key string) map[string]planted {
 		"mcp-tools":      on("POST", "/mcp", `"service_list_feedback"`, `"feedback"`),
 		"mcp-call":       on("POST", "/mcp", `"industry":`, `"industry2":`),
 		"mcp-hints":      on("POST", "/mcp", `"destructiveHint":true`, `"destructiveHint":false`),
-		"mcp-hints/a create that is said to be repeatable": on("POST", "/mcp", `"idempotentHint":false`, `"idempotentHint":true`),
+		"mcp-hints/a create that is said to be repeatable": on("POST", "/mcp", `"destructiveHint":false`, `"destructiveHint":false,"idempotentHint":true`),
+		"mcp-areas":                             without("areas", func(string) bool { return true }),
+		"mcp-areas/an area that is named twice": without("areas", func(v string) bool { return v == "plan,plan" }),
+		"mcp-areas/an error before the key": {request: func(r *http.Request) {
+			if r.URL.Path == "/mcp" && strings.Contains(r.URL.RawQuery, "nope") {
+				r.Header.Set("Authorization", "Bearer "+key)
+			}
+		}},
 		"mcp-errors":                                  on("POST", "/mcp", `limit: must`, `query.limit: must`),
 		"mcp-errors/no nearest argument":              on("POST", "/mcp", `did you mean`, `unknown`),
 		"mcp-errors/no tool that lists ids":           on("POST", "/mcp", `service_list_plan_boards lists the ids`, ``),
@@ -300,11 +316,28 @@ func plants(companyID, key string) map[string]planted {
 			return body
 		}},
 		"if-match": drop("If-Match"), "idempotency": drop("Idempotency-Key"), "refused-push": drop("Idempotency-Key"),
-		"push-identity": {request: func(r *http.Request) { sent("conformance-check", rand.Text()).request(r) }},
-		"post-life":     on("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
-		"post-body":     sent(`,"status":"published"`, ``),
-		"company-body":  sent(`{"stage":"unicorn"}`, `{}`),
-		"large-body":    sent(strings.Repeat("x", 1000), ``),
+		"push-identity":                                {request: func(r *http.Request) { sent("conformance-check", rand.Text()).request(r) }},
+		"board-life":                                   on("POST", "/plan/boards", `"publicKey":"pk_live_`, `"publicKey":"pk_`),
+		"board-life/origins that null clears":          sent(`{"allowedOrigins":null}`, `{}`),
+		"board-life/a wildcard":                        sent(`"https://*.example.com"`, `"https://a.example.com"`),
+		"board-life/a delete that leaves items behind": forced(http.MethodDelete, "/plan/boards/", http.StatusConflict),
+		"site-life":                                    on("POST", "/optimise/sites", `"siteKey":"pk_live_`, `"siteKey":"pk_`),
+		"site-life/a port in a domain":                 sent(`b.example.com:8080`, `b.example.com`),
+		"site-life/a pattern that is not checked":      sent(`{"matchType":"regex"}`, `{}`),
+		"audit-life":                                   sent(`{"status":"running"}`, `{}`),
+		"audit-life/findings that are not replaced":    sent(`"findings":{"pages":2},`, ``),
+		"live-items":                                   on("GET", "/live", `"Conformance check"`, `"Edited since"`),
+		"live-items/a list of the version before":      on("GET", "/live", `"publishedVersion":1`, `"publishedVersion":0`),
+		"live-items/a delete of what visitors see":     forced(http.MethodDelete, "/plan/boards/", http.StatusConflict),
+		"goal-life":                                    on("POST", "/context/goals", `"status":"active"`, `"status":"missed"`),
+		"post-life":                                    on("POST", "/posts", `"status":"draft"`, `"status":"scheduled"`),
+		"idea-life":                                    sent(`{"endsAt":"2098-12-31T23:59:59Z"}`, `{}`),
+		"idea-life/an idea that keeps its plan":        sent(`"accepted","planId":null`, `"accepted"`),
+		"post-days":                                    without("from", func(string) bool { return true }),
+		"post-days/one order":                          without("order", func(v string) bool { return v == "asc" }),
+		"post-body":                                    sent(`,"status":"published"`, ``),
+		"company-body":                                 sent(`{"stage":"unicorn"}`, `{}`),
+		"large-body":                                   sent(strings.Repeat("x", 1000), ``),
 		"roll-up": {response: func(r *http.Response, body string) string {
 			if query := r.Request.URL.Query(); strings.HasSuffix(r.Request.URL.Path, "/metrics/points") && query.Get("grain") == "week" {
 				return strings.Replace(body, `"value":`, `"value":1`, 1)
@@ -317,6 +350,19 @@ func plants(companyID, key string) map[string]planted {
 				query.Set("metricKey", "another")
 				r.URL.RawQuery = query.Encode()
 			}
+		}},
+		"metric-total": {request: func(r *http.Request) {
+			query := r.URL.Query()
+			query.Del("total")
+			r.URL.RawQuery = query.Encode()
+		}},
+		"metric-life":        on("DELETE", "", `"deletedCount":2`, `"deletedCount":3`),
+		"metric-life/no end": {response: func(r *http.Response, body string) string { r.Header.Del("Service-Has-More"); return body }},
+		"metric-life/a second definition": {response: func(r *http.Response, body string) string {
+			if r.Request.Method == http.MethodPost && r.StatusCode == http.StatusConflict {
+				return strings.Replace(body, "key", "name", 1)
+			}
+			return body
 		}},
 		"metric-definition":                     sent(`{"needsReview":true}`, `{}`),
 		"metric-definition/a unit that is lost": on("PATCH", "", `"unit":"count"`, `"unit":null`),

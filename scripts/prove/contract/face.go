@@ -13,6 +13,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/mcpserver"
 )
 
 func openapiDocument(k *kit) {
@@ -69,13 +70,16 @@ func openapiServer(k *kit) {
 // mcpRevision is a revision of the protocol that most servers support.
 const mcpRevision = "2025-06-18"
 
-// rpc sends a message to /mcp and returns its result. The response may be JSON or an event of a stream.
-func (k *kit) rpc(method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
+// toolsPath is the path of the tools; with a query, of the tools of some areas.
+const toolsPath = "/mcp"
+
+// rpc sends a message to a path of the tools and returns its result. The response may be JSON or an event of a stream.
+func (k *kit) rpc(path, method string, params any, headers map[string]string) (result map[string]any, header http.Header, err error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, nil, err
 	}
-	q := request{method: http.MethodPost, path: "/mcp", body: string(body), header: map[string]string{"Accept": "application/json, text/event-stream"}}
+	q := request{method: http.MethodPost, path: path, body: string(body), header: map[string]string{"Accept": "application/json, text/event-stream"}}
 	maps.Copy(q.header, headers)
 	// The responses of /mcp follow the rules of the protocol, so they are not observed.
 	got, err := k.patiently(q, func(response) {})
@@ -95,14 +99,14 @@ func (k *kit) rpc(method string, params any, headers map[string]string) (result 
 		Error  any            `json:"error"`
 	}
 	if err := json.Unmarshal(text, &message); got.status != http.StatusOK || err != nil || message.Result == nil {
-		return nil, nil, fmt.Errorf("POST /mcp %s: %d, error %v", method, got.status, message.Error)
+		return nil, nil, fmt.Errorf("POST %s %s: %d, error %v", path, method, got.status, message.Error)
 	}
 	return message.Result, got.header, nil
 }
 
-// session initialises a session with /mcp, sends one message in it and returns the result.
-func (k *kit) session(method string, params any) (map[string]any, error) {
-	hello, header, err := k.rpc("initialize", map[string]any{
+// session initialises a session with a path of the tools, sends one message in it and returns the result.
+func (k *kit) session(path, method string, params any) (map[string]any, error) {
+	hello, header, err := k.rpc(path, "initialize", map[string]any{
 		"protocolVersion": mcpRevision, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "contract", "version": "1"},
 	}, nil)
 	if err != nil {
@@ -112,7 +116,7 @@ func (k *kit) session(method string, params any) (map[string]any, error) {
 	if id := header.Get("Mcp-Session-Id"); id != "" {
 		headers["Mcp-Session-Id"] = id
 	}
-	result, _, err := k.rpc(method, params, headers)
+	result, _, err := k.rpc(path, method, params, headers)
 	return result, err
 }
 
@@ -122,7 +126,7 @@ const toolWait = 2 * time.Second
 // tool calls a tool and returns its result. It retries a call that is rate limited, which the result says.
 func (k *kit) tool(name string, arguments map[string]any) (result map[string]any, err error) {
 	for range quotaTriesMax {
-		result, err = k.session("tools/call", map[string]any{"name": name, "arguments": arguments})
+		result, err = k.session(toolsPath, "tools/call", map[string]any{"name": name, "arguments": arguments})
 		if err != nil || result["isError"] != true || !strings.Contains(fmt.Sprint(result["content"]), string(fault.RateLimited)) || k.Wait(k.ctx, toolWait) != nil {
 			break
 		}
@@ -130,18 +134,24 @@ func (k *kit) tool(name string, arguments map[string]any) (result map[string]any
 	return result, err
 }
 
-func mcpTools(k *kit) {
-	result, err := k.session("tools/list", map[string]any{})
-	if err != nil {
-		k.fail("%v", err)
-		return
-	}
+// toolNames returns the names of the tools at a path.
+func (k *kit) toolNames(path string) (map[string]bool, error) {
+	result, err := k.session(path, "tools/list", map[string]any{})
 	tools, _ := result["tools"].([]any) // anything else has no tools
 	names := map[string]bool{}
 	for _, tool := range tools {
 		if t, ok := tool.(map[string]any); ok {
 			names[fmt.Sprint(t["name"])] = true
 		}
+	}
+	return names, err
+}
+
+func mcpTools(k *kit) {
+	names, err := k.toolNames(toolsPath)
+	if err != nil {
+		k.fail("%v", err)
+		return
 	}
 	k.each(func(p primed) {
 		if optional(p.Operation) || p.status != http.StatusOK {
@@ -154,17 +164,18 @@ func mcpTools(k *kit) {
 	})
 }
 
-// hints are what the annotations of a tool say, in the order readOnlyHint, destructiveHint, idempotentHint.
+// hints are what the annotations of a tool say, in the order readOnlyHint, destructiveHint, idempotentHint. The last two are false for
+// a tool that only reads: they mean nothing then.
 type hints [3]bool
 
 // hintsOf has the hints by the verb of a tool's name.
 var hintsOf = map[string]hints{
-	"list": {true, false, true}, "get": {true, false, true}, "preview": {true, false, true}, "create": {false, false, false},
+	"list": {true, false, false}, "get": {true, false, false}, "preview": {true, false, false}, "create": {false, false, false},
 	"update": {false, true, true}, "push": {false, true, true}, "delete": {false, true, true}, "publish": {false, true, true}, "revoke": {false, true, true},
 }
 
 func mcpHints(k *kit) {
-	result, err := k.session("tools/list", map[string]any{})
+	result, err := k.session(toolsPath, "tools/list", map[string]any{})
 	if err != nil {
 		k.fail("%v", err)
 		return
@@ -180,9 +191,48 @@ func mcpHints(k *kit) {
 		}
 		k.count()
 		annotations, _ := t["annotations"].(map[string]any)
-		got := hints{annotations["readOnlyHint"] == true, annotations["destructiveHint"] == true, annotations["idempotentHint"] == true}
+		reads := annotations["readOnlyHint"] == true
+		got := hints{reads, !reads && annotations["destructiveHint"] != false, !reads && annotations["idempotentHint"] == true}
 		if got != want {
 			k.fail("%s: readOnlyHint, destructiveHint and idempotentHint are %v, want %v", name, got, want)
+		}
+	}
+}
+
+// mcpAreas compares the tools of two areas with all tools, and calls a tool of a third.
+func mcpAreas(k *kit) {
+	const some = toolsPath + "?areas=company,plan"
+	all, err := k.toolNames(toolsPath)
+	if err != nil {
+		k.fail("%v", err)
+		return
+	}
+	names, err := k.toolNames(some)
+	if err != nil {
+		k.fail("%v", err)
+		return
+	}
+	for _, op := range functions.Operations(nil) {
+		name, area := mcpserver.Name(op), mcpserver.Area(op)
+		if want := all[name] && (area == "company" || area == "plan"); names[name] != want {
+			k.fail("tools/list at %s: %s is listed: %t, want %t", some, name, names[name], want)
+		}
+		k.count()
+	}
+	if result, err := k.session(some, "tools/call", map[string]any{"name": "service_list_optimise_sites", "arguments": map[string]any{}}); err == nil {
+		k.fail("%s: service_list_optimise_sites, which is of another area, returns %v", some, result)
+	}
+	for _, query := range []string{"areas=", "areas=nope", "areas=plan,", "areas=plan,plan", "areas=plan&areas=company"} {
+		for authorization, want := range map[string]fault.Code{"": fault.Unauthorised, "Bearer " + k.Key: fault.BadRequest} {
+			got, err := k.patiently(request{
+				method: http.MethodPost, path: toolsPath + "?" + query, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
+				header: map[string]string{"Authorization": authorization, "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": mcpRevision},
+			}, func(response) {})
+			if err != nil {
+				k.fail("%s: no response: %v", got.what, err)
+				return
+			}
+			k.is(got, want, "")
 		}
 	}
 }

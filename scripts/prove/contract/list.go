@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/client"
@@ -82,12 +83,50 @@ func requiredParameter(k *kit) {
 
 func days(k *kit) {
 	k.lists(func(p primed) {
-		if p.field("from") == nil {
+		for _, names := range [][2]string{{"from", "to"}, {"postedFrom", "postedTo"}} {
+			from, to := names[0], names[1]
+			if p.field(from) == nil {
+				continue
+			}
+			k.is(k.get(p.address(from, "yesterday")), fault.BadRequest, from)
+			k.is(k.get(p.address(to, "2026-02-30")), fault.BadRequest, to)
+			k.is(k.get(p.address(from, "2026-08-11", to, "2026-08-10")), fault.BadRequest, from)
+		}
+	})
+}
+
+// postedDays reads the reviews of the day on which a listed one was posted: it is among them, all are of that day, and the
+// newest is first.
+func postedDays(k *kit) {
+	k.lists(func(p primed) {
+		if p.ID != "list_feedback" {
 			return
 		}
-		k.is(k.get(p.address("from", "yesterday")), fault.BadRequest, "from")
-		k.is(k.get(p.address("to", "2026-02-30")), fault.BadRequest, "to")
-		k.is(k.get(p.address("from", "2026-08-11", "to", "2026-08-10")), fault.BadRequest, "from")
+		records := p.records()
+		known := slices.IndexFunc(records, func(r map[string]any) bool { return r["postedAt"] != nil })
+		if known < 0 {
+			k.skip("no listed review has a postedAt")
+			return
+		}
+		day := records[known]["postedAt"].(string)[:len(time.DateOnly)]
+		got := k.get(p.address("postedFrom", day, "postedTo", day, "limit", "200"))
+		var body listOf[any]
+		if !k.ok(got, &body) {
+			return
+		}
+		var times []string
+		found := false
+		for _, r := range got.records() {
+			at, _ := r["postedAt"].(string)
+			times, found = append(times, at), found || r["id"] == records[known]["id"]
+			if !strings.HasPrefix(at, day) {
+				k.fail("%s: has a review posted at %s", got.what, at)
+			}
+		}
+		slices.Reverse(times)
+		if !found && got.header.Get("Service-Has-More") != "true" || !slices.IsSorted(times) {
+			k.fail("%s: lacks %v, or is not in the order of posting: %v", got.what, records[known]["id"], times)
+		}
 	})
 }
 

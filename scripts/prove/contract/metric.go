@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"net/http"
@@ -15,8 +16,8 @@ import (
 	"growthworkspace/shared/fault"
 )
 
-// checkMetric is the name of the metric that these rules push. The service stores it with the prefix custom. The metric and
-// its points remain: every run pushes the same points.
+// checkMetric is the name of the metric that these rules push. The service stores it with the prefix custom. Each rule deletes
+// it.
 const checkMetric = "conformance_check.days"
 
 // checkDays are its values from checkFrom on: over a leap day, the end of a month, and parts of three weeks.
@@ -24,8 +25,8 @@ var checkDays = []float64{.1, .2, .3, 4, -1.5, 9, 2.6, 5, 3.5, 8}
 
 var checkFrom = time.Date(2020, time.February, 22, 0, 0, 0, 0, time.UTC)
 
-// metric pushes the points of checkMetric and returns the path of its definition. It skips the rule when the key may not, or
-// the service cannot.
+// metric pushes the points of checkMetric and returns the path of its definition, which the caller must remove (removeMetric).
+// It skips the rule when the key may not, or the service cannot.
 func (k *kit) metric() (path string, ok bool) {
 	var points []map[string]any
 	for i, value := range checkDays {
@@ -68,9 +69,36 @@ func (k *kit) metric() (path string, ok bool) {
 	return "", false
 }
 
-// checkPoints lists all points of checkMetric with a grain, by one of its names.
-func (k *kit) checkPoints(name, grain string) []map[string]any {
+// deletePoints deletes points of checkMetric, from and to days after checkFrom, and returns deletedCount.
+func (k *kit) deletePoints(from, to int) (deleted float64) {
+	day := func(n int) string { return checkFrom.AddDate(0, 0, n).Format(time.DateOnly) }
+	for more := "true"; more == "true"; {
+		got := k.do(http.MethodDelete, k.companyPath("/metrics/points?"+url.Values{"metricKey": {checkMetric}, "from": {day(from)}, "to": {day(to)}}.Encode()), "")
+		var result struct{ DeletedCount float64 }
+		if !k.ok(got, &result) {
+			return deleted
+		}
+		k.valid("delete_metric_points", got)
+		deleted += result.DeletedCount
+		if more = got.header.Get("Service-Has-More"); more != "true" && more != "false" {
+			k.fail("%s: Service-Has-More is %q", got.what, more)
+		}
+	}
+	return deleted
+}
+
+// removeMetric deletes checkMetric.
+func (k *kit) removeMetric(path string) {
+	k.deletePoints(0, len(checkDays))
+	k.removeAt(path)
+}
+
+// checkPoints lists all points of checkMetric with a grain, by one of its names. more are further parameters, in pairs.
+func (k *kit) checkPoints(name, grain string, more ...string) []map[string]any {
 	query := url.Values{"metricKey": {name}, "grain": {grain}, "limit": {"1000"}}
+	for i := 0; i < len(more); i += 2 {
+		query.Set(more[i], more[i+1])
+	}
 	var list listOf[map[string]any]
 	if !k.ok(k.get(k.companyPath("/metrics/points?"+query.Encode())), &list) {
 		return nil
@@ -84,6 +112,7 @@ func rollUp(k *kit) {
 	if !ok {
 		return
 	}
+	defer k.removeMetric(path)
 	days := k.checkPoints(checkMetric, "day")
 	if len(days) < len(checkDays) {
 		k.fail("%d days were pushed, and a read returns %d", len(checkDays), len(days))
@@ -165,9 +194,11 @@ func combined(days []float64, aggregation any) float64 {
 
 // metricNames reads a metric by both of its names, and pushes it by the other one.
 func metricNames(k *kit) {
-	if _, ok := k.metric(); !ok {
+	path, ok := k.metric()
+	if !ok {
 		return
 	}
+	defer k.removeMetric(path)
 	push := k.do(http.MethodPost, k.companyPath("/metrics/points"),
 		fmt.Sprintf(`{"points":[{"metricKey":"custom.%s","ts":%q,"value":%v,"dims":{"half":"a"},"source":"workspace check"}]}`, checkMetric, checkFrom.Format(time.DateOnly), checkDays[0]))
 	var result struct{ CreatedKeys []string }
@@ -186,6 +217,7 @@ func metricDefinition(k *kit) {
 	if !ok {
 		return
 	}
+	defer k.removeMetric(path)
 	changed := k.do(http.MethodPatch, path, `{"name":"Conformance check","unit":"count","description":null,"needsReview":false}`)
 	k.valid("update_metric_definition", changed)
 	if d, ok := k.record(changed); ok {
@@ -197,4 +229,88 @@ func metricDefinition(k *kit) {
 	} {
 		k.is(k.do(http.MethodPatch, path, refused[0]), fault.BadRequest, refused[1])
 	}
+}
+
+// metricTotal compares one series, and the total of all, with the points that the service returns without these parameters.
+func metricTotal(k *kit) {
+	path, ok := k.metric()
+	if !ok {
+		return
+	}
+	defer k.removeMetric(path)
+	days := k.checkPoints(checkMetric, "day")
+	if len(days) == 0 {
+		k.fail("no points are listed")
+		return
+	}
+	series := fmt.Sprint(days[0]["seriesId"])
+	own := slices.DeleteFunc(slices.Clone(days), func(p map[string]any) bool { return p["seriesId"] != series })
+	if got := k.checkPoints(checkMetric, "day", "seriesId", series); !reflect.DeepEqual(got, own) {
+		k.fail("with the seriesId %s, %d points are listed; %d points have it", series, len(got), len(own))
+	}
+	var plain []map[string]any // without dims
+	for _, p := range days {
+		p = maps.Clone(p)
+		p["dims"] = nil
+		plain = append(plain, p)
+	}
+	for _, aggregation := range []string{"sum", "min", "max", "avg", "last"} {
+		if _, ok := k.record(k.do(http.MethodPatch, path, `{"aggregation":"`+aggregation+`"}`)); !ok {
+			return
+		}
+		if aggregation == "avg" || aggregation == "last" {
+			k.is(k.get(k.companyPath("/metrics/points?metricKey="+checkMetric+"&total=true")), fault.BadRequest, "total")
+			continue
+		}
+		want, got := bucketsOf(plain, "week", aggregation), map[string]float64{}
+		for _, p := range k.checkPoints(checkMetric, "week", "total", "true") {
+			if value, ok := p["value"].(float64); ok {
+				got[bucketName(p, fmt.Sprint(p["ts"])[:len(time.DateOnly)])] = value
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			k.fail("the total weeks with the aggregation %s are %v; by the days of all series they are %v", aggregation, got, want)
+		}
+	}
+}
+
+// metricLife creates a metric, deletes its points and then its definition.
+func metricLife(k *kit) {
+	path, ok := k.metric()
+	if !ok {
+		return
+	}
+	defer k.removeMetric(path)
+	const collection, byID = "/metrics/definitions", "/metrics/definitions/"
+	k.is(k.do(http.MethodDelete, path, ""), fault.Conflict, "points")
+	for _, c := range []struct {
+		body  string
+		code  fault.Code
+		names string
+	}{
+		{`{"key":"` + checkMetric + `"}`, fault.Conflict, "key"},
+		{`{"key":"custom.` + checkMetric + `"}`, fault.Conflict, "key"},
+		{`{"key":"custom.` + checkMetric + `.split","kind":"split"}`, fault.BadRequest, "dimensions"},
+		{`{"key":"custom.` + checkMetric + `.derived","kind":"derived"}`, fault.BadRequest, "formula"},
+		{`{"key":"custom.` + checkMetric + `.formula","formula":"a / b"}`, fault.BadRequest, "formula"},
+	} {
+		k.refusedCreate(k.do(http.MethodPost, k.companyPath(collection), c.body), byID, c.code, c.names)
+	}
+	for _, c := range []struct{ from, to, want int }{{1, 2, 2}, {1, 2, 0}, {0, len(checkDays), len(checkDays) - 2}} {
+		if got := k.deletePoints(c.from, c.to); int(got) != c.want {
+			k.fail("a delete of the points from day %d to day %d counts %v, want %d", c.from, c.to, got, c.want)
+		}
+	}
+	if left := k.checkPoints(checkMetric, "day"); len(left) > 0 {
+		k.fail("%d points are left after the delete", len(left))
+	}
+	k.removeAt(path)
+	k.is(k.get(path), fault.NotFound, "")
+	m, ok := k.create(k.companyPath(collection), `{"key":"`+checkMetric+`","unit":"count","kind":"split","dimensions":["half"]}`, byID)
+	if !ok {
+		return
+	}
+	defer k.remove(m)
+	k.valid("create_metric_definition", m.response)
+	k.has(m.what, m.record, map[string]any{"key": checkMetric, "kind": "split", "needsReview": false, "unit": "count", "name": nil})
 }

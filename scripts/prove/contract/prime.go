@@ -90,7 +90,7 @@ func (k *kit) primeOne(op api.Operation) primed {
 			p.reason = fmt.Sprintf("%s: the check has no value for %s", op.ID, f.Name)
 			return p
 		}
-		key, found := k.known("definitions", "key")
+		key, found := k.known("metrics", "definitions", "key")
 		if !found {
 			p.reason = op.ID + ": the company has no metric"
 			return p
@@ -118,6 +118,9 @@ func (k *kit) holds(scope auth.Scope) bool {
 	return false
 }
 
+// areaAt is the index of the area in the segments of a path. Two areas have a collection with the same name, goals.
+const areaAt = 4
+
 // fill replaces the parameters of a path by ids from the lists. It returns false when a list is empty.
 func (k *kit) fill(path string) (string, bool) {
 	segments := strings.Split(strings.ReplaceAll(path, "{companyId}", k.company), "/")
@@ -125,7 +128,7 @@ func (k *kit) fill(path string) (string, bool) {
 		if _, isParameter := api.PathParameter(s); !isParameter {
 			continue
 		}
-		id, ok := k.known(segments[i-1], "id")
+		id, ok := k.known(segments[areaAt], segments[i-1], "id")
 		if !ok {
 			return "", false
 		}
@@ -134,10 +137,10 @@ func (k *kit) fill(path string) (string, bool) {
 	return strings.Join(segments, "/"), true
 }
 
-// known returns a field of the first record of the list whose path ends in the collection.
-func (k *kit) known(collection, field string) (string, bool) {
+// known returns a field of the first record of the list of an area whose path ends in the collection.
+func (k *kit) known(area, collection, field string) (string, bool) {
 	for _, p := range k.primed {
-		if !p.IsList() || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {
+		if !p.IsList() || !strings.HasPrefix(p.Path, "/v1/companies/{companyId}/"+area) || !strings.HasSuffix(p.Path, "/"+collection) || p.status != http.StatusOK {
 			continue
 		}
 		for _, record := range p.records() {

@@ -66,7 +66,7 @@ func (k *kit) items() (string, bool) {
 	return path, ok
 }
 
-const itemByID, postByID = "/plan/items/", "/broadcast/posts/"
+const itemByID, postByID, goalByID = "/plan/items/", "/broadcast/posts/", "/context/goals/"
 
 // item creates an item, which the caller must remove.
 func (k *kit) item(header ...string) (created, bool) {
@@ -181,6 +181,20 @@ func postLife(k *kit) {
 	k.life(post, `{"scheduledFor":"`+farTime+`","status":"scheduled"}`, "update_broadcast_post", map[string]any{"status": "scheduled", "scheduledFor": farTime})
 	k.is(k.do(http.MethodPatch, post.path, `{"platform":"push"}`), fault.BadRequest, "platform")
 	k.death(post)
+}
+
+func goalLife(k *kit) {
+	goal, ok := k.create(k.companyPath("/context/goals"), `{"name":"Conformance check","metricKey":"growth.signups","dueAt":"`+farTime+`"}`, goalByID)
+	if !ok {
+		return
+	}
+	defer k.remove(goal)
+	k.valid("create_context_goal", goal.response)
+	k.has(goal.what, goal.record, map[string]any{"status": "active", "dueAt": farTime, "priority": nil})
+	k.life(goal, `{"status":"achieved","dueAt":null,"priority":1}`, "update_context_goal", map[string]any{"status": "achieved", "dueAt": nil, "priority": float64(1)})
+	k.is(k.do(http.MethodPatch, goal.path, `{"name":""}`), fault.BadRequest, "name")
+	k.is(k.do(http.MethodPatch, goal.path, `{"priority":0.5}`), fault.BadRequest, "priority")
+	k.death(goal)
 }
 
 func itemSlug(k *kit) {

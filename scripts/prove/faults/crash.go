@@ -35,13 +35,18 @@ func everyDeath(try func(at death) (died bool, err error)) (calls int64, err err
 	return calls, errors.New("the request never stops calling the table")
 }
 
-// callDying sends one request to a new service that dies at a point. died reports whether the request reached that point.
-// The response is a failure unless the request was done before the death.
+// callDying is requestDying for a POST.
 func (t *trial) callDying(ctx context.Context, c testbed.Company, at death, path string, body any, header ...string) (out response, died bool, err error) {
+	return t.requestDying(ctx, c, at, http.MethodPost, path, body, header...)
+}
+
+// requestDying sends one request to a new service that dies at a point. died reports whether the request reached that point.
+// The response is a failure unless the request was done before the death.
+func (t *trial) requestDying(ctx context.Context, c testbed.Company, at death, method, path string, body any, header ...string) (out response, died bool, err error) {
 	var calls atomic.Int64
 	s := t.service(t.plant(dying(t.transport, &calls, at)))
 	defer s.Close()
-	out, err = newClient(s.URL, c).call(ctx, http.MethodPost, path, body, header...)
+	out, err = newClient(s.URL, c).call(ctx, method, path, body, header...)
 	return out, calls.Load() > at.calls, err
 }
 
@@ -138,6 +143,9 @@ var creates = []struct {
 	{"item", "plan/boards/brd_1/items", "item", map[string]any{"title": "Once"}},
 	{"item with a slug", "plan/boards/brd_1/items", "item", map[string]any{"title": "Once", "slug": "chosen"}},
 	{"post", "broadcast/posts", "post", map[string]any{"platform": "x", "body": "Once"}},
+	{"content idea", "broadcast/ideas", "content-idea", map[string]any{"title": "Once", "planId": "pln_1"}},
+	{"content plan", "broadcast/plans", "content-plan", map[string]any{"name": "Once", "platforms": []string{"x"}}},
+	{"brand goal", "context/goals", "brand-goal", map[string]any{"name": "Once", "status": "missed"}},
 	{"content type", "context/content-types", "content-type", map[string]any{"name": "Once", "active": true}},
 }
 

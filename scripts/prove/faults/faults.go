@@ -42,6 +42,8 @@ var gates = []gate{
 		return crashPublish(ctx, t, []int{3, 101}, 1)
 	}},
 	{"crash-create", func(ctx context.Context, t *trial) error { return crashCreate(ctx, t, t.pick(3, 30)) }},
+	{"crash-delete", func(ctx context.Context, t *trial) error { return crashDelete(ctx, t, removals, t.pick(1, 10)) }},
+	{"push", func(ctx context.Context, t *trial) error { return pushes(ctx, t, t.pick(1, 10), t.pick(10, 200)) }},
 	{"loss-key", func(ctx context.Context, t *trial) error { return lossKey(ctx, t, t.pick(1000, 5000), false) }},
 	{"loss", func(ctx context.Context, t *trial) error { return loss(ctx, t, t.pick(300, 3000)) }},
 	{"throttle", func(ctx context.Context, t *trial) error { return throttle(ctx, t, t.pick(4000, 20_000)) }},
@@ -191,11 +193,11 @@ func (t *trial) pick(bounded, long int) int {
 type report struct {
 	mu      sync.Mutex
 	figures []string
-	first   []string // of the violations
+	first   []string // distinct violations
 	count   int
 }
 
-// violationsMax bounds how many violations are kept; all are counted.
+// violationsMax bounds how many distinct violations are kept; all are counted.
 const violationsMax = 20
 
 // figure adds a figure to the report's line.
@@ -212,8 +214,9 @@ func (r *report) require(ok bool, format string, values ...any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.count++; len(r.first) < violationsMax {
-		r.first = append(r.first, fmt.Sprintf(format, values...))
+	r.count++
+	if text := fmt.Sprintf(format, values...); len(r.first) < violationsMax && !slices.Contains(r.first, text) {
+		r.first = append(r.first, text)
 	}
 }
 

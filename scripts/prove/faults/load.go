@@ -33,12 +33,13 @@ type pressure struct {
 // residentMax is the most memory of a server process.
 const residentMax = 256 << 20
 
-// load is the gate of a server with too much to do. It runs four trials, each on a new server with the limits of
+// load is the gate of a server with too much to do. It runs five trials, each on a new server with the limits of
 // `workspace serve`:
 //
 //   - flood: 100 clients send malformed bodies of 250 KB, while a polite client reads
 //   - headers: 200 connections without a key send headers of 1 MB
 //   - readers: 200 clients request the largest page and read nothing
+//   - askers: the same, but they leave soon and come back, beside a polite client
 //   - clients: 200 clients with keys read and write on connections that stay open
 //
 // In each trial the server's resident memory stays below p.resident, no response is a 500, and each refusal has the envelope.
@@ -50,7 +51,7 @@ func load(ctx context.Context, t *trial, p pressure) error {
 	for _, trial := range []struct {
 		name string
 		run  func(ctx context.Context, l *loaded, p pressure) error
-	}{{"flood", flood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"clients", keepAlive}} {
+	}{{"flood", flood}, {"headers", largeHeaders}, {"readers", slowReaders}, {"askers", askers}, {"clients", keepAlive}} {
 		if len(p.trials) > 0 && !slices.Contains(p.trials, trial.name) {
 			continue
 		}
@@ -147,26 +148,32 @@ func many(ctx context.Context, n int, d time.Duration, do func(ctx context.Conte
 // flood is the trial of malformed bodies beside a polite client. The quiet and the loud time alternate, so that what else the
 // machine does falls on both.
 func flood(ctx context.Context, l *loaded, p pressure) error {
+	quiet, loud, all := l.beside(ctx, p, l.floods)
+	l.require(all > 0, "flood: no request of the flood had a response")
+	l.figure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", ms(quiet), ms(loud), all)
+	return nil
+}
+
+// beside measures a polite client's median in the quiet and beside a crowd, and requires that the second is not much larger. start starts
+// the crowd, which counts in did, and returns a function that ends it.
+func (l *loaded) beside(ctx context.Context, p pressure, start func(ctx context.Context, did *atomic.Int64) (stop func())) (quiet, loud time.Duration, all int64) {
 	const rounds, warm = 3, 5
-	var quiet, loud []time.Duration
-	var all int64
+	var before, beside []time.Duration
 	for range rounds {
-		quiet = append(quiet, l.polite(ctx, p.each/(2*rounds), true)...)
-		var sent atomic.Int64
-		stop := l.floods(ctx, &sent)
-		for begin := time.Now(); sent.Load() < warm && time.Since(begin) < time.Minute; { // until the flood is in the server
+		before = append(before, l.polite(ctx, p.each/(2*rounds), true)...)
+		var did atomic.Int64
+		stop := start(ctx, &did)
+		for begin := time.Now(); did.Load() < warm && time.Since(begin) < time.Minute; { // until the crowd is in the server
 			<-time.After(5 * time.Millisecond)
 		}
-		loud = append(loud, l.polite(ctx, p.each/(2*rounds), true)...)
+		beside = append(beside, l.polite(ctx, p.each/(2*rounds), true)...)
 		stop()
-		all += sent.Load()
+		all += did.Load()
 	}
-	l.require(all > 0, "flood: no request of the flood had a response")
-	before, beside := median(quiet), median(loud)
-	limit := max(p.residual, time.Duration(p.slower*float64(before)))
-	l.require(beside <= limit, "flood: a polite client's median is %v beside %v in the quiet, more than %.1f times", beside, before, p.slower)
-	l.figure("a polite client's median %.1f ms, %.1f beside %d malformed bodies of 250 KB from 100 clients", ms(before), ms(beside), all)
-	return nil
+	quiet, loud = median(before), median(beside)
+	limit := max(p.residual, time.Duration(p.slower*float64(quiet)))
+	l.require(loud <= limit, "%s: a polite client's median is %v beside %v in the quiet, more than %.1f times", l.name, loud, quiet, p.slower)
+	return quiet, loud, all
 }
 
 // floods starts 100 clients that send malformed bodies until stop is called. It counts the responses.
@@ -276,6 +283,35 @@ func slowReaders(ctx context.Context, l *loaded, p pressure) error {
 	took := l.polite(ctx, p.each, false)
 	<-ended
 	l.figure("a polite client's median %.1f ms beside 200 that read nothing", ms(median(took)))
+	return nil
+}
+
+// askers is the trial of slow readers who keep asking: each requests the largest page, reads nothing, leaves and comes back.
+func askers(ctx context.Context, l *loaded, p pressure) error {
+	const clients, stays = 200, 200 * time.Millisecond
+	request := fmt.Sprintf("GET /v1/companies/%s/plan/boards/brd_1/items?limit=200 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+		l.company.ID, l.company.Key)
+	quiet, loud, all := l.beside(ctx, p, func(ctx context.Context, did *atomic.Int64) (stop func()) {
+		ctx, cancel := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			many(ctx, clients, time.Hour, func(ctx context.Context, _ int) {
+				l.raw(ctx, bytes.NewBufferString(request), func(c net.Conn) {
+					if half, ok := c.(*net.TCPConn); ok {
+						_ = half.SetReadBuffer(4 << 10)
+					}
+					did.Add(1)
+					select {
+					case <-ctx.Done():
+					case <-time.After(stays):
+					}
+				})
+			})
+		}()
+		return func() { cancel(); <-ended }
+	})
+	l.figure("a polite client's median %.1f ms, %.1f beside 200 that requested %d large pages and read nothing", ms(quiet), ms(loud), all)
 	return nil
 }
 

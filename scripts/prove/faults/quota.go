@@ -161,7 +161,7 @@ func (b bare) Admit(ctx context.Context, token auth.Token, _ auth.Scope, class a
 }
 
 // Verify implements api.Keys. No request of the gate needs it.
-func (bare) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+func (bare) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{}, auth.ErrUnauthorised
 }
 

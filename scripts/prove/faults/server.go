@@ -33,7 +33,12 @@ const attemptTimeout = 2500 * time.Millisecond
 
 // service serves the whole API in this process, with a transport to the table.
 func (t *trial) service(transport http.RoundTripper) *httptest.Server {
-	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
+	return t.serviceAt(transport, time.Now)
+}
+
+// serviceAt is service with a clock.
+func (t *trial) serviceAt(transport http.RoundTripper, now func() time.Time) *httptest.Server {
+	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, now)
 	return httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
 }
 
@@ -88,7 +93,7 @@ func beServer(text string) error {
 	}
 	serve := (&http.Server{Handler: h}).Serve
 	if o.Front {
-		serve = front.New(h, slog.New(slog.DiscardHandler), t.NewID).Serve
+		serve = front.New(h, slog.New(slog.DiscardHandler), t.NewID, functions.Uploads(t, log)).Serve
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(l) }()

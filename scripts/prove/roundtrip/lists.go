@@ -1,6 +1,7 @@
 package roundtrip
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -26,7 +27,15 @@ type listing struct {
 	leave     []string   // fields that the list leaves out
 	newest    bool       // later pages have older records, and each page has its oldest record first
 	windows   []window
+	time      func(record) any // what from and to bound
+	days      [2]string        // the parameters of a window; empty: from and to
 }
+
+// bounded has the parameters of lists that have another order with them, and that order.
+var bounded = map[string]struct {
+	days  [2]string
+	order string
+}{"list_feedback": {[2]string{"postedFrom", "postedTo"}, "-postedAt"}}
 
 // filter is a query parameter that keeps the records whose field of its name has the value.
 type filter struct {
@@ -34,8 +43,15 @@ type filter struct {
 	values []any
 }
 
-// window is a pair of the parameters from and to; an empty one is not sent.
-type window struct{ from, to string }
+// window has the parameters from, to and order; an empty one is not sent.
+type window struct{ from, to, order string }
+
+// windowsAround returns windows that part the time at a time of a record, and one without records.
+func windowsAround(at time.Time) []window {
+	day, after := at.Format(time.DateOnly), at.AddDate(0, 0, 1).Format(time.DateOnly)
+	early := at.AddDate(0, 0, -45).Format(time.DateOnly)
+	return []window{{to: day}, {from: after}, {from: day, to: day}, {from: early, to: after}, {from: "1999-01-01", to: "1999-12-31"}}
+}
 
 // parent is a record in the path of a list, such as a board. The records of the list refer to it by a field.
 type parent struct {
@@ -51,7 +67,7 @@ func (c *company) lists() (all []listing, err error) {
 	}
 	ids := map[string][]any{"siteId": c.ids("site"), "planId": c.ids("content-plan"), "ideaId": c.ids("content-idea")[:c.ideasWithPosts+2]}
 	for _, l := range c.typed {
-		if l.operation == pointsOperation {
+		if l.operation == pointsOperation { // see pointLists
 			continue
 		}
 		kind, shown, leave := kindOf(l.operation)
@@ -66,7 +82,11 @@ func (c *company) lists() (all []listing, err error) {
 			}
 		}
 		of := listing{operation: l.operation, path: l.path, limit: l.limit, kind: kind, leave: leave}
+		within := bounded[l.operation]
 		for _, f := range l.filters {
+			if slices.Contains(within.days[:], f.name) {
+				continue
+			}
 			if f.values == nil {
 				f.values = ids[f.name]
 			}
@@ -78,7 +98,13 @@ func (c *company) lists() (all []listing, err error) {
 		placeholder := placeholderForm.FindString(l.path)
 		if placeholder == "" {
 			of.records = slices.SortedFunc(slices.Values(c.records[kind]), l.compare)
+			if l.turns {
+				of.turn(l.orders[0])
+			}
 			all = append(all, of)
+			if within.order != "" {
+				all = append(all, of.within(within.days, within.order))
+			}
 			continue
 		}
 		under, known := parents[placeholder]
@@ -105,6 +131,34 @@ func (c *company) lists() (all []listing, err error) {
 		}
 	}
 	return all, nil
+}
+
+// turn adds the windows of a list that has the parameters from, to and order: those around the record in its middle, latest and
+// earliest first.
+func (l *listing) turn(order string) {
+	l.time, l.windows = valueBy(order), []window{{}}
+	timed := slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
+	all := []window{{}}
+	if len(timed) > 0 {
+		middle, _ := time.Parse(stamp, l.time(timed[len(timed)/2]).(string))
+		all = append(all, windowsAround(middle)...)
+	}
+	for _, w := range all {
+		w.order = "asc"
+		l.windows = append(l.windows, w)
+	}
+	l.windows = append(l.windows, all[1:]...)
+}
+
+// within returns the list with days: the records that have the time, in that order.
+func (l listing) within(days [2]string, order string) listing {
+	l.days, l.time = days, valueBy(order)
+	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool { return l.time(r) == nil })
+	byTime, byID := orderOf(order), orderOf("id")
+	slices.SortFunc(l.records, func(a, b record) int { return cmp.Or(byTime(a, b), byID(a, b)) })
+	middle, _ := time.Parse(stamp, l.time(l.records[len(l.records)/2]).(string))
+	l.windows = windowsAround(middle)
+	return l
 }
 
 var placeholderForm = regexp.MustCompile(`\{[a-zA-Z]+\}`)
@@ -160,13 +214,11 @@ func (c *company) pointLists() (all []listing) {
 		slices.SortStableFunc(points, orderOf("ts")) // those of one time are in the order of their series, whose ids the service makes
 		l := listing{
 			operation: pointsOperation, path: "/metrics/points", limit: 1000, kind: "metric-point", records: points, newest: true,
-			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}},
+			fixed: url.Values{"metricKey": {key}, "grain": {grain}}, windows: []window{{}}, time: valueBy("ts"),
 		}
 		if len(points) > 0 {
 			middle, _ := time.Parse(stamp, points[len(points)/2].text("ts"))
-			day, after := middle.Format(time.DateOnly), middle.AddDate(0, 0, 1).Format(time.DateOnly)
-			early := middle.AddDate(0, 0, -45).Format(time.DateOnly)
-			l.windows = append(l.windows, window{"", day}, window{after, ""}, window{day, day}, window{early, after}, window{"1999-01-01", "1999-12-31"})
+			l.windows = append(l.windows, windowsAround(middle)...)
 		}
 		all = append(all, l)
 	}
@@ -201,9 +253,12 @@ func compare(a, b any, sign int) int {
 func (l listing) expected(chosen map[string]string, w window) []record {
 	var out []record
 	for _, r := range l.records {
-		if l.passes(r, chosen) && w.contains(r.text("ts")) {
+		if l.passes(r, chosen) && (w.from+w.to == "" || w.contains(l.time(r))) {
 			out = append(out, r)
 		}
+	}
+	if w.order == "asc" {
+		slices.Reverse(out)
 	}
 	return out
 }
@@ -217,12 +272,13 @@ func (l listing) passes(r record, chosen map[string]string) bool {
 	return true
 }
 
-// contains reports whether a time is in the window.
-func (w window) contains(ts string) bool {
-	if w == (window{}) {
-		return true
+// contains reports whether a time is in the window; null is not.
+func (w window) contains(at any) bool {
+	text, known := at.(string)
+	if !known {
+		return false
 	}
-	day := ts[:len(time.DateOnly)]
+	day := text[:len(time.DateOnly)]
 	return (w.from == "" || day >= w.from) && (w.to == "" || day <= w.to)
 }
 

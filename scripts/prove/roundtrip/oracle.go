@@ -20,6 +20,7 @@ type typed struct {
 	limit     int
 	filters   []filter // without values unless they are a closed list
 	orders    []string
+	turns     bool // has the parameters from, to and order
 }
 
 // oracle reads the lists from the tables in functions/testdata. The comments there explain the columns.
@@ -73,6 +74,10 @@ func newTyped(operation, path, query, order string) typed {
 			continue
 		}
 		name, kind, _ := strings.Cut(field, ":")
+		if name == "from" || name == "to" || name == "order" {
+			l.turns = l.turns || name == "order"
+			continue
+		}
 		var values []any
 		if kind, _, _ = strings.Cut(kind, "="); strings.Contains(kind, "|") {
 			for value := range strings.SplitSeq(kind, "|") {
@@ -100,19 +105,24 @@ func valueOf(text string) any {
 // fieldsOf returns the fields of an order: a and b of -a|b.
 func fieldsOf(order string) []string { return strings.Split(strings.TrimPrefix(order, "-"), "|") }
 
-// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b where a is null.
-func orderOf(field string) func(a, b record) int {
-	sign := 1
-	if strings.HasPrefix(field, "-") {
-		sign = -1
-	}
-	value := func(r record) any {
-		for _, name := range fieldsOf(field) {
+// valueBy returns what an order compares: a, or b where a is null, for -a|b.
+func valueBy(order string) func(record) any {
+	return func(r record) any {
+		for _, name := range fieldsOf(order) {
 			if r[name] != nil {
 				return r[name]
 			}
 		}
 		return nil
 	}
+}
+
+// orderOf returns an order by a field, null last. With - before it the greatest is first; a|b is b where a is null.
+func orderOf(field string) func(a, b record) int {
+	sign := 1
+	if strings.HasPrefix(field, "-") {
+		sign = -1
+	}
+	value := valueBy(field)
 	return func(a, b record) int { return compare(value(a), value(b), sign) }
 }

@@ -13,6 +13,9 @@ import (
 // binaryMost is the goal for the size of an area's stripped binary. A cold start takes longer with a larger binary.
 const binaryMost = 10 << 20
 
+// referenceMost is the goal for the function of the document, which has the 4 MB script of the reference.
+const referenceMost = 13 << 20
+
 // count measures sizes, which are the same on every machine, so CI can fail when a goal is missed. The tests in functions
 // count round trips, read units and allocations.
 func (b *bench) count(ctx context.Context) ([]goal, error) {
@@ -40,7 +43,11 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 		if name == "mcp" {
 			continue // it contains every area and the MCP SDK
 		}
-		goals = append(goals, goal{"size of " + name + ", to 10 MiB", float64(info.Size()) / binaryMost, 1})
+		most := binaryMost
+		if name == "openapi" {
+			most = referenceMost
+		}
+		goals = append(goals, goal{fmt.Sprintf("size of %s, to %d MiB", name, most>>20), float64(info.Size()) / float64(most), 1})
 	}
 	return goals, nil
 }

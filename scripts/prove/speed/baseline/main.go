@@ -4,7 +4,8 @@
 //	baseline feedback|points FILE N
 //
 // FILE is the body of a list of our API. The program encodes its records with attributevalue, one item each, lists them N
-// times from memory, and prints the CPU time of one list in microseconds.
+// times from memory, and prints the CPU time of one list in microseconds. A list of points reads the metric's definition, too,
+// as ours does.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -66,6 +68,18 @@ type point struct {
 	IngestedAt *string        `json:"ingestedAt"`
 }
 
+// definition is what a program that lists points reads beside them, to know the metric and how its days combine.
+type definition struct {
+	ID          string   `json:"id"`
+	CompanyID   string   `json:"companyId"`
+	Key         string   `json:"key"`
+	Name        *string  `json:"name"`
+	Unit        *string  `json:"unit"`
+	Aggregation *string  `json:"aggregation"`
+	Kind        *string  `json:"kind"`
+	Dimensions  []string `json:"dimensions"`
+}
+
 type list[T any] struct {
 	Items []T `json:"items"`
 }
@@ -91,20 +105,30 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case "feedback":
-		return measure[feedback](text, n)
+		return measure[feedback](text, n, func(*dynamodb.Client) error { return nil })
 	case "points":
-		return measure[point](text, n)
+		return measure[point](text, n, getDefinition)
 	}
 	return fmt.Errorf("unknown list %q", args[0])
 }
 
-func measure[T any](text []byte, n int) error {
+// measure lists the records of a file many times. Each time it reads with beside, too.
+func measure[T any](text []byte, n int, beside func(*dynamodb.Client) error) error {
 	response, err := store[T](text)
 	if err != nil {
 		return err
 	}
+	key, aggregation := "growth.activations", "sum"
+	item, err := encode(definition{ID: "mdf_1", CompanyID: "co_1", Key: key, Name: &key, Aggregation: &aggregation})
+	if err != nil {
+		return err
+	}
+	known, err := json.Marshal(map[string]any{"Item": item})
+	if err != nil {
+		return err
+	}
 	db := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("bench", "bench", ""), HTTPClient: memory(response),
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("bench", "bench", ""), HTTPClient: memory{"Query": response, "GetItem": known},
 	})
 	const warmUp = 20
 	var begin int64
@@ -113,7 +137,7 @@ func measure[T any](text []byte, n int) error {
 			begin = cpu()
 		}
 		body, err := query[T](db)
-		if err != nil {
+		if err := errors.Join(err, beside(db)); err != nil {
 			return err
 		}
 		if i == 0 && !same(body, text) {
@@ -141,6 +165,27 @@ func query[T any](db *dynamodb.Client) ([]byte, error) {
 	return json.Marshal(list[T]{records})
 }
 
+// getDefinition reads the definition of a metric.
+func getDefinition(db *dynamodb.Client) error {
+	out, err := db.GetItem(context.Background(), &dynamodb.GetItemInput{
+		TableName: aws.String("bench"), ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "bench"}},
+	})
+	if err != nil {
+		return err
+	}
+	var d definition
+	return attributevalue.UnmarshalMapWithOptions(out.Item, &d, func(o *attributevalue.DecoderOptions) { o.TagKey = "json" })
+}
+
+// encode returns a record as DynamoDB stores it.
+func encode(record any) (any, error) {
+	item, err := attributevalue.MarshalMapWithOptions(record, func(o *attributevalue.EncoderOptions) { o.TagKey = "json" })
+	if err != nil {
+		return nil, err
+	}
+	return protocol(&types.AttributeValueMemberM{Value: item}).(map[string]any)["M"], nil
+}
+
 // store returns the response of DynamoDB to a query for the records of a list.
 func store[T any](text []byte) ([]byte, error) {
 	var from list[T]
@@ -149,11 +194,11 @@ func store[T any](text []byte) ([]byte, error) {
 	}
 	var items []any
 	for _, record := range from.Items {
-		item, err := attributevalue.MarshalMapWithOptions(record, func(o *attributevalue.EncoderOptions) { o.TagKey = "json" })
+		item, err := encode(record)
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, protocol(&types.AttributeValueMemberM{Value: item}).(map[string]any)["M"])
+		items = append(items, item)
 	}
 	return json.Marshal(map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(items)})
 }
@@ -185,13 +230,15 @@ func protocol(a types.AttributeValue) any {
 	panic(fmt.Sprintf("baseline: unexpected attribute %T", a))
 }
 
-// memory is an HTTP client that returns the same body for every call.
-type memory []byte
+// memory is an HTTP client that returns the same body for every call of an action.
+type memory map[string][]byte
 
 func (m memory) Do(r *http.Request) (*http.Response, error) {
+	_, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	body := m[action]
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
-		Body: io.NopCloser(bytes.NewReader(m)), ContentLength: int64(len(m)),
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}, nil
 }
 

@@ -22,7 +22,7 @@ func (open) Admit(context.Context, auth.Token, auth.Scope, auth.Class) (auth.Adm
 	return auth.Admission{Quota: auth.QuotaState{Quota: auth.DefaultQuota(auth.ClassRead)}}, nil
 }
 
-func (open) Verify(context.Context, auth.Token, auth.Class) (auth.QuotaState, error) {
+func (open) Verify(context.Context, auth.Token, auth.Scope, auth.Class) (auth.QuotaState, error) {
 	return auth.QuotaState{Quota: auth.DefaultQuota(auth.ClassRead)}, nil
 }
 

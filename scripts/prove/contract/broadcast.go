@@ -1,0 +1,89 @@
+package contract
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"growthworkspace/shared/fault"
+)
+
+const (
+	planByID = "/broadcast/plans/"
+	ideaByID = "/broadcast/ideas/"
+)
+
+// ideaLife creates a plan with an idea. A plan cannot end before it starts, an idea can leave its plan, and both can be deleted.
+func ideaLife(k *kit) {
+	plan, ok := k.create(k.companyPath("/broadcast/plans"), `{"name":"Conformance check","platforms":["x"],"startsAt":"`+farTime+`"}`, planByID)
+	if !ok {
+		return
+	}
+	defer k.remove(plan)
+	k.valid("create_broadcast_plan", plan.response)
+	k.has(plan.what, plan.record, map[string]any{"status": "draft", "startsAt": farTime, "endsAt": nil, "companyId": k.company})
+	k.is(k.do(http.MethodPatch, plan.path, `{"endsAt":"2098-12-31T23:59:59Z"}`), fault.BadRequest, "endsAt")
+	k.is(k.do(http.MethodPatch, plan.path, `{"platforms":["x","blog"]}`), fault.BadRequest, "platforms[1]")
+	k.life(plan, `{"status":"complete","endsAt":"`+farTime+`","platforms":null}`, "update_broadcast_plan", map[string]any{"status": "complete", "endsAt": farTime, "platforms": nil})
+	idea, ok := k.create(k.companyPath("/broadcast/ideas"), fmt.Sprintf(`{"title":"Conformance check","planId":%q}`, plan.record["id"]), ideaByID)
+	if !ok {
+		return
+	}
+	defer k.remove(idea)
+	k.valid("create_broadcast_idea", idea.response)
+	k.has(idea.what, idea.record, map[string]any{"status": "suggested", "sourceKind": "manual", "planId": plan.record["id"]})
+	k.death(plan)
+	k.life(idea, `{"status":"accepted","planId":null}`, "update_broadcast_idea", map[string]any{"status": "accepted", "planId": nil})
+	k.death(idea)
+}
+
+// postDays requires that the posts from the day of the second post to the day of the first, in either order, are those at the start of
+// the whole list.
+func postDays(k *kit) {
+	k.lists(func(p primed) {
+		whole := p.records()
+		if p.ID != "list_broadcast_posts" || len(whole) == 0 || postDay(whole[0]) == "" {
+			return
+		}
+		to := postDay(whole[0])
+		from := to
+		if len(whole) > 1 && postDay(whole[1]) != "" {
+			from = postDay(whole[1])
+		}
+		var want []string
+		for _, post := range whole {
+			if day := postDay(post); day >= from {
+				want = append(want, fmt.Sprint(post["id"]))
+			}
+		}
+		latest, ok := k.idsOf(p.address("from", from, "to", to))
+		earliest, also := k.idsOf(p.address("from", from, "to", to, "order", "asc"))
+		if !ok || !also || len(want) == len(whole) && p.header.Get("Service-Has-More") == "true" {
+			return
+		}
+		slices.Reverse(earliest)
+		if !slices.Equal(latest, want) || !slices.Equal(earliest, want) {
+			k.fail("the posts from %s to %s are %v, and earliest first the reverse of %v; the whole list has %v", from, to, latest, earliest, want)
+		}
+	})
+}
+
+// postDay returns the day to which a post belongs, empty when it has no time.
+func postDay(post map[string]any) string {
+	for _, name := range []string{"scheduledFor", "createdAt"} {
+		if at, ok := post[name].(string); ok && len(at) >= len("2026-08-11") {
+			return at[:len("2026-08-11")]
+		}
+	}
+	return ""
+}
+
+// idsOf returns the ids of a list's first page.
+func (k *kit) idsOf(path string) (ids []string, ok bool) {
+	var body listOf[map[string]any]
+	ok = k.ok(k.get(path), &body)
+	for _, r := range body.Items {
+		ids = append(ids, fmt.Sprint(r["id"]))
+	}
+	return ids, ok
+}

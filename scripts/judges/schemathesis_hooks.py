@@ -51,11 +51,15 @@ def map_case(context, case):
         headers["Idempotency-Key"] = f"judge-{next(numbers)}"
     # A generated cursor is never valid: it must come from the Link of the same list with the same filters.
     query.pop("cursor", None)
-    for name in ("from", "to"):
-        if name in query:
-            query[name] = valid_day(query[name])
-    if "from" in query and "to" in query and query["from"] > query["to"]:
-        query["from"], query["to"] = query["to"], query["from"]
+    for first, last in (("from", "to"), ("postedFrom", "postedTo")):
+        for name in (first, last):
+            if name in query:
+                query[name] = valid_day(query[name])
+        if first in query and last in query and query[first] > query[last]:
+            query[first], query[last] = query[last], query[first]
+    # A total is of all series.
+    if "seriesId" in query:
+        query.pop("total", None)
     if "metricKey" in query:
         query["metricKey"] = known_length(query["metricKey"])
     if not isinstance(body, dict):
@@ -69,8 +73,19 @@ def map_case(context, case):
     # A definition can be confirmed, and not marked again.
     if body.get("needsReview"):
         body["needsReview"] = False
-    # The definition that is updated is not derived, so it has no formula.
+    # A derived metric has a formula, and no other: the definition that is updated is not derived. A split metric has dimensions.
     body.pop("formula", None)
+    if body.get("kind") == "derived":
+        body["formula"] = "a / b"
+    if body.get("kind") == "split" and not body.get("dimensions"):
+        body["dimensions"] = ["country"]
+    # A metric has one definition.
+    if isinstance(body.get("key"), str):
+        body["key"] = f"{body['key'][:100].rstrip('._-')}{next(numbers)}"
+    # A plan ends after it begins, also with the time that is stored.
+    for name, at in (("startsAt", "2020-01-01T00:00:00Z"), ("endsAt", "2099-01-01T00:00:00Z")):
+        if body.get(name):
+            body[name] = at
     # A mention has no rating, and a stored record never becomes one.
     for record in body.get("records", []):
         if record.get("kind") == "mention":
@@ -93,8 +108,18 @@ def map_case(context, case):
         body["timezone"] = "Europe/Berlin"
     if body.get("primaryLanguage"):
         body["primaryLanguage"] = "de"
+    # The same for the numbers of a record.
+    for name, value in body.items():
+        if isinstance(value, float) and value and not 1e-129 <= abs(value) <= 1e125:
+            body[name] = 1.5
+    # The pattern of a site goal must be a regular expression if it is matched as one.
+    if "pattern" in body:
+        body["pattern"] = "a+"
+    # An audit ends after it begins, and not while it is running.
+    body.pop("startedAt", None)
+    body.pop("finishedAt", None)
     # An address needs a host.
-    for name in ("websiteUrl", "repositoryUrl"):
+    for name in ("websiteUrl", "repositoryUrl", "rootUrl"):
         if body.get(name):
             body[name] = "https://example.com"
     return case

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ type Config struct {
 	Metrics Metrics
 	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the request.
 	BaseURL func(*http.Request) string
+	// Timeout bounds one call. 0: handlerTimeout.
+	Timeout time.Duration
 }
 
 // API serves operations: over HTTP, and through Call to other code in the process.
@@ -35,6 +38,7 @@ type API struct {
 	memory  idempotency.Store
 	metrics Metrics
 	baseURL func(*http.Request) string
+	timeout time.Duration
 	routes  routes
 }
 
@@ -43,7 +47,10 @@ func New(operations []Operation, c Config) *API {
 	if c.BaseURL == nil {
 		c.BaseURL = func(r *http.Request) string { return "http://" + r.Host }
 	}
-	a := &API{keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, baseURL: c.BaseURL}
+	a := &API{
+		keys: c.Keys, now: c.Now, newID: c.NewID, log: c.Log, memory: c.Memory, metrics: c.Metrics, baseURL: c.BaseURL,
+		timeout: cmp.Or(c.Timeout, handlerTimeout),
+	}
 	known := make(map[string]bool, len(operations))
 	for i := range operations {
 		op := &operations[i]

@@ -163,7 +163,7 @@ func (a *API) CheckUpload(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), handlerTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), a.timeout)
 	defer cancel()
 	scope := op.Scope
 	if parameters[companyParameter] != token.CompanyID {

@@ -32,7 +32,7 @@ type Call struct {
 
 // Call serves a call: key, version, company, scope, quota, arguments, function, response.
 func (a *API) Call(ctx context.Context, c Call) Response {
-	ctx, cancel := context.WithTimeout(ctx, handlerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	t := &trace{requestID: c.RequestID, operation: c.Operation.ID, started: a.now(), request: table.NewRequest()}
 	r, err := a.serve(table.WithRequest(ctx, t.request), c, t)

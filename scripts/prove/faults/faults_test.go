@@ -118,9 +118,9 @@ func flooded(d demand) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error { return quotas(ctx, t, d) }
 }
 
-func pressed(trials ...string) func(context.Context, *trial) error {
+func pressed(residual time.Duration, trials ...string) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
-		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, 3, 80 * time.Millisecond, 4 * residentMax})
+		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, 3, residual, 4 * residentMax})
 	}
 }
 
@@ -159,10 +159,10 @@ var tests = []test{
 	{name: "quota of a service that refuses too much", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
 	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
 	// Slow readers who keep asking are timed by `prove faults`, because the race detector is too slow beside 200 of them.
-	{name: "load", gate: pressed("flood", "headers", "readers", "clients"), alone: true},
-	{name: "load of a server without limits", gate: pressed("flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that has one queue", gate: pressed("askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that reads all headers", gate: pressed("headers"), server: plantUnbounded, want: "no connection had a response", alone: true},
+	{name: "load", gate: pressed(time.Second, "flood", "headers", "readers", "clients"), alone: true},
+	{name: "load of a server without limits", gate: pressed(80*time.Millisecond, "flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
+	{name: "load of a server that has one queue", gate: pressed(80*time.Millisecond, "askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
+	{name: "load of a server that reads all headers", gate: pressed(80*time.Millisecond, "headers"), server: plantUnbounded, want: "no connection had a response", alone: true},
 	{name: "linear", gate: edited},
 	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
 }

@@ -12,15 +12,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	public "growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
-	"growthworkspace/shared/service"
 )
 
 // findingsMax is the size of the largest findings as compact JSON.
@@ -41,9 +38,7 @@ func TestLargestAudits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, nil)
-	config := service.Config(s.Serving, slog.New(slog.DiscardHandler))
-	config.Timeout, config.BaseURL = time.Minute, gateway.BaseURL // the race detector is slow with megabytes
-	s.Handler = gateway.Local(api.New(functions.Operations(s.Serving), config), s.Serving.NewID)
+	s.Handler = gateway.Local(s.Serve(functions.Operations(s.Serving)), s.Serving.NewID) // its calls may take longer
 	key := s.Key(t)
 	for name, findings := range map[string]string{
 		"quotes": findingsOf(`\"`), "escaped line separators": findingsOf(`\u2028`),

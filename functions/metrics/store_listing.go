@@ -207,7 +207,10 @@ func (l *listing) round(ctx context.Context) error {
 			continue
 		}
 		r.found = len(points)
-		l.points = newest(append(l.points, points...), l.want)
+		if len(l.points) > 0 {
+			points = append(l.points, points...)
+		}
+		l.points = newest(points, l.want)
 	}
 	return nil
 }

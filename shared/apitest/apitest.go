@@ -19,6 +19,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/engine"
+	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/service"
@@ -33,6 +34,9 @@ const EndpointVariable = "WORKSPACE_TEST_ENDPOINT"
 
 // attemptTimeout is long, so that tests with the race detector pass on a busy machine.
 const attemptTimeout = 30 * time.Second
+
+// callTimeout is long for the same reason: a call with megabytes takes seconds with the race detector.
+const callTimeout = time.Minute
 
 // Clock is the clock of one test. Only Advance changes its time.
 type Clock struct {
@@ -84,8 +88,15 @@ func NewOver(t testing.TB, operations service.Operations, transport http.RoundTr
 		Table: client.Operator(), Serving: client, Clock: clock, Keys: keys.NewStore(client.Operator(), clock.Now),
 		CompanyID: client.NewID(id.Company), operations: operations(client),
 	}
-	s.Handler = service.New(s.Serving, s.operations, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s.Handler = s.Serve(s.operations)
 	return s
+}
+
+// Serve returns a handler of operations that are declared over the handlers' client. Its calls may take callTimeout.
+func (s *Service) Serve(operations []api.Operation) http.Handler {
+	config := service.Config(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
+	return api.New(operations, config)
 }
 
 // Transport is the default transport to the engine, which is in memory and has no door. All tests of the binary share its

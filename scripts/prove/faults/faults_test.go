@@ -124,7 +124,7 @@ func pressed(residual time.Duration, trials ...string) func(context.Context, *tr
 	}
 }
 
-func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 8) }
+func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 6) }
 
 // Each gate must hold for the correct service and find each planted fault. The limits for admitted requests and for response
 // times are wide here, because tests share their machine, and that for memory, because the race detector needs several times as

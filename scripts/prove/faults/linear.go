@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"growthworkspace/scripts/prove/testbed"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -89,6 +90,9 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 				return err
 			}
 			end := int64(time.Since(begin))
+			if out.undone || !out.known && in == (edit{}) {
+				continue // it changed nothing and tells nothing
+			}
 			if !out.known {
 				end = math.MaxInt64 // the change may be done at any later time
 			}
@@ -120,10 +124,11 @@ func (t *trial) drawEdit(client, m int) edit {
 // replyState is the state of the reply.
 type replyState struct{ text, status string }
 
-// outcome is the result of a request. It is not known when the request failed.
+// outcome is the result of a request. It is not known when the request failed, unless the failure says that nothing was done.
 type outcome struct {
-	known bool
-	state replyState
+	known  bool
+	undone bool
+	state  replyState
 }
 
 // replyModel is the sequential behaviour of the reply. A new text moves an approved reply back to draft. Two changes that
@@ -157,9 +162,9 @@ func (e edit) send(ctx context.Context, c *client) (outcome, error) {
 		out, err = c.call(ctx, http.MethodGet, "feedback/fbk_1", nil)
 	}
 	if err != nil || out.status != http.StatusOK {
-		return outcome{}, err
+		return outcome{undone: err == nil && out.status == fault.Unavailable.Status()}, err
 	}
 	var record struct{ ReplyBody, ReplyStatus string }
 	err = out.decode(&record)
-	return outcome{true, replyState{record.ReplyBody, record.ReplyStatus}}, err
+	return outcome{known: true, state: replyState{record.ReplyBody, record.ReplyStatus}}, err
 }

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +18,8 @@ type cell struct {
 	ingested                         *int64 // milliseconds after ts
 }
 
-// read decodes a text that encodePoint returned into p. p.TS must be set.
-func (c *cell) read(text string, p *Point) error {
+// read decodes a text that encodePoint returned into p. p.TS must be set. m is shared by the points of a record.
+func (c *cell) read(text string, p *Point, m *month) error {
 	if !c.quick(text, p) {
 		parts := []any{&p.Value, &c.ingested, &p.Currency, &p.BaseValue, &p.Source}
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
@@ -30,19 +29,31 @@ func (c *cell) read(text string, p *Point) error {
 	if c.ingested == nil {
 		return nil
 	}
-	start, err := millis(dayOf(c.ts))
+	start, err := m.millis(dayOf(c.ts))
 	c.ingestedAt = timestamp.Format(time.UnixMilli(start + *c.ingested))
 	p.IngestedAt = &c.ingestedAt
 	return err
 }
 
-// millis returns the start of a day in milliseconds of Unix time. It is written by hand: a list has hundreds of days, and
-// time.Parse parses its layout for each.
-func millis(day string) (int64, error) {
-	year, err1 := strconv.Atoi(day[:4])
-	month, err2 := strconv.Atoi(day[5:7])
-	of, err3 := strconv.Atoi(day[8:])
-	return time.Date(year, time.Month(month), of, 0, 0, 0, 0, time.UTC).UnixMilli(), errors.Join(err1, err2, err3)
+// month knows when the last month that it was asked for began. A list has hundreds of days in a few months, and time.Parse parses its
+// layout for each.
+type month struct {
+	name  string // 2026-01
+	begin int64  // in milliseconds of Unix time
+}
+
+// millis returns the start of a day in milliseconds of Unix time.
+func (m *month) millis(day string) (int64, error) {
+	const name = len("2006-01")
+	if day[:name] != m.name {
+		t, err := time.Parse("2006-01", day[:name])
+		if err != nil {
+			return 0, err
+		}
+		m.name, m.begin = day[:name], t.UnixMilli()
+	}
+	n, err := strconv.Atoi(day[name+1:])
+	return m.begin + int64(n-1)*24*time.Hour.Milliseconds(), err
 }
 
 // quick decodes a text whose strings contain no escapes and no commas, five times as fast as encoding/json. It reports
@@ -51,11 +62,11 @@ func (c *cell) quick(text string, p *Point) bool {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' || strings.Contains(text, `\`) {
 		return false
 	}
-	i, ok := -1, true
-	for part := range strings.SplitSeq(text[1:len(text)-1], ",") {
-		i++
+	part, rest, more := "", text[1:len(text)-1], true
+	for i, ok := 0, true; more; i++ {
+		part, rest, more = strings.Cut(rest, ",")
 		switch {
-		case !ok || i > 4:
+		case i > 4:
 			return false
 		case part == "null":
 		case i == 0:
@@ -70,8 +81,11 @@ func (c *cell) quick(text string, p *Point) bool {
 		case i == 4:
 			p.Source, ok = &c.source, unquote(part, &c.source)
 		}
+		if !ok {
+			return false
+		}
 	}
-	return ok
+	return true
 }
 
 func number(text string, into *float64) (ok bool) {

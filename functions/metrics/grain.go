@@ -1,6 +1,9 @@
 package metrics
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Grain is the length of the time bucket that a point covers.
 type Grain string
@@ -101,22 +104,36 @@ func (g Grain) join(period, attribute string) (day string, ok bool) {
 	return "", false
 }
 
-// attributes returns the attribute names of all buckets of a period.
+// attributes returns the attribute names of all buckets of a period, oldest first. The result must not be changed.
 func (g Grain) attributes(period string) (names []string) {
-	first, err := time.Parse(time.DateOnly, (period + "-01-01")[:len(time.DateOnly)])
-	if err != nil {
+	layout := "2006"
+	if g == GrainDay {
+		layout = "2006-01"
+	}
+	first, err := time.Parse(layout, period)
+	switch {
+	case err != nil:
 		return nil
+	case g == GrainDay:
+		return dayAttributes[:first.AddDate(0, 1, -1).Day()]
+	case g == GrainMonth:
+		return monthAttributes
 	}
-	for day := first; ; day = day.AddDate(0, 0, 1) {
-		text := day.Format(time.DateOnly)
-		in, name := g.split(text)
-		if in != period {
-			return names
-		}
-		if g.of(text) == text {
-			names = append(names, name)
-		}
+	for day := first.AddDate(0, 0, int(8-first.Weekday())%7); day.Year() == first.Year(); day = day.AddDate(0, 0, 7) {
+		_, name := g.split(day.Format(time.DateOnly))
+		names = append(names, name)
 	}
+	return names
+}
+
+// dayAttributes has the attributes of a month of 31 days, and monthAttributes those of a year of months.
+var dayAttributes, monthAttributes = numbered("d", 31), numbered("m", 12)
+
+func numbered(letter string, most int) (names []string) {
+	for n := range most {
+		names = append(names, fmt.Sprintf("%s%02d", letter, n+1))
+	}
+	return names
 }
 
 // records returns how many records hold the newest n buckets of a series without gaps, plus one. Reading that extra, older record

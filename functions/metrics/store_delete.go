@@ -154,7 +154,7 @@ func (s Store) deleteRecord(ctx context.Context, record pointRecord, inside []st
 // if that is not so. Of two deletes that together take all points of a record, the second finds none outside of its range, so no
 // record stays without points.
 func (s Store) removeBuckets(ctx context.Context, record pointRecord, of PointRange, inside []string, outside string) (done bool, left table.Item, err error) {
-	buckets := slices.DeleteFunc(record.Grain.attributes(record.period()), func(name string) bool { return !of.has(record, name) })
+	buckets := slices.DeleteFunc(slices.Clone(record.Grain.attributes(record.period())), func(name string) bool { return !of.has(record, name) })
 	condition, names := only(buckets, inside)
 	condition += " AND attribute_exists(#" + outside + ")"
 	token := s.table.NewID("del")

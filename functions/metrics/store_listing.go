@@ -134,7 +134,7 @@ func (l *listing) newest() []entry {
 	entries := make([]entry, 0, len(l.points)+len(l.rollup.buckets))
 	isStored := make(map[Position]bool, len(l.rollup.buckets))
 	for i := range l.points {
-		e := entry{Position: positionOf(l.points[i]), point: &l.points[i]}
+		e := entry{Position: positionOf(&l.points[i]), point: &l.points[i]}
 		entries = append(entries, e)
 		if len(l.rollup.buckets) > 0 {
 			isStored[e.Position] = true
@@ -218,7 +218,7 @@ func (l *listing) round(ctx context.Context) error {
 // accepts returns whether a point of a reader belongs to the window, and is older than the previous page.
 func (l *listing) accepts(r *pointReader) func(*Point) bool {
 	return func(p *Point) bool {
-		position := positionOf(*p)
+		position := positionOf(p)
 		if r == l.days {
 			position = l.rollup.position(p)
 		}
@@ -238,7 +238,7 @@ func (l *listing) page() (points []Point, next Position) {
 		points = l.points
 		if len(points) > l.q.Limit {
 			points = points[:l.q.Limit]
-			next = positionOf(points[l.q.Limit-1])
+			next = positionOf(&points[l.q.Limit-1])
 		}
 		slices.Reverse(points)
 		return points, next
@@ -265,9 +265,11 @@ func (l *listing) page() (points []Point, next Position) {
 
 // newest orders points newest first and keeps at most n.
 func newest(points []Point, n int) []Point {
-	order := func(a, b Point) int { return positionOf(b).compare(positionOf(a)) }
-	if !slices.IsSortedFunc(points, order) { // points of a single series are already sorted
-		slices.SortFunc(points, order)
+	for i := 1; i < len(points); i++ {
+		if positionOf(&points[i-1]).compare(positionOf(&points[i])) < 0 { // never for points of a single series
+			slices.SortFunc(points, func(a, b Point) int { return positionOf(&b).compare(positionOf(&a)) })
+			break
+		}
 	}
 	return points[:min(n, len(points))]
 }

@@ -28,7 +28,7 @@ type PointQuery struct {
 // value.
 type Position struct{ ts, seriesID string }
 
-func positionOf(p Point) Position { return Position{*p.TS, p.SeriesID} }
+func positionOf(p *Point) Position { return Position{*p.TS, p.SeriesID} }
 
 func (p Position) compare(q Position) int {
 	if c := strings.Compare(p.ts, q.ts); c != 0 {
@@ -73,7 +73,7 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 			if err != nil {
 				return err
 			}
-			slices.SortFunc(points, func(a, b Point) int { return positionOf(a).compare(positionOf(b)) })
+			slices.SortFunc(points, func(a, b Point) int { return positionOf(&a).compare(positionOf(&b)) })
 			for _, p := range points {
 				if err := visit(p); err != nil {
 					return err

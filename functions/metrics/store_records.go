@@ -80,17 +80,16 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	}
 	companyID, _, _ := strings.Cut(record.PK, "#")
 	period := record.period()
-	buckets := make([]string, 0, len(item))
-	for name := range item {
-		if _, ok := record.Grain.join(period, name); ok {
-			buckets = append(buckets, name)
+	names := record.Grain.attributes(period)
+	cells := make([]cell, len(names))
+	var month month
+	for i, name := range slices.Backward(names) {
+		value, ok := item[name]
+		if !ok {
+			continue
 		}
-	}
-	slices.Sort(buckets)
-	cells := make([]cell, len(buckets))
-	for i, name := range slices.Backward(buckets) {
-		day, _ := record.Grain.join(period, name)                 // computed again, because storing it would allocate
-		c, key := &cells[i], pointKey(record.Grain, day)+midnight // pointKey and ts are both parts of this text
+		day, _ := record.Grain.join(period, name)
+		c, key := &cells[i], string(record.Grain)+":"+day+midnight // pointKey and ts are both parts of this text
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,
@@ -101,11 +100,11 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 			points = points[:len(points)-1]
 			continue
 		}
-		text, ok := item[name].(*types.AttributeValueMemberS)
+		text, ok := value.(*types.AttributeValueMemberS)
 		if !ok {
 			return nil, fmt.Errorf("the point %s of %s has an unexpected type", p.PointKey, p.MetricKey)
 		}
-		if err := c.read(text.Value, p); err != nil {
+		if err := c.read(text.Value, p, &month); err != nil {
 			return nil, fmt.Errorf("decode the point %s of %s: %w", p.PointKey, p.MetricKey, err)
 		}
 	}

@@ -1,0 +1,36 @@
+package metrics
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// Ensure attributes names every bucket that a period can have and no other, oldest first, in any year, and that millis knows each day.
+func TestAttributes(t *testing.T) {
+	t.Parallel()
+	for _, grain := range []Grain{GrainDay, GrainWeek, GrainMonth} {
+		want := map[string][]string{}
+		var m month
+		for _, year := range []int{1, 1900, 2000, 2023, 2024, 2026, 2027, 2028, 9999} {
+			for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.AddDate(0, 0, 1) {
+				day := at.Format(time.DateOnly)
+				if grain.bucket(at) == day {
+					period, name := grain.split(day)
+					want[period] = append(want[period], name)
+				}
+				if got, err := m.millis(day); err != nil || got != at.UnixMilli() {
+					t.Fatalf("millis of %s: %d, %v", day, got, err)
+				}
+			}
+		}
+		for period, names := range want {
+			if got := grain.attributes(period); !slices.Equal(got, names) {
+				t.Errorf("%s of %s: %q, want %q", grain, period, got, names)
+			}
+		}
+		if got := grain.attributes("x"); got != nil {
+			t.Errorf("%s of no period: %q", grain, got)
+		}
+	}
+}

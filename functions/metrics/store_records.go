@@ -81,6 +81,9 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	companyID, _, _ := strings.Cut(record.PK, "#")
 	period := record.period()
 	names := record.Grain.attributes(period)
+	if names == nil {
+		return nil, fmt.Errorf("the record %s has no period", record.SK)
+	}
 	cells := make([]cell, len(names))
 	var month month
 	for i, name := range slices.Backward(names) {

@@ -287,6 +287,7 @@ func TestDamagedRecord(t *testing.T) {
 	s, store := start(t)
 	for name, damage := range map[string]table.Item{
 		"shared field":     {"metricKey": table.Number(5)},
+		"another grain":    {"grain": table.String("week")}, // its sort key has no period of weeks
 		"type of a point":  {"d01": table.Number(5)},
 		"text of a point":  {"d01": table.String("[1,")},
 		"value of a point": {"d01": table.String(`["1"]`)},

@@ -119,6 +119,7 @@ var (
 // Ensure concurrent requests with one Idempotency-Key run once and all get the same response.
 func TestTwins(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, op := range idempotent() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
@@ -151,6 +152,7 @@ func TestTwins(t *testing.T) {
 // others are 400.
 func TestRivals(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, op := range idempotent() {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()

@@ -55,6 +55,7 @@ func TestIsolation(t *testing.T) {
 // Ensure TestIsolation finds leaks. In each subtest, one kind of table call uses the partition of another company.
 func TestIsolationFindsLeaks(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	reads := func(op api.Operation) bool { return op.Effect == api.Read }
 	creates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "create_") }
 	updates := func(op api.Operation) bool { return strings.HasPrefix(op.ID, "update_") }

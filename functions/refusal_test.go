@@ -129,6 +129,7 @@ var unharmed = [][3]string{
 // for a missing record, an empty list or a success. When nothing is refused any more, the request succeeds.
 func TestNoRefusalIsSwallowed(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	overHTTP := func(t *testing.T, s *apitest.Service, key string, op api.Operation, args map[string]any) apitest.Response {
 		t.Helper()
 		return s.Call(t, key, op.ID, args)

@@ -56,6 +56,7 @@ func withNUL(base map[string]any, path string, f schema.Field) (out []planted) {
 // Ensure NUL is refused in every text of every operation, over HTTP and as a tool, with its path, and nothing is stored.
 func TestNULIsRefused(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t, nil)
 	key := s.Key(t)
 	tried := 0

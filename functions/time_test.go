@@ -18,6 +18,7 @@ import (
 // by any operation is then a millisecond later, also one in a transaction.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	const ahead = 20 * time.Second
 	last := timestamp.Format(apitest.Epoch.Add(ahead))
 	next := timestamp.Format(apitest.Epoch.Add(ahead + time.Millisecond))

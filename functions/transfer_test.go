@@ -71,6 +71,7 @@ func checked(t *testing.T, kind transfer.Type, text string) any {
 // caller writes between the two steps of the import. What the other wrote stays, findings and snapshots included.
 func TestNewOnlyKeepsWhatComesInBetween(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := apitest.New(t, functions.Operations)
 	file, err := os.Open("testdata/company.jsonl")
 	if err != nil {

@@ -43,6 +43,7 @@ func must(t *testing.T) func(broadcast.Dispatch, error) broadcast.Dispatch {
 // valid claim, another one and none. A rejected move changes nothing.
 func TestDispatchMoves(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
 	const id, no = "pst_1", "conflict"

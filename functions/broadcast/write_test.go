@@ -99,6 +99,7 @@ func TestWriteRaces(t *testing.T) {
 // and that the same call again gives the new one, once.
 func TestWritesThroughDeaths(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, n := range nouns {
 		for _, verb := range []string{"create", "update", "delete"} {
 			t.Run(verb+" "+n.noun, func(t *testing.T) {

@@ -105,6 +105,7 @@ func indexed(t *testing.T, s *apitest.Service) (n int) {
 // without postedAt is in no range.
 func TestListPosted(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	records := posted()
 	s := start(t, records...)
 	key := busyKeys(t, s)
@@ -185,6 +186,7 @@ func TestListPostedInput(t *testing.T) {
 // the table and goes on, writes of every kind meanwhile, and then a list that reads only the index.
 func TestFillPosted(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	faults := &apitest.Mortal{}
 	faults.Heal()
 	s := apitest.NewOver(t, feedback.Operations, faults)

@@ -29,6 +29,7 @@ func replied(status feedback.ReplyStatus, body string) feedback.Feedback {
 // with the text unchanged, changed or omitted.
 func TestReplyMoves(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	key := busyKeys(t, s)
 	settable := []feedback.ReplyStatus{"", "none", "draft", "needs_review", "approved", "skipped"}

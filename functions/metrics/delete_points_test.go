@@ -315,6 +315,7 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 // count is that of the points that are gone, and no point lacks its definition.
 func TestPushBesideDeleteOfPoints(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	hook := &between{}
 	s := apitest.NewOver(t, metrics.Operations, hook)
 	key := s.Key(t)

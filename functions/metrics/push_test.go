@@ -500,6 +500,7 @@ func (i *intruder) set(call string, before func()) {
 // the other one defined: the key itself or the metric's other name, in a push of one transaction and of several.
 func TestPushOvertaken(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	between := &intruder{}
 	s := apitest.NewOver(t, metrics.Operations, between)
 	quiet := apitest.New(t, metrics.Operations)

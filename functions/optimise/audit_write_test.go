@@ -267,6 +267,7 @@ func old(s *apitest.Service) { s.Clock.Advance(time.Hour + time.Second) }
 // write deletes what is left of it.
 func TestCreateAuditDies(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	args := map[string]any{"rootUrl": "https://a.example", "findings": incompressibleText(700_000), "Idempotency-Key": "once"}
 	prepare := func(*apitest.Service) map[string]any { return args }
 	eachDeath(t, "create_optimise_audit", prepare, func(s *apitest.Service, died, again apitest.Response) {
@@ -352,6 +353,7 @@ func TestUpdateAuditDies(t *testing.T) {
 // Ensure a delete that dies at any call has deleted nothing or all, and that the next one finishes it.
 func TestDeleteAuditDies(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	prepare := func(s *apitest.Service) map[string]any {
 		load(t, s, "audit", `{"id":"aud_1","findings":`+incompressible(650_000)+`}`)
 		return map[string]any{"auditId": "aud_1"}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
 )
 
@@ -41,6 +42,7 @@ func flips(n int, at int, sum string) *proxy {
 // records, lists, writes and failed conditions.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	calls := map[string]func(ctx context.Context, c *table.Client, n note) error{
 		"read": func(ctx context.Context, c *table.Client, n note) error {
 			got, err := table.Get[note](ctx, c, noteKey(n.Company, n.ID))

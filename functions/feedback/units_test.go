@@ -66,6 +66,7 @@ func TestListUnitsAreFlat(t *testing.T) {
 // Ensure a filter that matches few or no records reads no others.
 func TestListUnitsOfRareValues(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := start(t)
 	var records []feedback.Feedback
 	for n := range 300 {

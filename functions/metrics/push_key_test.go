@@ -160,6 +160,7 @@ func stored(t *testing.T, s *apitest.Service, prefix string) []string {
 // Retry-After, when that one does not end in time.
 func TestPushBesideADeadOne(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	faults := &apitest.Mortal{}
 	s := apitest.NewOver(t, metrics.Operations, faults)
 	faults.Heal()

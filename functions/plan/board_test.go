@@ -110,6 +110,7 @@ func TestWriteBoards(t *testing.T) {
 // Ensure a company can create 200 boards and no more, and another one after a delete.
 func TestBoardLimit(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := apitest.New(t, plan.Operations)
 	var records []string
 	for n := range 199 {

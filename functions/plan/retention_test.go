@@ -149,6 +149,7 @@ func TestRetentionDies(t *testing.T) {
 // Ensure a rollback and a read of a version that is removed meanwhile, before any of their table calls, succeed or do not find it.
 func TestVersionIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for name, use := range map[string]func(plan.Store, *apitest.Service) error{
 		"rollback": func(store plan.Store, s *apitest.Service) error {
 			_, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1)

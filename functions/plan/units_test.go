@@ -47,6 +47,7 @@ func TestReadUnits(t *testing.T) {
 // Ensure a page of live items reads the board and the chunks that it spans: its units do not grow with the snapshot.
 func TestLiveItemsUnits(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	s := apitest.New(t, plan.Operations)
 	units := func(chunks int) table.Units {
 		boardID := fmt.Sprintf("brd_%d", chunks)

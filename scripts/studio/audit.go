@@ -65,6 +65,19 @@ type groupRow struct {
 	More  int
 }
 
+// Often says how often the issue is there, empty for once.
+func (r groupRow) Often() string {
+	switch {
+	case r.Count == 1:
+		return ""
+	case len(r.Pages) == r.Count:
+		return fmt.Sprintf("on %d pages", r.Count)
+	case len(r.Pages) > 1:
+		return fmt.Sprintf("%d times on %d pages", r.Count, len(r.Pages))
+	}
+	return fmt.Sprintf("%d times", r.Count)
+}
+
 // pageRow is a page with its issues.
 type pageRow struct {
 	Name, Score, Change, Good string

@@ -166,7 +166,7 @@ func (d *boardData) Sentence() string {
 	case !p.HasChanges:
 		return "All changes are published."
 	case d.Nothing():
-		return "There is nothing to publish yet: give an item the status published."
+		return "There is nothing to publish yet: it needs an item with the status published."
 	case len(parts) == 0:
 		return "Publishing would change nothing that visitors see, and make a new version."
 	case len(parts) == 1:
@@ -456,7 +456,7 @@ func (v *visit) itemEditing() editing[client.Item] {
 		fields: func(i client.Item) []*field { return itemFields(i, v.columnsOf(of(i))) },
 		facts:  func(i client.Item) []fact { return []fact{{"Address on the roadmap", i.Slug}} },
 		save: func(c *changes, id string) func(context.Context, ...client.CallOption) (client.Item, error) {
-			title, summary, column, target := c.required("title"), c.text("summary"), c.text("columnId"), c.text("targetLabel")
+			title, summary, column, target := c.required("title"), c.text("summary"), v.column(board, c.text("columnId")), c.text("targetLabel")
 			categories, status, order := c.list("categoryIds"), word[client.PlanStatus](c.text("status")), c.whole("sortOrder")
 			if id != "" {
 				return func(ctx context.Context, options ...client.CallOption) (client.Item, error) {
@@ -487,6 +487,24 @@ func (v *visit) columnsOf(board string) (out []string) {
 		}
 	}
 	return out
+}
+
+// column returns the column that is meant by a typed one: Next is the column next, if the board has it.
+func (v *visit) column(board string, typed client.Optional[string]) client.Optional[string] {
+	name, ok := typed.Get()
+	if !ok {
+		return typed
+	}
+	columns := v.columnsOf(board)
+	if slices.Contains(columns, name) {
+		return typed
+	}
+	for _, id := range columns {
+		if strings.EqualFold(name, id) || strings.EqualFold(name, roadmap.Readable(id)) {
+			return client.Value(id)
+		}
+	}
+	return typed
 }
 
 // boardEditing edits boards. A board is deleted by a script, because it must be empty first.

@@ -93,9 +93,10 @@ func (d calendarDay) Label() string { return d.Day.Format("Monday, January 2") }
 type shownPost struct {
 	client.Post
 
-	At    time.Time // zero: it has none
-	Clock clock
-	Seen  string // its version
+	At      time.Time // zero: it has none
+	Overdue bool      // it is due and was not sent
+	Clock   clock
+	Seen    string // its version
 }
 
 // Movable reports whether the post can be given another time.
@@ -107,14 +108,20 @@ func (p shownPost) Text() string { return p.Title.Or(p.Body.Or("(no text)")) }
 // State is the post's status. A post without one is none of the API's, and like a draft.
 func (p shownPost) State() string { return string(p.Status.Or(client.BroadcastPostStatusDraft)) }
 
-func shownPostOf(p client.Post, c clock) shownPost {
-	out := shownPost{Post: p, Clock: c, Seen: version(p.UpdatedAt)}
+func shownPostOf(p client.Post, c clock, now time.Time) shownPost {
+	out := shownPost{Post: p, Clock: c, Seen: version(p.UpdatedAt), Overdue: overdue(p, now)}
 	if at, ok := p.ScheduledFor.Get(); ok {
 		out.At = at
 	} else if at, ok := p.PublishedAt.Get(); ok {
 		out.At = at
 	}
 	return out
+}
+
+// overdue reports whether a scheduled post is due and was not sent.
+func overdue(p client.Post, now time.Time) bool {
+	at, ok := p.ScheduledFor.Get()
+	return ok && at.Before(now) && p.Status.Or("") == client.BroadcastPostStatusScheduled
 }
 
 const (
@@ -159,9 +166,9 @@ func (s *Studio) calendar(v *visit) *view {
 	if next != "" {
 		d.Capped = client.Day(dateOf(all[len(all)-1].ScheduledFor.Or(time.Time{}), d.Clock.Location))
 	}
-	d.fill(all, now)
+	d.fill(all, v.Now())
 	for _, p := range drafts.Value.Items {
-		if shown := shownPostOf(p, d.Clock); shown.At.IsZero() {
+		if shown := shownPostOf(p, d.Clock, v.Now()); shown.At.IsZero() {
 			d.Undated = append(d.Undated, shown)
 		}
 	}
@@ -199,7 +206,7 @@ func (v *visit) listPosts(label string, in client.ListBroadcastPostsInput) *resu
 func (d *calendarData) fill(posts []client.Post, now time.Time) {
 	byDay := map[time.Time][]shownPost{}
 	for _, p := range posts {
-		shown := shownPostOf(p, d.Clock)
+		shown := shownPostOf(p, d.Clock, now)
 		if shown.At.IsZero() {
 			if p.Status.Or("") == client.BroadcastPostStatusFailed {
 				d.Undated = append(d.Undated, shown)
@@ -210,13 +217,14 @@ func (d *calendarData) fill(posts []client.Post, now time.Time) {
 		byDay[day] = append(byDay[day], shown)
 	}
 	first, last := gridOf(d.Month)
+	today := dateOf(now, d.Clock.Location)
 	var week []calendarDay
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		all := byDay[day]
 		slices.SortStableFunc(all, func(a, b shownPost) int { return a.At.Compare(b.At) })
 		shown := all[:min(len(all), dayShown)]
 		week = append(week, calendarDay{
-			Day: day, Other: day.Month() != d.Month.Month(), Today: day.Equal(now), Past: day.Before(now), Posts: shown, More: len(all) - len(shown),
+			Day: day, Other: day.Month() != d.Month.Month(), Today: day.Equal(today), Past: day.Before(today), Posts: shown, More: len(all) - len(shown),
 		})
 		if len(week) == 7 {
 			d.Weeks, week = append(d.Weeks, week), nil
@@ -297,7 +305,7 @@ func (s *Studio) postList(v *visit) *view {
 		return out
 	}
 	for _, p := range posts.Value.Items {
-		if shown := shownPostOf(p, d.Clock); d.Day == "" || !shown.At.IsZero() && dateOf(shown.At, d.Clock.Location).Equal(day) {
+		if shown := shownPostOf(p, d.Clock, v.Now()); d.Day == "" || !shown.At.IsZero() && dateOf(shown.At, d.Clock.Location).Equal(day) {
 			d.Rows = append(d.Rows, shown)
 		}
 	}

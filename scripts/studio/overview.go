@@ -136,7 +136,7 @@ func (v *visit) readTiles(d *overviewData, all []metric, now time.Time) {
 			t.development = m.develop(points[i].Value.Items, w)
 		}
 		t.Apart = t.Failure.apart() || len(points[i].Value.Items) > 0 && present(t.Now)+present(t.Before) == 0
-		if target, ok := m.target(); ok {
+		if target, ok := m.target(); ok && (t.How() != "total" || d.Range.Month()) { // a total of some days is not what a goal is for
 			t.Goal = "goal " + t.unit().Short(target)
 		}
 		d.Tiles = append(d.Tiles, t)
@@ -190,7 +190,7 @@ func (d *overviewData) troubles() {
 		if text, ok := c.LastError.Get(); ok && text != "" {
 			why += ": " + text
 		}
-		d.Troubles = append(d.Troubles, trouble{"Channel " + words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or("")), why, c.LastCheckedAt.Or(time.Time{}), status == client.BroadcastChannelStatusExpiring, "#calls"})
+		d.Troubles = append(d.Troubles, trouble{"Channel " + words(string(c.Platform.Or(""))) + " " + c.Handle.Or(c.Name.Or("")), why, c.LastCheckedAt.Or(time.Time{}), status == client.BroadcastChannelStatusExpiring, ""})
 	}
 	for _, p := range d.Failed.Value.Items {
 		d.Troubles = append(d.Troubles, trouble{"Post on " + words(string(p.Platform.Or(""))) + ": " + p.Title.Or(excerpt(p.Body.Or(""), 60)), p.FailureReason.Or("it was not sent"), p.UpdatedAt.Or(time.Time{}), false, "/posts/" + p.ID})
@@ -208,11 +208,8 @@ func (d *overviewData) troubles() {
 	}
 }
 
-// Overdue reports whether a scheduled post is due and was not sent.
-func (d *overviewData) Overdue(p client.Post) bool {
-	at, ok := p.ScheduledFor.Get()
-	return ok && at.Before(d.now)
-}
+// Overdue is for the template.
+func (d *overviewData) Overdue(p client.Post) bool { return overdue(p, d.now) }
 
 // Published returns the board that was published last.
 func (d *overviewData) Published() *client.Board {

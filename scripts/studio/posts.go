@@ -1,7 +1,10 @@
 package studio
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +29,7 @@ type postData struct {
 	Channel  *client.Channel // the account that the post is sent from; nil: not known
 	Channels *failure
 	Locked   bool // the post is being sent, or was
+	Overdue  bool // it is due and was not sent
 	MayWrite bool
 }
 
@@ -45,6 +49,22 @@ func (d *postData) Preview() (out []threadPart) {
 		out = append(out, threadPart{text, n + 1, len(parts)})
 	}
 	return out
+}
+
+// Media are the pictures and films of the post, a line each. A shape that this page does not know is shown as JSON.
+func (d *postData) Media() (lines []string) {
+	stored, ok := d.Post.Media.Get()
+	if !ok {
+		return nil
+	}
+	var all []struct{ Kind, Alt, URL string }
+	if json.Unmarshal(stored, &all) != nil {
+		return []string{string(stored)}
+	}
+	for n, m := range all {
+		lines = append(lines, fmt.Sprintf("%s %d: %s", cmp.Or(words(m.Kind), "File"), n+1, cmp.Or(m.Alt, m.URL, "no description")))
+	}
+	return lines
 }
 
 // sent reports whether the post is being sent, or was: then it cannot be changed.
@@ -140,7 +160,7 @@ func (v *visit) postPage(typed url.Values, refused *failure) *view {
 	month := v.Now()
 	if id != "" {
 		d.Post, d.Action, out.title = &stored, "/posts/"+id, "Post"
-		d.State, d.Locked = shownPostOf(stored, d.Clock).State(), sent(stored)
+		d.State, d.Locked, d.Overdue = shownPostOf(stored, d.Clock, v.Now()).State(), sent(stored), overdue(stored, v.Now())
 		d.Channel = channelOf(channels.Value.Items, stored.Platform.Or(""))
 		month = stored.ScheduledFor.Or(month)
 		if got.Failure != nil {

@@ -292,3 +292,17 @@ func TestPostScopes(t *testing.T) {
 		}
 	}
 }
+
+// Ensure the pictures of a post are told in words, in whatever shape they are stored.
+func TestMedia(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for id, media := range map[string]any{
+		"pst_known":   []demo.Record{{"kind": "image", "alt": "A wet pen", "url": "https://a.example/1.png"}, {"kind": "video", "url": "https://a.example/2.mp4"}},
+		"pst_unknown": demo.Record{"file": "a.png"},
+	} {
+		load(t, w.Service, demo.Line{Type: "post", Record: demo.Record{"id": id, "platform": "x", "body": "Look", "status": "draft", "media": media}})
+	}
+	w.page(t, "/posts/pst_known", "<li>image 1: A wet pen</li>", "<li>video 2: https://a.example/2.mp4</li>")
+	w.page(t, "/posts/pst_unknown", `{"file":"a.png"}`)
+}

@@ -125,6 +125,9 @@ func (b *inbox) Waiting() string {
 	return b.Count + " " + strings.ToLower(b.Tab.Name)
 }
 
+// Urgent reports whether the list puts reviews of several lists in the order of their priority.
+func (b *inbox) Urgent() bool { return len(b.lists) > 1 && len(b.Rows) > 1 }
+
 // Tickable reports whether any review of the list can be skipped.
 func (b *inbox) Tickable() bool {
 	return slices.ContainsFunc(b.Rows, func(r row) bool { return !r.Locked() })

@@ -264,8 +264,8 @@ func TestTakeBackApproval(t *testing.T) {
 	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }
 
-// Ensure what has stopped working stands before what waits, each with a link to where one can look, and a post that is due and was not
-// sent says so.
+// Ensure what has stopped working stands before what waits, with a link where one can look, and a post that is due and was not sent
+// says so.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -278,18 +278,27 @@ func TestAttention(t *testing.T) {
 	_, rows, _ := strings.Cut(body, `aria-labelledby="trouble"`)
 	rows, _, _ = strings.Cut(rows, "</section>")
 	paths := links.FindAllStringSubmatch(rows, -1)
-	if len(paths) == 0 || len(paths) != strings.Count(rows, "<li>") {
+	if len(paths) == 0 || len(paths) != strings.Count(rows, "<li>")-strings.Count(rows, "<strong>Channel ") {
 		t.Fatal("rows without a link: ", shown(rows))
 	}
 	for _, path := range paths {
-		if anchor, inside := strings.CutPrefix(path[1], "#"); inside {
-			if !strings.Contains(body, `id="`+anchor+`"`) {
-				t.Error("no", path[1])
-			}
-		} else {
-			w.page(t, path[1])
-		}
+		w.page(t, path[1])
 	}
+	w.page(t, "/posts/pst_late", "scheduled</span> <span class=\"badge red\">overdue")
+	has(t, "list", rowOf(t, w.page(t, "/posts/list"), "pst_late"), "overdue")
+	has(t, "calendar", rowOf(t, w.page(t, "/posts"), "pst_late"), "overdue")
+	hasNot(t, "in time", w.page(t, "/posts?month=2026-09"), "overdue")
+}
+
+// rowOf returns the row of a page with the link to a post.
+func rowOf(t *testing.T, body, id string) string {
+	t.Helper()
+	_, row, found := strings.Cut(body, `href="/posts/`+id+`"`)
+	if !found {
+		t.Fatalf("no %s: %s", id, shown(body))
+	}
+	row, _, _ = strings.Cut(row, "</li>")
+	return row
 }
 
 var links = regexp.MustCompile(`<a href="([^"]*)"`)

@@ -39,7 +39,7 @@ func TestWhyAScoreFell(t *testing.T) {
 	}
 	w.page(t, "/sites?site=all", "SEO 20", "SEO 71 −13")
 	for _, path := range []string{"/audits/" + now, "/audits/" + now + "?before=" + before} {
-		body := w.page(t, path, "SEO fell from 84 to 71.", "2 issues are new, 1 is gone.", "Another page is <named>. 2× canonical /, /blog", "Nobody is named.", "2 high 1 low")
+		body := w.page(t, path, "SEO fell from 84 to 71.", "2 issues are new, 1 is gone.", "Another page is <named>. on 2 pages canonical /, /blog", "Nobody is named.", "2 high 1 low")
 		fresh, gone, _ := strings.Cut(body, "Issues that are gone")
 		gone, _, _ = strings.Cut(gone, `id="findings"`)
 		if strings.Contains(fresh, "Nobody is named.") || !strings.Contains(gone, "Nobody is named.") || strings.Contains(gone, "The title") {

@@ -291,7 +291,7 @@ func TestScreens(t *testing.T) {
 	w := newWorld(t)
 	loadDemo(t, w.Service)
 	curl := []string{`curl -H "Authorization: Bearer $WORKSPACE_KEY"`, "https://api.example/v1/companies/" + w.CompanyID}
-	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 1 to 10", "goal 1,000", "Waiting for an answer", "Next posts", "published", "failing")...)
+	w.page(t, "/", append(curl, "Northwind Notes", "api.example", "Sign-ups", "Store rating", "Aug 1 to 10 against", "Jul 1 to 10", "goal 1,000", "Waiting for an answer", "Next posts", "published", "broken")...)
 	w.page(t, "/metrics", append(curl, "growth.signups", "This month so far", "Aug 1 to 10", "Jul 1 to 10", "not over", "by country", "Download CSV", "Days are UTC")...)
 	w.page(t, "/metrics?key=growth.signups&split=country&range=30d", "us", "de", "share", "Download CSV")
 	w.page(t, "/metrics?key=growth.signups&grain=month&range=12m", "August 2026", "September 2025")

@@ -112,6 +112,9 @@ func ParseRange(id, from, to string, now time.Time) (Range, error) {
 	return Range{"", name, first, last}, nil
 }
 
+// Month reports whether the range is a month.
+func (r Range) Month() bool { return r.From.Day() == 1 && r.To.Equal(r.From.AddDate(0, 1, -1)) }
+
 // Default returns the grain that draws about 7 to 62 buckets.
 func (r Range) Default() Grain {
 	switch days := r.days(); {

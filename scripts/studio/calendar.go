@@ -46,6 +46,9 @@ func (c clock) Moment(at time.Time) string {
 	return at.In(c.Location).Format("Mon, Jan 2, 2006, ") + c.Time(at)
 }
 
+// Soon is Moment for a time of these weeks: without its year.
+func (c clock) Soon(at time.Time) string { return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at) }
+
 // Time writes the time of a day.
 func (c clock) Time(at time.Time) string {
 	if len(wall.Times(at.In(c.Location), c.Location)) > 1 {

@@ -22,6 +22,7 @@ type overviewData struct {
 	Waiting   string
 	NoReviews *failure
 
+	Clock    clock // of the posts
 	Posts    *result[client.Page[client.Post]]
 	Next     []client.Post
 	Failed   *result[client.Page[client.Post]]
@@ -79,6 +80,7 @@ func (s *Studio) overview(v *visit) *view {
 
 	d.NoTile, d.NoGoal = definitions.Failure, goals.Failure
 	v.readTiles(d, metricsOf(definitions.Value.Items, goals.Value.Items), now)
+	d.Clock = v.clock()
 	d.waiting(v.frameOf())
 	d.troubles()
 	return &view{page: "overview", place: "Overview", title: "Overview", data: d}

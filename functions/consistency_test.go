@@ -106,6 +106,7 @@ var consistentReads = map[string][]string{
 // operation do so exactly where consistentReads says.
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	reads := &readsRecorder{}
 	s := start(t, reads)
 	key := s.Key(t)

@@ -78,6 +78,7 @@ func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[
 // property refuses null and keeps its value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, op := range functions.Operations(nil) {
 		if op.Method != http.MethodPatch {
 			continue
@@ -151,6 +152,7 @@ var volatile = []string{"id", "secret", "prefix", "createdAt", "updatedAt", "las
 // Ensure null in the optional properties of a create has the effect of leaving them out, and required ones refuse it.
 func TestNullOfCreates(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	for _, op := range functions.Operations(nil) {
 		if op.Method != http.MethodPost || !slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InBody }) {
 			continue

@@ -238,6 +238,7 @@ func checkRefused(t *testing.T, operation, call string, got apitest.Response) {
 // that ends early would look complete.
 func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	table := &refuser{}
 	s := start(t, table)
 	key := s.Key(t)

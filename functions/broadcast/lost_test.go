@@ -29,6 +29,7 @@ func (l *loser) RoundTrip(r *http.Request) (*http.Response, error) {
 // Ensure a move whose response is lost happens once and its retry succeeds. The retry of a claim returns that claim.
 func TestMovesSurviveLostResponses(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	losing := &loser{}
 	s := apitest.NewOver(t, broadcast.Operations, losing)
 	store := broadcast.NewStore(s.Table)

@@ -110,6 +110,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 // posting until the operator reports in its place.
 func TestPostingSurvivesLostResponses(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	losing := &meddler{}
 	s := apitest.NewOver(t, feedback.Operations, losing)
 	store := feedback.NewStore(s.Table)

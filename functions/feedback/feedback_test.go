@@ -205,6 +205,7 @@ func TestListEveryFilter(t *testing.T) {
 // Ensure pages of one record cover the whole list, and that the last record has no next page.
 func TestListOneAtATime(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	records := mixed()
 	s := start(t, records...)
 	for _, status := range []*feedback.ReplyStatus{nil, new(feedback.ReplyStatusNeedsReview)} {

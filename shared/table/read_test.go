@@ -216,6 +216,7 @@ func TestNothingThere(t *testing.T) {
 // them.
 func TestListReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
+	apitest.Slow(t)
 	c, _ := client(t, nil)
 	at := func(n int) string { return noteOrder(note{ID: fmt.Sprintf("itm_%04d", n), N: ptr(float64(n))}) }
 	units := func(size int, q table.Query) float64 {

@@ -47,7 +47,9 @@ func (c clock) Moment(at time.Time) string {
 }
 
 // Soon is Moment for a time of these weeks: without its year.
-func (c clock) Soon(at time.Time) string { return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at) }
+func (c clock) Soon(at time.Time) string {
+	return at.In(c.Location).Format("Mon, Jan 2, ") + c.Time(at)
+}
 
 // Time writes the time of a day.
 func (c clock) Time(at time.Time) string {

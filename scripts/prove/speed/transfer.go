@@ -165,7 +165,8 @@ func (m *mover) barePoint(n int) table.Item {
 	return item
 }
 
-// imported returns the items that an import wrote into a partition, index keys included.
+// imported returns the items of the records that an import wrote into a partition, index keys included. What it writes beside them, such
+// as references to imported reviews, the bare loop does not write.
 func (m *mover) imported(ctx context.Context, n int, partition string) (func(n int) table.Item, error) {
 	e, err := engine.Open(ctx, engine.Options{Data: m.Data})
 	if err != nil {
@@ -173,7 +174,11 @@ func (m *mover) imported(ctx context.Context, n int, partition string) (func(n i
 	}
 	var items []table.Item
 	err = readPartition(ctx, dynamo(e), workspaceTable, partition, func(page []table.Item) error {
-		items = append(items, page...)
+		for _, item := range page {
+			if item["id"] != nil {
+				items = append(items, item)
+			}
+		}
 		return nil
 	})
 	if err == nil && len(items) != n {

@@ -42,7 +42,7 @@ func NewStore(t *table.Client, now func() time.Time) *Store {
 
 // attemptsMax bounds the wrong guesses about a bucket, and the races for a new key. One wrong guess is usual after a pause or
 // a new quota, and a second one if another caller was faster.
-const attemptsMax = 8
+const attemptsMax = 12
 
 // admissionID is the prefix of the write tokens of admissions.
 const admissionID = "a"

@@ -393,7 +393,7 @@ func TestAdmitGivesUp(t *testing.T) {
 	f.Keys = f.another()
 	m.on.Store(true)
 	_, err := f.admit(f.Keys, auth.ClassRead)
-	if !errors.Is(err, fault.ErrUnavailable) || m.writes.Load() > 10 {
+	if !errors.Is(err, fault.ErrUnavailable) || m.writes.Load() > 12 {
 		t.Errorf("%v after %d writes", err, m.writes.Load())
 	}
 	m.on.Store(false)

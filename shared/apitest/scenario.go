@@ -19,6 +19,19 @@ type Scenario struct {
 	Check       func(t *testing.T, r Response)
 }
 
+// EveryMove returns the scenarios of an update that moves a record from each status to each: any may follow any. args returns the
+// arguments that set a property.
+func EveryMove(update string, args func(property string, value any) map[string]any, statuses []string) (out []Scenario) {
+	for _, from := range statuses {
+		for _, to := range statuses {
+			out = append(out,
+				Scenario{Name: "to " + from, Op: update, Args: args("status", from), WantFields: map[string]any{"status": from}},
+				Scenario{Name: from + " to " + to, Op: update, Args: args("status", to), WantFields: map[string]any{"status": to}})
+		}
+	}
+	return out
+}
+
 // Run runs scenarios one after the other, each as a subtest.
 func (s *Service) Run(t *testing.T, scenarios []Scenario) {
 	t.Helper()

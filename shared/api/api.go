@@ -25,7 +25,7 @@ type Config struct {
 	Metrics Metrics
 	// BaseURL returns the scheme, host and stage that the caller used. nil: the host of the request.
 	BaseURL func(*http.Request) string
-	// Timeout bounds one call. 0: handlerTimeout.
+	// Timeout bounds one call. 0: 9 seconds, below the timeout of a function.
 	Timeout time.Duration
 }
 

@@ -284,6 +284,8 @@ func TestAPIUsage(t *testing.T) {
 		"api list_feedback --reply-statu x":                       {"unknown flag: --reply-statu", "did you mean --reply-status?"},
 		"api list_feedback --all --cursor x":                      {"--all starts at the first page"},
 		"api list_feedback --limit 1 --limit 2":                   {"is given twice"},
+		"api update_plan_item itm_1":                              {"nothing to change: give at least one of --title, --summary, ", "--clear or --input"},
+		"api update_company --if-match x":                         {"nothing to change: give at least one of --name, "},
 		"api update_plan_item itm_1 --sort-order many":            {"must be a whole number"},
 		"api update_plan_item itm_1 --sort-order 1,2":             {"must be a whole number"},
 		"api create_context_content_type --name x --active maybe": {"must be true or false"},
@@ -354,6 +356,10 @@ func TestAPICommands(t *testing.T) {
 	for _, command := range []string{"api", "studio", "login", "logout", "doctor", "check"} {
 		want(t, call(t, "", command, "--help").out, "Examples:", "workspace "+command)
 	}
+	points := call(t, "", "api", "push_metric_points", "--help").out
+	want(t, points, "The fields of an object of --points:", "  metricKey  string  ", "  ts         string  ", "  value      number  in the unit of the definition; required",
+		"one of day, week, month", `--points '{"metricKey":"...","ts":"...","value":0}'`)
+	want(t, call(t, "", "api", "push_feedback", "--help").out, "  externalId   string  ", `--records '{"source":"app_store","externalId":"..."}'`)
 	if all := answer(t, t.TempDir(), "", "api")["items"].([]any); len(all) != len(functions.Operations(nil)) {
 		t.Error(len(all))
 	}

@@ -83,5 +83,5 @@ func TestCheckOfNothing(t *testing.T) {
 	want(t, refusal(t, 1, "", "check", other.URL), "no key for "+other.URL, keyVariable)
 	t.Setenv(keyVariable, fmt.Sprint("sk_live_", strings.Repeat("a", 20)))
 	want(t, refusal(t, 1, "", "check", other.URL), "does not list the key's company", "404")
-	want(t, refusal(t, 1, "", "check", "http://127.0.0.1:1"), "no response from http://127.0.0.1:1")
+	want(t, refusal(t, 1, "", "check", "http://127.0.0.1:1"), "http://127.0.0.1:1 does not respond", "workspace serve --addr 127.0.0.1:1")
 }

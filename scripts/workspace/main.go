@@ -27,13 +27,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal shuts down gracefully; a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, terminal.Program(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run runs a command line and returns the exit code: 0, 1 for a failure, 2 for wrong usage, or 3 when the state of a
-// record does not allow the change.
-func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Asks: terminal.IsTerminal(in), Now: time.Now}
+// record does not allow the change. program is how the person started it.
+func run(ctx context.Context, program string, args []string, in io.Reader, out, errOut io.Writer) int {
+	t := &terminal.Terminal{In: in, Out: out, Err: errOut, Asks: terminal.IsTerminal(in), Now: time.Now, Program: program}
 	root := rootCommand(t)
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -56,7 +56,7 @@ func rootCommand(t *terminal.Terminal) *cobra.Command {
 
 Two minutes to a first response:
 
-  1. go run ./scripts/workspace serve
+  1. workspace serve
      starts a local engine and a demo company, and prints a key and a curl line
   2. paste that line into another terminal
 
@@ -66,9 +66,9 @@ Then a company of your own:
   4. workspace key issue --company co_... --scopes all
   5. WORKSPACE_KEY=... workspace api create_plan_board --name Roadmap
 
-To use the API, on this machine or elsewhere: workspace api calls its operations,
-workspace doctor checks that it can be called from here, and workspace check tests
-whether an implementation follows the contract.
+To use the API, on this machine or elsewhere: api calls its operations, doctor checks
+that it can be called from here, and check tests whether an implementation follows the
+contract.
 
 The data is in your user's data folder, or in the folder of --data. A running serve
 and the other commands share it. --table NAME uses a table in DynamoDB instead, with
@@ -77,13 +77,11 @@ DynamoDB's protocol.`,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
 		DisableSuggestions: true, // terminal.UnknownCommand suggests commands on one line
-		CompletionOptions:  cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetFlagErrorFunc(terminal.FlagError)
 	flags := root.PersistentFlags()
 	flags.BoolVar(&t.JSON, "json", false, "print one JSON object, and errors as JSON")
 	var table session.Flags
-	table.Register(flags)
 	add := func(title string, commands ...*cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 		for _, c := range commands {
@@ -91,7 +89,21 @@ DynamoDB's protocol.`,
 			root.AddCommand(c)
 		}
 	}
-	add("For users of the API", user.Commands(t, &table)...)
-	add("For operators", append(operator.Commands(t, &table), serve.Command(t, &table))...)
+	users, operators := user.Commands(t, &table), append(operator.Commands(t, &table), serve.Command(t, &table))
+	for _, c := range operators {
+		table.Register(c.PersistentFlags())
+	}
+	add("For users of the API", users...)
+	add("For operators", operators...)
+	shown := versionCommand(t)
+	root.AddCommand(shown)
+	asked := root.Flags().Bool("version", false, "print the version of the API and of this program")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *asked {
+			return shown.RunE(cmd, args)
+		}
+		return cmd.Help()
+	}
+	t.NameProgram(root)
 	return root
 }

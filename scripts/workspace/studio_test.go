@@ -20,7 +20,7 @@ func startStudio(t *testing.T, args ...string) (url string, logs *locked) {
 	out, in := io.Pipe()
 	logs = &locked{}
 	go func() {
-		ended <- run(ctx, append([]string{"studio", "--json"}, args...), strings.NewReader(""), in, logs)
+		ended <- run(ctx, "workspace", append([]string{"studio", "--json"}, args...), strings.NewReader(""), in, logs)
 		_ = in.Close()
 	}()
 	reader := bufio.NewReader(out)

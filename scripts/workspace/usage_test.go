@@ -1,8 +1,16 @@
 package main
 
 import (
+	"encoding/json"
+	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/version"
 )
 
 // Ensure a usage error is one line that says what to do, with exit code 2 and before anything is started.
@@ -18,6 +26,14 @@ func TestWrongUsage(t *testing.T) {
 		{"key isue --company co_1", []string{`unknown command "isue"`, "did you mean issue?"}},
 		{"company lst", []string{"did you mean list?"}},
 		{"serve --adr :0", []string{"unknown flag: --adr", "did you mean --addr?"}},
+		{"serve --port 8099", []string{"unknown flag: --port", "did you mean --addr?"}},
+		{"studio --host localhost", []string{"did you mean --addr?"}},
+		{"doctor --url http://x", []string{"did you mean --base-url?"}},
+		{"api push_metric_points --file x", []string{"did you mean --input?"}},
+		{"key list --format x", []string{"did you mean --json?"}},
+		{"key issue --port 1", []string{"unknown flag: --port (see"}},
+		{"vrsion", []string{"did you mean version?"}},
+		{"version now", []string{"too many arguments"}},
 		{"serve --addr 8080", []string{"--addr: must be host:port"}},
 		{"studio now", []string{`too many arguments, starting with "now"`}},
 		{"serve now", []string{`too many arguments, starting with "now"`}},
@@ -81,4 +97,133 @@ func TestHelp(t *testing.T) {
 		}
 		want(t, r.out, "Examples:", "workspace "+command)
 	}
+}
+
+// goRun is how the documents start the program in a clone.
+const goRun = "go run ./scripts/workspace"
+
+// bare is a command line that names the program by a name that is not installed.
+var bare = regexp.MustCompile("(?m)(^|[` |(])workspace (api|check|company|doctor|due|approved|key|login|logout|serve|studio) ")
+
+// Ensure the commands that the program suggests start it as the person did, and find the table that the person named.
+func TestSuggestedCommands(t *testing.T) {
+	private(t)
+	data := folder(t)
+	// suggested runs a command and returns the arguments of the command that it suggests after the words.
+	suggested := func(words string, args ...string) []string {
+		t.Helper()
+		r := callAs(t, goRun, "", append(args, "--data", data)...)
+		_, after, found := strings.Cut(r.out+r.err, words+goRun+" ")
+		if !found || bare.MatchString(r.out+r.err) {
+			t.Fatalf("%v: %d %s%s", args, r.code, r.out, r.err)
+		}
+		after, _, _ = strings.Cut(after, "\n")
+		after, _, _ = strings.Cut(after, "`")
+		return strings.Fields(after)
+	}
+	create := suggested("create one with `", "company", "list")
+	issue := suggested("Its first key:\n  ", append(create[:len(create)-2:len(create)-2], "--data", data)...)
+	companyID := issue[3]
+	if args := suggested("issue one with `", "key", "list", "--company", companyID); strings.Join(args, " ") != strings.Join(issue, " ") {
+		t.Errorf("%v, want %v", args, issue)
+	}
+	if r := callAs(t, goRun, "", issue...); r.code != 0 || !strings.HasPrefix(r.out, "sk_live_") {
+		t.Errorf("%v: %+v", issue, r)
+	}
+	resume := suggested("To end it:\n  ", "company", "suspend", companyID)
+	if r := callAs(t, goRun, "", resume...); r.code != 0 {
+		t.Errorf("%v: %+v", resume, r)
+	}
+	list := suggested("in "+data+": `", "key", "list", "--company", "co_0")
+	if r := callAs(t, goRun, "", list...); r.code != 0 || !strings.Contains(r.out, companyID) {
+		t.Errorf("%v: %+v", list, r)
+	}
+	keys := suggested("that still works: `", "key", "revoke", "key_0", "--company", companyID)
+	if r := callAs(t, goRun, "", keys...); r.code != 0 {
+		t.Errorf("%v: %+v", keys, r)
+	}
+}
+
+// Ensure the help and the errors of every command name the program as the person started it.
+func TestHelpNamesTheProgram(t *testing.T) {
+	private(t)
+	var visit func(c *cobra.Command, path []string)
+	visit = func(c *cobra.Command, path []string) {
+		if r := callAs(t, goRun, "", append(path, "--help")...); r.code != 0 || bare.MatchString(strings.ReplaceAll(r.out, "`workspace", "")) || !strings.Contains(r.out, goRun+" ") {
+			t.Errorf("%v: %d %s", path, r.code, r.out)
+		}
+		for _, child := range c.Commands() {
+			if child.Name() == "create_plan_item" || child.Parent().Name() != "api" { // one operation stands for all
+				visit(child, append(path[:len(path):len(path)], child.Name()))
+			}
+		}
+	}
+	visit(rootCommand(&terminal.Terminal{}), nil)
+	for line, want := range map[string]string{
+		"bananas": "(see `" + goRun + " --help`)", "serve --prt 1": "(see `" + goRun + " serve --help`)", "api": "`" + goRun + " api OPERATION --help`",
+		"api bananas": "`" + goRun + " api` lists them", "api get_company": "`" + goRun + " login --base-url http://127.0.0.1:8080`",
+		"doctor": "or run `" + goRun + " login`", "login": "| " + goRun + " login",
+	} {
+		if r := callAs(t, goRun, "", strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || bare.MatchString(r.out+r.err) {
+			t.Errorf("%s: %s%s", line, r.out, r.err)
+		}
+	}
+}
+
+// Ensure a server that is not running is told from one that does not respond, with the command that starts it.
+func TestNothingServes(t *testing.T) {
+	private(t)
+	t.Setenv(keyVariable, "sk_live_x")
+	start := "start the service there with `workspace serve --addr 127.0.0.1:1`"
+	for _, args := range [][]string{
+		{"api", "get_company", "--base-url", "http://127.0.0.1:1"}, {"check", "http://127.0.0.1:1"}, {"doctor", "--base-url", "http://127.0.0.1:1"},
+	} {
+		if r := call(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, start) {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	if r := call(t, "sk_live_x", "login", "--base-url", "http://127.0.0.1:1"); r.code != 1 || !strings.Contains(r.err, start) {
+		t.Errorf("login: %+v", r)
+	}
+	// Nothing on this machine starts a service elsewhere, or one with https.
+	for _, base := range []string{"https://127.0.0.1:1", "http://service.invalid"} {
+		if r := call(t, "", "api", "get_company", "--base-url", base); r.code != 1 || strings.Contains(r.err, "workspace serve") || !strings.Contains(r.err, "does not respond") {
+			t.Errorf("%s: %+v", base, r)
+		}
+	}
+}
+
+// Ensure each command's help has the flags that it uses: the table's are those of commands that open it.
+func TestFlagsOfCommands(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"api", "api list_feedback", "studio", "doctor", "check", "login", "logout"} {
+		help := call(t, "", append(strings.Fields(command), "--help")...).out
+		if _, flags, _ := strings.Cut(help, "Flags:"); strings.Contains(flags, "--table") || strings.Contains(flags, "--endpoint") {
+			t.Errorf("%s has flags of the table: %s", command, help)
+		}
+	}
+	for _, command := range []string{"serve", "company list", "key issue", "due list", "approved claim", "import", "export", "snapshot", "upgrade"} {
+		want(t, call(t, "", append(strings.Fields(command), "--help")...).out, "--table table", "--endpoint URL", "--data folder")
+	}
+	want(t, call(t, "", "key", "rotate", "--help").out, "--overlap duration", "such as 12h or 7d")
+	want(t, call(t, "", "due", "stuck", "--help").out, "--older duration", "such as 15m, 2h or 1d")
+	want(t, call(t, "", "key", "issue", "--help").out, "--expires duration")
+	want(t, call(t, "", "--help").out, "  completion ", "  version ", "--version ")
+	// A flag may still come before the command.
+	want(t, call(t, "", "--table", "t", "--data", "d", "company", "list").err, "--data cannot be combined with --table")
+}
+
+// Ensure the version is that of the API and of the sources, as text and as JSON.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"version", "--version"} {
+		want(t, call(t, "", command).out, "API version  "+version.Current+"\nrevision     ")
+		var v programVersion
+		if r := call(t, "", command, "--json"); r.code != 0 || json.Unmarshal([]byte(r.out), &v) != nil || v.APIVersion != version.Current || v.Go == "" {
+			t.Errorf("%s: %+v", command, r)
+		}
+	}
+	build := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "2e5960f"}, {Key: "vcs.modified", Value: "true"}}}
+	want(t, versionOf(build).String(), "revision     2e5960f, with changes\n", "built with   go1.26.0")
+	want(t, versionOf(&debug.BuildInfo{}).String(), "revision     unknown")
 }

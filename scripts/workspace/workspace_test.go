@@ -65,8 +65,14 @@ type result struct {
 
 func call(t *testing.T, in string, args ...string) result {
 	t.Helper()
+	return callAs(t, "workspace", in, args...)
+}
+
+// callAs calls the program as a person started it, such as with go run.
+func callAs(t *testing.T, program, in string, args ...string) result {
+	t.Helper()
 	var out, errOut bytes.Buffer
-	code := run(t.Context(), args, strings.NewReader(in), &out, &errOut)
+	code := run(t.Context(), program, args, strings.NewReader(in), &out, &errOut)
 	return result{code, out.String(), errOut.String()}
 }
 
@@ -151,7 +157,7 @@ func startServer(t *testing.T, data string, args ...string) *server {
 	s := &server{cancel: cancel, ended: make(chan int, 1), logs: &locked{}, rest: make(chan string, 1)}
 	out, in := io.Pipe()
 	go func() {
-		s.ended <- run(ctx, append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
+		s.ended <- run(ctx, "workspace", append([]string{"serve", "--json", "--addr", "127.0.0.1:0", "--data", data}, args...), strings.NewReader(""), in, s.logs)
 		_ = in.Close()
 	}()
 	reader := bufio.NewReader(out)

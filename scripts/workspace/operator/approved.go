@@ -22,8 +22,8 @@ func (o *operator) approvedCommand() *cobra.Command {
 			return []string{p.ID, p.CompanyID, terminal.Text(p.Source), terminal.Text(p.ClaimID), terminal.Text(p.ClaimedAt)}
 		},
 		claimed: func(p feedback.Posting) string {
-			return fmt.Sprintf("the reply to %s is posting; the claim is %s\n\n%s\n\nWhen it is posted:\n  workspace approved posted %s --company %s --claim %s",
-				p.ID, *p.ClaimID, terminal.Text(p.ReplyBody), p.ID, p.CompanyID, *p.ClaimID)
+			return fmt.Sprintf("the reply to %s is posting; the claim is %s\n\n%s\n\nWhen it is posted:\n  %s",
+				p.ID, *p.ClaimID, terminal.Text(p.ReplyBody), o.command("approved posted %s --company %s --claim %s", p.ID, p.CompanyID, *p.ClaimID))
 		},
 		moved: func(p feedback.Posting) string { return fmt.Sprintf("the reply to %s is %s", p.ID, *p.ReplyStatus) },
 	}

@@ -67,7 +67,7 @@ func (w worker[S, R, C]) listCommand(cmd *cobra.Command) *cobra.Command {
 }
 
 func (w worker[S, R, C]) stuckCommand(cmd *cobra.Command) *cobra.Command {
-	text := cmd.Flags().String("older", "15m", "claims that are at least this `long` ago, such as 15m, 2h or 1d")
+	text := cmd.Flags().String("older", "15m", "claims that are at least this `duration` old, such as 15m, 2h or 1d")
 	var older time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if older, err = parseSpan(*text); err != nil {

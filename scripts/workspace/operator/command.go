@@ -37,6 +37,11 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 	return do(cmd.Context(), s)
 }
 
+// command is Terminal.Command with the flags that name the table, so that the suggested command finds the same records.
+func (o *operator) command(format string, args ...any) string {
+	return o.Command(format, args...) + o.table.Arguments()
+}
+
 // check validates the flags of a command before the table is opened.
 type check func(*cobra.Command) error
 
@@ -92,7 +97,7 @@ func (o *operator) onKey(cmd *cobra.Command, check check, do func(ctx context.Co
 		case err == nil:
 			return nil
 		case errors.Is(err, fault.ErrNotFound):
-			return fmt.Errorf("no key %q of company %s that still works: `workspace key list --company %s` shows its keys", keyID, companyID, companyID)
+			return fmt.Errorf("no key %q of company %s that still works: `%s` shows its keys", keyID, companyID, o.command("key list --company %s", companyID))
 		case errors.As(err, &refused):
 			return fmt.Errorf("key %s: %s", keyID, strings.Join(refused.Messages, "; "))
 		}

@@ -81,10 +81,10 @@ func (o *operator) createCompany(ctx context.Context, s *session.Session, name s
 		return fmt.Errorf("create the company: %w", err)
 	}
 	if _, err := feedback.NewStore(s.Table).FillPosted(ctx, c.ID, false, func(int64) {}); err != nil {
-		return fmt.Errorf("company %s was created; end with `workspace upgrade --company %s`: %w", c.ID, c.ID, err)
+		return fmt.Errorf("company %s was created; end with `%s`: %w", c.ID, o.command("upgrade --company %s", c.ID), err)
 	}
 	return o.Print(createdCompany{c.ID, c},
-		"%s  %s\n\nIts first key:\n  workspace key issue --company %s --scopes all", c.ID, name, c.ID)
+		"%s  %s\n\nIts first key:\n  %s", c.ID, name, o.command("key issue --company %s --scopes all", c.ID))
 }
 
 type listedCompany struct {
@@ -118,7 +118,7 @@ func (o *operator) listCompanies(ctx context.Context, s *session.Session) error 
 		return err
 	}
 	return terminal.PrintList(o.Terminal, terminal.Items[listedCompany]{Items: items}, items,
-		"no companies yet: create one with `workspace company create --name N`", "ID\tNAME\tCREATED\tSUSPENDED",
+		fmt.Sprintf("no companies yet: create one with `%s`", o.command("company create --name N")), "ID\tNAME\tCREATED\tSUSPENDED",
 		func(c listedCompany) []string {
 			return []string{c.ID, terminal.Text(c.Name), terminal.Text(c.CreatedAt), terminal.Text(c.SuspendedAt)}
 		})
@@ -141,7 +141,7 @@ func (o *operator) suspendCompany(ctx context.Context, s *session.Session, compa
 		return err
 	}
 	return o.Print(suspension{companyID, at, n},
-		"%s is suspended since %s; keys refused: %d\n\nTo end it:\n  workspace company resume %s", companyID, terminal.Text(at), n, companyID)
+		"%s is suspended since %s; keys refused: %d\n\nTo end it:\n  %s", companyID, terminal.Text(at), n, o.command("company resume %s", companyID))
 }
 
 func (o *operator) resumeCompany(ctx context.Context, s *session.Session, companyID string) error {

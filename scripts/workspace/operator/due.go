@@ -26,8 +26,8 @@ func (o *operator) dueCommand() *cobra.Command {
 			return []string{d.ID, d.CompanyID, terminal.Text(d.Platform), terminal.Text(d.ClaimID), terminal.Text(d.ClaimedAt)}
 		},
 		claimed: func(d broadcast.Dispatch) string {
-			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  workspace due published %s --company %s --claim %s",
-				d.ID, *d.ClaimID, d.ID, d.CompanyID, *d.ClaimID)
+			return fmt.Sprintf("%s is publishing; the claim is %s\n\nWhen it is sent:\n  %s",
+				d.ID, *d.ClaimID, o.command("due published %s --company %s --claim %s", d.ID, d.CompanyID, *d.ClaimID))
 		},
 		moved: func(d broadcast.Dispatch) string { return fmt.Sprintf("%s is %s", d.ID, *d.Status) },
 	}

@@ -38,7 +38,7 @@ func (o *operator) keyListCommand() *cobra.Command {
 			return fmt.Errorf("list the keys of %s: %w", companyID, err)
 		}
 		return terminal.PrintList(o.Terminal, terminal.Items[keys.Key]{Items: items}, items,
-			fmt.Sprintf("no keys yet: issue one with `workspace key issue --company %s --scopes all`", companyID),
+			fmt.Sprintf("no keys yet: issue one with `%s`", o.command("key issue --company %s --scopes all", companyID)),
 			"ID\tNAME\tPREFIX\tSCOPES\tLAST USED\tSTATE", func(k keys.Key) []string {
 				return []string{k.ID, terminal.Text(k.Name), terminal.Text(k.Prefix), fmt.Sprint(len(k.Scopes)), terminal.Text(k.LastUsedAt), stateOf(k, o.Now())}
 			})

@@ -35,7 +35,7 @@ func (o *operator) keyIssueCommand() *cobra.Command {
 	}
 	scopes := cmd.Flags().String("scopes", "", "all, or `scopes` separated by commas")
 	name := cmd.Flags().String("name", "", "what the key is for")
-	expires := cmd.Flags().String("expires", "", "when it expires: a `time` from now (90d, 12h) or a date (2027-01-31); default: never")
+	expires := cmd.Flags().String("expires", "", "expire after this `duration` (90d, 12h) or on a date (2027-01-31); default: never")
 	var grant keys.Grant
 	check := func(cmd *cobra.Command) (err error) {
 		grant = keys.Grant{Name: *name, APIVersion: version.Current}
@@ -76,7 +76,7 @@ func (o *operator) keyRotateCommand() *cobra.Command {
 until then both work, so that clients can be moved to the new one.`,
 		Example: "  workspace key rotate key_... --company co_...\n  workspace key rotate key_... --company co_... --overlap 7d",
 	}
-	text := cmd.Flags().String("overlap", "24h", "how `long` the old key keeps working: 0s to 30d")
+	text := cmd.Flags().String("overlap", "24h", "the old key keeps working for this `duration`, 0s to 30d, such as 12h or 7d")
 	var overlap time.Duration
 	check := func(cmd *cobra.Command) (err error) {
 		if overlap, err = parseSpan(*text); err != nil || overlap > overlapMax {

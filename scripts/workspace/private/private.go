@@ -31,7 +31,7 @@ func Read(file string, v any) (found bool, err error) {
 		return false, fmt.Errorf("%s can be read by others: run chmod 600 on it, and rotate its key", file)
 	}
 	if err := json.NewDecoder(f).Decode(v); err != nil {
-		return false, fmt.Errorf("%s is not valid: run `workspace login` again", file)
+		return false, fmt.Errorf("%s is not a key file: its content is damaged", file)
 	}
 	return true, nil
 }

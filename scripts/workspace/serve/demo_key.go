@@ -29,7 +29,7 @@ type demoCompany struct {
 
 // openDemo returns a key of the demo company. It creates the company and the key if they are missing. Two processes that
 // do so at once create the same records, since the ids are fixed, and each gets a key that works.
-func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) (demoCompany, error) {
+func openDemo(ctx context.Context, t *terminal.Terminal, flags session.Flags, open *session.Session) (demoCompany, error) {
 	file, err := open.DemoKeyFile()
 	if err != nil {
 		return demoCompany{}, err
@@ -52,7 +52,7 @@ func openDemo(ctx context.Context, t *terminal.Terminal, open *session.Session) 
 		return demoCompany{}, err
 	}
 	if at != nil {
-		t.Note("the demo company is suspended: `workspace company resume %s` makes its keys work again", demo.CompanyID)
+		t.Note("the demo company is suspended: `%s` makes its keys work again", t.Command("company resume %s", demo.CompanyID)+flags.Arguments())
 	}
 	d := demoCompany{file: file}
 	if works, err := d.read(ctx, open); err != nil || works {

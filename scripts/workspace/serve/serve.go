@@ -93,7 +93,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 	defer func() { err = errors.Join(err, open.Close()) }()
 	var demo demoCompany
 	if withDemo || open.Engine != nil { // in an account, only on request
-		if demo, err = openDemo(ctx, s.Terminal, open); err != nil {
+		if demo, err = openDemo(ctx, s.Terminal, *s.table, open); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,8 @@ type Announcement struct {
 func (s *server) announce(open *session.Session, d demoCompany, base, page string) error {
 	first := Announcement{base, page, base + "/mcp", d.CompanyID, d.Key}
 	if d.Key == "" {
-		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: workspace key issue --company ID --scopes all\nCtrl-C ends.\n", open.Target, base)
+		return s.Print(first, "data      %s\nbase URL  %s\n\nIssue a key with: %s\nCtrl-C ends.\n", open.Target, base,
+			s.Command("key issue --company ID --scopes all")+s.table.Arguments())
 	}
 	look := ""
 	if page != "" {

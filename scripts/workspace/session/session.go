@@ -37,6 +37,7 @@ type Session struct {
 	Serving *table.Client  // for handlers: writes need the permit of a verified key
 	Engine  *engine.Engine // nil in an account
 	region  string
+	list    string // the command that lists the companies
 }
 
 // Open opens the table. Outside an account it starts or joins an engine and creates the table. timeout is the deadline of
@@ -46,7 +47,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Target: target}
+	s := &Session{Target: target, list: t.Command("company list") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.Account() {
 		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Install: true, Log: t.Err})
@@ -189,7 +190,7 @@ func (s *Session) Company(ctx context.Context, companyID string) (company.Compan
 		c, err = company.NewStore(s.Table).Get(ctx, companyID)
 	}
 	if errors.Is(err, fault.ErrNotFound) {
-		return c, fmt.Errorf("no company %q in %s: `workspace company list` shows the companies", companyID, s.Target)
+		return c, fmt.Errorf("no company %q in %s: `%s` shows the companies", companyID, s.Target, s.list)
 	}
 	return c, err
 }

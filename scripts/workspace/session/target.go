@@ -20,11 +20,26 @@ import (
 // Flags are the flags that name the table.
 type Flags struct{ Data, Endpoint, Table string }
 
-// Register adds the flags to a command.
+// Register adds the flags to a command that opens the table.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Data, "data", "", "store the data in this `folder` (default: growth-workspace in your user's data folder)")
 	flags.StringVar(&f.Table, "table", "", "use this `table` of DynamoDB, with AWS's usual environment variables")
 	flags.StringVar(&f.Endpoint, "endpoint", "", "use the engine at this `URL` (default: AWS_ENDPOINT_URL_DYNAMODB)")
+}
+
+// RegisterDemo adds --data to a command that calls the API: the folder may have the demo company's key.
+func (f *Flags) RegisterDemo(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Data, "data", "", "use the demo company's key of a server that stores its data in this `folder`")
+}
+
+// Arguments returns the flags that were given, for a command line that uses the same table: with a space before each.
+func (f Flags) Arguments() (out string) {
+	for _, flag := range []struct{ name, value string }{{"data", f.Data}, {"table", f.Table}, {"endpoint", f.Endpoint}} {
+		if flag.value != "" {
+			out += " --" + flag.name + " " + terminal.Quote(flag.value)
+		}
+	}
+	return out
 }
 
 // endpointVariable is the environment variable that --endpoint overrides.

@@ -23,6 +23,8 @@ type Terminal struct {
 	JSON bool      // the flag --json
 	Asks bool      // In is a terminal, where a person can reply
 	Now  func() time.Time
+
+	Program string // how a person starts this program, as Program returns it; "" is workspace
 }
 
 // Print writes the result of a command, as JSON or as text for people.

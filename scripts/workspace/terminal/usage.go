@@ -24,7 +24,14 @@ func DidYouMean(cmd *cobra.Command, name, prefix string) string {
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
-// FlagError is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name.
+// synonyms are names that people try, and the flags that they mean where a command has them.
+var synonyms = map[string]string{
+	"port": "addr", "host": "addr", "listen": "addr", "address": "addr", "bind": "addr", "url": "base-url", "server": "base-url",
+	"output": "json", "format": "json", "force": "yes", "body": "input", "file": "input", "dir": "data", "folder": "data", "db": "data",
+	"scope": "scopes", "ttl": "expires",
+}
+
+// FlagError is for cobra.Command.SetFlagErrorFunc. It suggests flags with a similar name, or with the same meaning.
 func FlagError(cmd *cobra.Command, err error) error {
 	near := ""
 	var unknown *pflag.NotExistError
@@ -36,6 +43,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 		cmd.LocalFlags().VisitAll(add)
 		cmd.InheritedFlags().VisitAll(add)
 		near = DidYouMean(flags, unknown.GetSpecifiedName(), "--")
+		if name := synonyms[unknown.GetSpecifiedName()]; name != "" && cmd.Flag(name) != nil {
+			near = "; did you mean --" + name + "?"
+		}
 	}
 	return Misuse(cmd, "%s%s", err, near)
 }

@@ -46,6 +46,7 @@ first; --yes does not.
   workspace api push_metric_points --input points.json`,
 	}
 	where.flags(cmd.PersistentFlags())
+	u.table.RegisterDemo(cmd.PersistentFlags())
 	for _, area := range functions.All() {
 		cmd.AddGroup(&cobra.Group{ID: area.Name, Title: area.Name + ":"})
 		for _, op := range area.Operations(nil) {
@@ -56,7 +57,7 @@ first; --yes does not.
 		if len(args) == 0 {
 			return nil
 		}
-		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), "; `workspace api` lists them")
+		near := cmp.Or(terminal.DidYouMean(cmd, args[0], ""), fmt.Sprintf("; `%s api` lists them", cmd.Root().DisplayName()))
 		return terminal.Misuse(cmd, "no operation %q%s", args[0], near)
 	}
 	// Report the unknown operation instead of its flags, which are unknown here.
@@ -88,8 +89,8 @@ func (u *user) listOperations() error {
 		}
 		lines = append(lines, "  "+op.ID+"\t"+op.Summary)
 	}
-	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`workspace api OPERATION --help` shows the fields of an operation.",
-		terminal.Columns(lines[1:]))
+	return u.Print(terminal.Items[listedOperation]{Items: all}, "%s\n`%s` shows the fields of an operation.",
+		terminal.Columns(lines[1:]), u.Command("api OPERATION --help"))
 }
 
 func (u *user) operationCommand(where *remote, area string, op api.Operation) *cobra.Command {
@@ -119,7 +120,7 @@ func (u *user) operationCommand(where *remote, area string, op api.Operation) *c
 		if err != nil {
 			return err
 		}
-		return c.explain(u.callOperation(cmd.Context(), remote, c), remote)
+		return c.explain(u, u.callOperation(cmd.Context(), remote, c), remote)
 	}
 	return cmd
 }
@@ -134,7 +135,22 @@ func helpOf(op api.Operation) string {
 	if op.Scope != "" {
 		scope = "scope " + string(op.Scope)
 	}
-	return text + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+	return text + objectsOf(op) + fmt.Sprintf("\n\n%s %s, %s", op.Method, op.Path, scope)
+}
+
+// objectsOf returns the fields of the objects that flags accept as JSON.
+func objectsOf(op api.Operation) (text string) {
+	for _, f := range op.Input {
+		if f.Fields == nil {
+			continue
+		}
+		var lines []string
+		for _, inner := range f.Fields {
+			lines = append(lines, "  "+inner.Name+"\t"+string(inner.Kind)+"\t"+usageOf(inner))
+		}
+		text += fmt.Sprintf("\n\nThe fields of an object of --%s:\n\n%s", kebab(f.Name), strings.TrimRight(terminal.Columns(lines), "\n"))
+	}
+	return text
 }
 
 // position turns boardId into BOARD_ID.
@@ -168,13 +184,31 @@ func exampleOf(op api.Operation) string {
 func sampleOf(f schema.Field) string {
 	switch {
 	case f.Fields != nil:
-		return "'{...}'"
+		return "'" + sampleObject(f) + "'"
 	case f.Enum != nil:
 		return f.Enum[0]
 	case f.Kind == schema.Boolean:
 		return "true"
 	}
 	return "..."
+}
+
+// sampleObject returns a JSON object with the required fields.
+func sampleObject(f schema.Field) string {
+	var parts []string
+	for _, inner := range f.Fields {
+		if !inner.Required {
+			continue
+		}
+		sample := sampleOf(inner)
+		if inner.Kind == schema.Number || inner.Kind == schema.Integer {
+			sample = "0"
+		} else if inner.Kind != schema.Boolean {
+			sample = `"` + sample + `"`
+		}
+		parts = append(parts, fmt.Sprintf("%q:%s", inner.Name, sample))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
 }
 
 // wrap breaks a text into lines.

@@ -35,6 +35,7 @@ does not have it.
 The exit code is 1 when a rule does not hold.`,
 		Example: "  workspace check http://127.0.0.1:8080\n  workspace check https://api.example.com --write --json\n  workspace check http://127.0.0.1:8080 --rule paging --rule limit-bounds",
 	}
+	u.table.RegisterDemo(cmd.Flags())
 	cmd.Flags().BoolVar(&write, "write", false, "also create, change and delete records")
 	cmd.Flags().BoolVar(&specification, "spec", false, "only rules that the specification itself states")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
@@ -60,11 +61,11 @@ func (u *user) check(ctx context.Context, o contract.Options) error {
 		return err
 	}
 	if o.Key = c.Key; o.Key == "" {
-		return errNoKey(o.BaseURL)
+		return u.errNoKey(o.BaseURL)
 	}
 	report, err := contract.Run(ctx, o)
 	if err != nil {
-		return err
+		return u.explainNetwork(err, o.BaseURL)
 	}
 	if err := u.Print(report, "%s", report.String()); err != nil {
 		return err

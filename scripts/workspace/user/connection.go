@@ -70,7 +70,7 @@ func (u *user) credential(r remote) (credential, error) {
 		return c, nil // the login is not used, so its error does not matter
 	}
 	if err != nil {
-		return c, err
+		return c, fmt.Errorf("%w; `%s` stores a key again", err, u.Command("login"))
 	}
 	if stored.Key != "" && stored.BaseURL == base {
 		c.Key, c.source = stored.Key, "the key of `workspace login`"
@@ -89,8 +89,8 @@ func (u *user) credential(r remote) (credential, error) {
 const demoSource = "the demo company's key of `workspace serve`"
 
 // errNoKey returns an error that explains how to provide a key.
-func errNoKey(base string) error {
-	return fmt.Errorf("no key for %s: set %s, or run `workspace login --base-url %s` with the key on standard input", base, keyVariable, base)
+func (u *user) errNoKey(base string) error {
+	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.Quote(base)))
 }
 
 // loopback reports whether a base URL is on this machine.
@@ -113,7 +113,7 @@ func (u *user) connect(r remote, options ...client.Option) (connection, error) {
 		return connection{}, err
 	}
 	if c.Key == "" {
-		return connection{}, errNoKey(c.BaseURL)
+		return connection{}, u.errNoKey(c.BaseURL)
 	}
 	return u.connectWith(c, r.company, options...)
 }

@@ -29,6 +29,7 @@ nothing, and uses two requests of the read quota.
 The exit code is 1 when a check fails; a warning is not a failure.`,
 		Example: "  workspace doctor\n  workspace doctor --base-url https://api.example.com --json",
 	}
+	u.table.RegisterDemo(cmd.Flags())
 	where.flags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := doctor{user: u, remote: where}

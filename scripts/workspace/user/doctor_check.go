@@ -79,6 +79,14 @@ func warnIf(bad bool) verdict {
 	return verdictOK
 }
 
+// serviceAdvice says what to do when the service does not respond.
+func (d *doctor) serviceAdvice(err error) string {
+	if notServing(err, d.key.BaseURL) {
+		return d.serveAdvice(d.key.BaseURL)
+	}
+	return "check the address and the network"
+}
+
 // examineService requests /openapi.json, which needs no key, and reports whether the server is the API.
 func (d *doctor) examineService(ctx context.Context) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.key.BaseURL+"/openapi.json", http.NoBody)
@@ -88,7 +96,7 @@ func (d *doctor) examineService(ctx context.Context) bool {
 		response, err = h.Do(request)
 	}
 	if err != nil {
-		d.find("service", verdictFail, "check the address and the network; locally, start it with `workspace serve`", "does not respond: %v", err)
+		d.find("service", verdictFail, d.serviceAdvice(err), "does not respond: %v", err)
 		d.skip("needs the service to respond", "encryption", "clock", "version")
 		return false
 	}
@@ -161,10 +169,10 @@ func (d *doctor) examineKey(failed error) bool {
 	_, err := auth.Parse(d.key.Key)
 	switch {
 	case failed != nil:
-		d.find(name, verdictFail, "run `workspace logout`, then `workspace login` with a new key", "%v", failed)
+		d.find(name, verdictFail, fmt.Sprintf("run `%s`, then `%s` with a new key", d.Command("logout"), d.Command("login")), "%v", failed)
 		return false
 	case d.key.Key == "":
-		d.find(name, verdictFail, "set "+keyVariable+", or run `workspace login`", "there is no key for this service")
+		d.find(name, verdictFail, "set "+keyVariable+", or run `"+d.Command("login")+"`", "there is no key for this service")
 		return false
 	case errors.Is(err, auth.ErrPublishable):
 		d.find(name, verdictFail, "use a secret key, which begins with "+auth.SecretPrefix, "%s is publishable and gives no access to this API", d.key.source)
@@ -230,7 +238,7 @@ func (d *doctor) examineEnd(key client.Key) {
 	if end, ok := key.ExpiresAt.Get(); ok {
 		until, soon = "until "+timestamp.Format(end), end.Sub(d.Now()) < keyEndWarn
 	}
-	d.find("key", warnIf(soon), "rotate it in time: workspace api rotate_key "+key.ID, "%s (%s) is valid for %s %s", terminal.Escape(key.Name.Or("-")), key.ID, key.CompanyID, until)
+	d.find("key", warnIf(soon), "rotate it in time: "+d.Command("api rotate_key %s", key.ID), "%s (%s) is valid for %s %s", terminal.Escape(key.Name.Or("-")), key.ID, key.CompanyID, until)
 }
 
 func (d *doctor) examineScopes(key client.Key) {

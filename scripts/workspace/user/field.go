@@ -156,18 +156,8 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	for _, field := range c.Input {
 		f := &fieldFlag{Field: field}
 		c.fields[field.Name] = f
-		usage := field.Doc
-		if usage == "" && field.In == schema.InPath {
-			usage = "the id"
-		}
-		if field.Enum != nil {
-			usage = strings.TrimPrefix(usage+"; ", "; ") + "one of " + strings.Join(field.Enum, ", ")
-		}
-		if field.Required && field.In != schema.InPath {
-			usage = strings.TrimPrefix(usage+"; ", "; ") + "required"
-		}
 		name := kebab(field.Name)
-		cmd.Flags().Var(f, name, strings.ReplaceAll(usage, "`", ""))
+		cmd.Flags().Var(f, name, usageOf(field))
 		complete(cmd, name, field)
 	}
 	if c.IsList() && c.fields["cursor"] != nil {
@@ -182,6 +172,21 @@ func (c *operationCall) flags(cmd *cobra.Command) {
 	if c.hasBody() {
 		cmd.Flags().StringVar(&c.input, "input", "", "send the JSON body in this `file`, or from standard input with -")
 	}
+}
+
+// usageOf returns the help of a field: what it means, its closed list, and whether it is required.
+func usageOf(f schema.Field) string {
+	usage := f.Doc
+	if usage == "" && f.In == schema.InPath {
+		usage = "the id"
+	}
+	if f.Enum != nil {
+		usage = strings.TrimPrefix(usage+"; ", "; ") + "one of " + strings.Join(f.Enum, ", ")
+	}
+	if f.Required && f.In != schema.InPath {
+		usage = strings.TrimPrefix(usage+"; ", "; ") + "required"
+	}
+	return strings.ReplaceAll(usage, "`", "")
 }
 
 func complete(cmd *cobra.Command, name string, f schema.Field) {
@@ -261,7 +266,29 @@ func (c *operationCall) take(cmd *cobra.Command, args []string) error {
 	if c.all && len(c.fields["cursor"].values) > 0 {
 		return terminal.Misuse(cmd, "--all starts at the first page: leave out --cursor")
 	}
-	return c.checkClear(cmd)
+	if err := c.checkClear(cmd); err != nil {
+		return err
+	}
+	return c.checkChange(cmd)
+}
+
+// checkChange returns a usage error for an update that names nothing to change. The service accepts it, and a caller would take
+// it for a change.
+func (c *operationCall) checkChange(cmd *cobra.Command) error {
+	if c.Method != http.MethodPatch || c.input != "" || len(c.clear) > 0 {
+		return nil
+	}
+	properties := c.names(schema.InBody)
+	if slices.ContainsFunc(properties, func(name string) bool { return len(c.fields[name].values) > 0 }) {
+		return nil
+	}
+	if len(c.clearable()) > 0 {
+		properties = append(properties, "clear")
+	}
+	for i, name := range properties {
+		properties[i] = "--" + kebab(name)
+	}
+	return terminal.Misuse(cmd, "nothing to change: give at least one of %s or --input", strings.Join(properties, ", "))
 }
 
 // confirm asks a person before a delete.

@@ -63,11 +63,11 @@ func (u *user) login(cmd *cobra.Command, base string) error {
 	}
 	holder, err := remote.holder(cmd.Context())
 	if err != nil {
-		return explainCall(err, remote)
+		return u.explainCall(err, remote)
 	}
 	company, err := remote.client.CompanyID(cmd.Context())
 	if err != nil {
-		return explainCall(err, remote)
+		return u.explainCall(err, remote)
 	}
 	if err := private.Write(file, c); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (u *user) readKey() (string, error) {
 	}
 	switch _, err := auth.Parse(key); {
 	case key == "":
-		return "", errors.New("no key on standard input: printf %s \"$KEY\" | workspace login")
+		return "", errors.New("no key on standard input: printf %s \"$KEY\" | " + u.Command("login"))
 	case errors.Is(err, auth.ErrPublishable):
 		return "", errors.New("standard input has a publishable key, which gives no access to this API")
 	}

@@ -1,11 +1,15 @@
 package user
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/client"
@@ -48,13 +52,13 @@ func (e *refusedCall) Detail() any {
 }
 
 // explainCall adds advice for the user to an error of a request.
-func explainCall(err error, r connection) error {
+func (u *user) explainCall(err error, r connection) error {
 	var refused *client.Error
 	if errors.As(err, &refused) {
 		out := &refusedCall{Code: refused.Code, Status: refused.Status, Messages: refused.Messages, RequestID: refused.RequestID}
 		switch refused.Status {
 		case http.StatusUnauthorized:
-			out.hint = fmt.Sprintf("%s was sent to %s; `workspace doctor` explains more", r.source, r.BaseURL)
+			out.hint = fmt.Sprintf("%s was sent to %s; `%s` explains more", r.source, r.BaseURL, u.Command("doctor"))
 		case http.StatusTooManyRequests:
 			if wait := refused.RetryAfter; wait > 0 {
 				out.hint = fmt.Sprintf("retry in %d s", int(wait.Seconds()))
@@ -62,18 +66,40 @@ func explainCall(err error, r connection) error {
 		}
 		return out
 	}
+	return u.explainNetwork(err, r.BaseURL)
+}
+
+// explainNetwork adds advice to an error of the network. Returns any other error unchanged.
+func (u *user) explainNetwork(err error, base string) error {
 	var network interface{ Timeout() bool }
-	if errors.As(err, &network) {
-		return fmt.Errorf("%s does not respond: %w", r.BaseURL, err)
+	switch {
+	case notServing(err, base):
+		return fmt.Errorf("%s does not respond: connection refused; %s", base, u.serveAdvice(base))
+	case errors.As(err, &network):
+		return fmt.Errorf("%s does not respond: %w", base, err)
 	}
 	return err
+}
+
+// notServing reports whether an error says that nothing listens at an address of this machine where serve could.
+func notServing(err error, base string) bool {
+	return strings.HasPrefix(base, "http:") && loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// serveAdvice says how to start the service at an address of this machine.
+func (u *user) serveAdvice(base string) string {
+	command := u.Command("serve")
+	if at, err := url.Parse(base); err == nil && base != defaultBaseURL {
+		command += " --addr " + net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "80"))
+	}
+	return fmt.Sprintf("start the service there with `%s`", command)
 }
 
 var placed = regexp.MustCompile(`^(?:body|query|path|header)\.([A-Za-z-]+)`)
 
 // explain is explainCall with flags instead of fields: body.title becomes --title.
-func (c *operationCall) explain(err error, r connection) error {
-	err = explainCall(err, r)
+func (c *operationCall) explain(u *user, err error, r connection) error {
+	err = u.explainCall(err, r)
 	var refused *refusedCall
 	if c.body != nil || !errors.As(err, &refused) { // with --input the fields are in a file, not in flags
 		return err

@@ -39,6 +39,7 @@ With --json the only output is one line, {"url"}, and no browser is opened.`,
   workspace studio --base-url https://api.example.com --addr 127.0.0.1:8090
   workspace studio --no-open`,
 	}
+	u.table.RegisterDemo(cmd.Flags())
 	where.flags(cmd.Flags())
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve the page on this loopback `host:port`; port 0 picks a free one")
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")
@@ -59,7 +60,7 @@ func (u *user) studio(ctx context.Context, where remote, addr string, browse boo
 		return err
 	}
 	if c.Key == "" {
-		return errNoKey(c.BaseURL)
+		return u.errNoKey(c.BaseURL)
 	}
 	company := where.company
 	if token, err := auth.Parse(c.Key); company == "" && err == nil {

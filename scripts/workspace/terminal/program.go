@@ -1,0 +1,92 @@
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// programName is the name of an installed program.
+const programName = "workspace"
+
+// goRun is how the documents start the program in a clone.
+const goRun = "go run ./scripts/" + programName
+
+// Program returns the words that start this program from a shell. Commands that the program suggests begin with them.
+func Program() string {
+	executable, err := os.Executable()
+	if err != nil {
+		return programName
+	}
+	installed, _ := exec.LookPath(programName) // "" when it is not on PATH
+	return programOf(executable, installed, os.Args[0])
+}
+
+// programOf returns the name when the executable is the installed program, the go command when go run built it, and otherwise
+// the path that started it.
+func programOf(executable, installed, started string) string {
+	switch {
+	case builtByGoRun(executable):
+		return goRun
+	case sameFile(executable, installed):
+		return programName
+	}
+	return Quote(started)
+}
+
+// Quote returns a word of a command line, in quotes if a shell would change it.
+func Quote(word string) string {
+	if strings.ContainsAny(word, " '\"$&;()*?[]#~<>|`\\") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
+
+// cachedFolder is the folder of an executable in the cache of the go command.
+var cachedFolder = regexp.MustCompile(`^[0-9a-f]{64}-d$`)
+
+// builtByGoRun reports whether go run built the executable: its first run is in a temporary folder, and later ones are in the
+// cache of the go command.
+func builtByGoRun(executable string) bool {
+	dir := filepath.Dir(executable)
+	temporary := filepath.Base(dir) == "exe" && strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(dir))), "go-build")
+	return temporary || cachedFolder.MatchString(filepath.Base(dir))
+}
+
+func sameFile(a, b string) bool {
+	first, err1 := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(first, second)
+}
+
+// Command returns a command line of this program that a person can run. Every suggestion of one comes from here.
+func (t *Terminal) Command(format string, args ...any) string {
+	return cmp.Or(t.Program, programName) + " " + fmt.Sprintf(format, args...)
+}
+
+// NameProgram makes the help of every command name the program as the person starts it: in usage lines, in examples and in the
+// indented lines of descriptions. Sentences keep the command's name.
+func (t *Terminal) NameProgram(root *cobra.Command) {
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: cmp.Or(t.Program, programName)}
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	line := regexp.MustCompile(`(?m)^(  .*?)\b` + programName + ` (` + strings.Join(names, "|") + `)\b`)
+	var rename func(*cobra.Command)
+	rename = func(c *cobra.Command) {
+		for _, text := range []*string{&c.Long, &c.Example} {
+			*text = line.ReplaceAllString(*text, "${1}"+t.Command("$2"))
+		}
+		for _, child := range c.Commands() {
+			rename(child)
+		}
+	}
+	rename(root)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/version"
+)
+
+// programVersion is the output of --version.
+type programVersion struct {
+	APIVersion string  `json:"apiVersion"`
+	Revision   *string `json:"revision"` // null for a build without version control, such as one of go run
+	Modified   bool    `json:"modified"` // the build has changes that no commit has
+	Go         string  `json:"go"`
+}
+
+func versionOf(build *debug.BuildInfo) programVersion {
+	v := programVersion{APIVersion: version.Current, Go: build.GoVersion}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = &s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+func (v programVersion) String() string {
+	revision := "unknown: the build has no version control"
+	if v.Revision != nil {
+		revision = *v.Revision
+	}
+	if v.Modified {
+		revision += ", with changes"
+	}
+	return fmt.Sprintf("API version  %s\nrevision     %s\nbuilt with   %s", v.APIVersion, revision, v.Go)
+}
+
+func versionCommand(t *terminal.Terminal) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of the API and of this program", Args: terminal.Takes(), Example: "  workspace version --json",
+		RunE: func(*cobra.Command, []string) error {
+			build, ok := debug.ReadBuildInfo()
+			if !ok {
+				build = &debug.BuildInfo{}
+			}
+			v := versionOf(build)
+			return t.Print(v, "%s", v)
+		},
+	}
+}

@@ -22,7 +22,7 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// List prices in us-east-1, in US dollars, as published in November 2025. A million of each.
+// List prices in us-east-1, in US dollars, of a million of each. infra/RUNBOOK.md#costs has their date and sources.
 const (
 	priceReadUnits  = 0.125 // DynamoDB, on demand
 	priceWriteUnits = 0.625

@@ -6,12 +6,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +22,18 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/demo"
 )
+
+// Ensure the prices are those of the runbook.
+func TestPricesAreTheRunbooks(t *testing.T) {
+	text, err := os.ReadFile("../../../infra/RUNBOOK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("| price | $%.2f a million | $%.2f a million, $0.0000133334 a GB-second | $%g a million | $%g a million |", priceGateway, priceLambda, priceReadUnits, priceWriteUnits)
+	if !strings.Contains(string(text), want) {
+		t.Errorf("RUNBOOK.md does not say: %s", want)
+	}
+}
 
 // Ensure the relay passes requests on, counts the connections, and is verified by the benchmark's root and by no other.
 func TestRelay(t *testing.T) {

@@ -1,0 +1,157 @@
+package infra_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions"
+	"growthworkspace/infra"
+)
+
+// costs is the section of the runbook with prices, and what it states.
+type costs struct {
+	text string
+	rows [][]string // the rows of its table, without the header
+
+	gateway, lambda, gigabyteSecond, read, write, logs float64 // the prices
+}
+
+// readCosts reads the section.
+func readCosts(t *testing.T) (c costs) {
+	t.Helper()
+	text, err := os.ReadFile("RUNBOOK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## Costs\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatal("RUNBOOK.md has no section Costs")
+	}
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| |") {
+			continue
+		}
+		var row []string
+		for cell := range strings.SplitSeq(strings.Trim(line, "| \n"), "|") {
+			row = append(row, strings.TrimSpace(cell))
+		}
+		c.rows = append(c.rows, row)
+	}
+	c.text = strings.Join(strings.Fields(section), " ")
+	if len(c.rows) < 3 || c.rows[0][0] != "price" {
+		t.Fatalf("the table of costs has the rows %v", c.rows)
+	}
+	price := c.rows[0]
+	lambda := dollars(t, price[2])
+	c.gateway, c.lambda, c.gigabyteSecond = dollars(t, price[1])[0], lambda[0], lambda[1]
+	c.read, c.write, c.logs = dollars(t, price[3])[0], dollars(t, price[4])[0], dollars(t, price[5])[0]
+	return c
+}
+
+// dollars returns the amounts in a text.
+func dollars(t *testing.T, text string) (out []float64) {
+	t.Helper()
+	for _, amount := range regexp.MustCompile(`\$([0-9]+(?:\.[0-9]+)?)`).FindAllStringSubmatch(text, -1) {
+		out = append(out, number(t, amount[1]))
+	}
+	if len(out) == 0 {
+		t.Fatalf("no amount in %q", text)
+	}
+	return out
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Ensure every amount in the runbook's table of costs follows from its prices and units, and the fixed costs from the stack.
+func TestRunbookCosts(t *testing.T) {
+	t.Parallel()
+	c := readCosts(t)
+	function := c.lambda + 1e6*0.010*0.25*c.gigabyteSecond // 10 ms at 256 MB
+	line := number(t, regexp.MustCompile(`line of ([0-9]+) bytes`).FindStringSubmatch(c.text)[1])
+	for _, row := range c.rows[1:] {
+		units := func(cell string) float64 { n, _, _ := strings.Cut(cell, ":"); return number(t, n) }
+		amount := func(cell string) float64 {
+			if cell == "0" {
+				return 0
+			}
+			return dollars(t, cell)[0]
+		}
+		total := 0.0
+		for i, want := range []float64{c.gateway, function, units(row[3]) * c.read, units(row[4]) * c.write, line / 1e3 * c.logs} {
+			total += want
+			if got := amount(row[i+1]); math.Abs(got-want) > 0.0051 {
+				t.Errorf("%s: %s, which should be %.4f", row[0], row[i+1], want)
+			}
+		}
+		if got := amount(row[6]); math.Abs(got-total) > 0.0051 {
+			t.Errorf("%s: the total is %.2f, which should be %.4f", row[0], got, total)
+		}
+	}
+	for _, want := range fixed(t) {
+		if !strings.Contains(c.text, want) {
+			t.Errorf("RUNBOOK.md does not say: %s", want)
+		}
+	}
+}
+
+// The prices of CloudWatch for a month.
+const (
+	alarmPrice  = 0.10 // of a metric in an alarm
+	metricPrice = 0.30
+)
+
+// amounts returns the number of alarm metrics, and the monthly costs of alarms and of metrics without and with operations.
+func amounts(t *testing.T) (alarms int, ofAlarms, ofService, ofOperations float64) {
+	t.Helper()
+	for _, a := range infra.New().Alarms {
+		alarms += len(a.Metrics)
+	}
+	const gateway, perOperation = 1, 2 // requests that the gateway throttled; duration and errors
+	service := len(metricsOfALine(t)) - perOperation + gateway
+	return alarms, float64(alarms) * alarmPrice, float64(service) * metricPrice, float64(service+perOperation*len(functions.Operations(nil))) * metricPrice
+}
+
+// fixed returns what the runbook says about fixed costs.
+func fixed(t *testing.T) []string {
+	t.Helper()
+	alarms, ofAlarms, ofService, ofOperations := amounts(t)
+	return []string{
+		fmt.Sprintf("%d alarm metrics at $%.2f, $%.2f in all", alarms, alarmPrice, ofAlarms),
+		fmt.Sprintf("metrics at $%.2f each", metricPrice),
+		fmt.Sprintf("%d of the service, 1 of the gateway's log and 2 of each operation, at most $%.2f in all ($%.2f with `--param Metrics=service`)",
+			len(metricsOfALine(t))-2, ofOperations, ofService),
+	}
+}
+
+// Ensure the README's price is the runbook's.
+func TestReadmePrice(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	least, most := math.Inf(1), 0.0
+	for _, row := range readCosts(t).rows[1:] {
+		total := dollars(t, row[6])[0]
+		least, most = min(least, total), max(most, total)
+	}
+	_, ofAlarms, _, ofOperations := amounts(t)
+	want := fmt.Sprintf("| what AWS bills: $%.2f to $%.2f per million requests, and each month $%.2f for alarms and at most $%.2f for metrics ([costs](infra/RUNBOOK.md#costs)) |",
+		least, most, ofAlarms, ofOperations)
+	if !strings.Contains(string(text), want) {
+		t.Errorf("README.md does not say: %s", want)
+	}
+}

@@ -8,8 +8,7 @@ type Output struct {
 }
 
 func outputs() []Output {
-	first := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme" +
-		" && AWS_REGION=${AWS::Region} go run ./scripts/workspace key issue --table ${Name} --company <the id it printed> --scopes all"
+	first := "AWS_REGION=${AWS::Region} go run ./scripts/workspace company create --table ${Name} --name Acme --issue-key"
 	return []Output{
 		{"BaseUrl", "The URL of the service", Sub(BaseURL)},
 		{"TableName", "The table, for the command line: --table", tableName()},

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"strings"
 	"testing"
+
+	"growthworkspace/infra"
 )
 
 func TestCompanies(t *testing.T) {
@@ -33,6 +36,33 @@ func TestCompanies(t *testing.T) {
 	}
 	r := call(t, "", "company", "list", "--data", data)
 	want(t, r.out, "SUSPENDED", "First & Co", id)
+}
+
+// Ensure the command that a deployed stack prints creates a company with a key that works, as one line that a shell takes as it is.
+func TestFirstKeyCommand(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	line := ""
+	for _, output := range infra.New().Outputs {
+		if output.Name == "FirstKeyCommand" {
+			line = output.Value[0].Value.(infra.List)[0].(string)
+		}
+	}
+	start, rest, found := strings.Cut(line, " --table ${Name} ")
+	words, region := strings.CutPrefix(start, "AWS_REGION=${AWS::Region} "+goRun+" ")
+	if !found || !region || strings.ContainsAny(words+rest, "<>|&;$\"'`") {
+		t.Fatal(line)
+	}
+	args := append(strings.Fields(words), strings.Fields(rest)...)
+	created := answer(t, data, "", args...)
+	key, _ := created["key"].(string)
+	current := answer(t, data, key, "key", "current")
+	if current["companyId"] != created["companyId"] || current["id"] != created["keyId"] || current["state"] != "works" {
+		t.Errorf("%v: %v", created, current)
+	}
+	if r := call(t, "", append(args, "--data", data)...); r.code != 0 || !strings.Contains(r.out, "\n\nsk_live_") || !strings.Contains(r.out, "all scopes") {
+		t.Errorf("%+v", r)
+	}
 }
 
 // Ensure a company is deleted only when that was confirmed, with a receipt of its records, and that another one stays.

@@ -3,6 +3,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,10 @@ import (
 	"growthworkspace/functions/feedback"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/keys"
+	"growthworkspace/shared/version"
 )
 
 const nameCharsMax = 200 // the API's limit
@@ -23,16 +27,18 @@ func (o *operator) companyCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use: "create --name N", Short: "Create a company", Args: terminal.Takes(),
 		Long: `Create a company. It has no key and no records yet: issue a key, then import records
-or send them to the API.`,
-		Example: `  workspace company create --name "Northwind Notes"
+or send them to the API. With --issue-key its first key, with all scopes, is issued and
+printed, once.`,
+		Example: `  workspace company create --name "Northwind Notes" --issue-key
   workspace company create --name "Northwind Notes" --json`,
 	}
 	name := create.Flags().String("name", "", "the company's display `name`, 1 to 200 characters")
+	issue := create.Flags().Bool("issue-key", false, "also issue a key with all scopes, and print it")
 	create.RunE = func(cmd *cobra.Command, _ []string) error {
 		if n := utf8.RuneCountInString(*name); strings.TrimSpace(*name) == "" || n > nameCharsMax {
 			return terminal.Misuse(cmd, "--name: must have 1 to %d characters", nameCharsMax)
 		}
-		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.createCompany(ctx, s, *name) })
+		return o.with(cmd, func(ctx context.Context, s *session.Session) error { return o.createCompany(ctx, s, *name, *issue) })
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List the companies", Args: terminal.Takes(),
@@ -69,12 +75,15 @@ func (o *operator) onCompanyID(cmd *cobra.Command, do func(ctx context.Context, 
 	return cmd
 }
 
+// createdCompany is the result of create.
 type createdCompany struct {
 	CompanyID string `json:"companyId"`
 	company.Company
+	KeyID  string `json:"keyId,omitempty"` // with --issue-key
+	Secret string `json:"key,omitempty"`
 }
 
-func (o *operator) createCompany(ctx context.Context, s *session.Session, name string) error {
+func (o *operator) createCompany(ctx context.Context, s *session.Session, name string, issue bool) error {
 	now := s.Table.Now()
 	c := company.Company{ID: s.Table.NewID(id.Company), Name: &name, CreatedAt: &now, UpdatedAt: &now}
 	if err := company.NewStore(s.Table).Create(ctx, c); err != nil {
@@ -83,8 +92,16 @@ func (o *operator) createCompany(ctx context.Context, s *session.Session, name s
 	if _, err := feedback.NewStore(s.Table).FillPosted(ctx, c.ID, false, func(int64) {}); err != nil {
 		return fmt.Errorf("company %s was created; end with `%s`: %w", c.ID, o.command("upgrade --company %s", c.ID), err)
 	}
-	return o.Print(createdCompany{c.ID, c},
-		"%s  %s\n\nIts first key:\n  %s", c.ID, name, o.command("key issue --company %s --scopes all", c.ID))
+	command := o.command("key issue --company %s --scopes all", c.ID)
+	if !issue {
+		return o.Print(createdCompany{CompanyID: c.ID, Company: c}, "%s  %s\n\nIts first key:\n  %s", c.ID, name, command)
+	}
+	grant := keys.Grant{Scopes: auth.Scopes(), APIVersion: version.Current}
+	key, secret, err := s.Keys().Issue(ctx, c.ID, grant, rand.Reader)
+	if err != nil {
+		return fmt.Errorf("company %s was created without a key; issue one with `%s`: %w", c.ID, command, err)
+	}
+	return o.Print(createdCompany{c.ID, c, key.ID, secret}, "%s  %s\n\n%s\n\nThe key has all scopes. %s", c.ID, name, secret, onlyNow)
 }
 
 type listedCompany struct {

@@ -50,6 +50,6 @@ func auditOf(report []byte, siteID string) (client.CreateOptimiseAuditInput, err
 	return client.CreateOptimiseAuditInput{
 		RootURL: lighthouse.FinalURL, SiteID: client.Value(siteID), StartedAt: client.Value(lighthouse.FetchTime),
 		ScoreSEO: client.Value(*score * 100), PagesAudited: client.Value(1), Findings: client.Value(json.RawMessage(findings)),
-		Summary: client.Value(fmt.Sprintf("%d checks failed", len(failed))),
+		Summary: client.Value(fmt.Sprintf("failed checks: %d", len(failed))),
 	}, err
 }

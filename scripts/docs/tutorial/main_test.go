@@ -67,7 +67,7 @@ func TestAuditOf(t *testing.T) {
 	}
 	audit, err := auditOf([]byte(`{"finalUrl":"https://a.example/","fetchTime":"2026-08-11T09:30:00Z","categories":{"seo":{"score":0.5}},
 		"audits":{"b":{"title":"B","score":0.9},"a":{"title":"A","score":0},"c":{"title":"C","score":1},"d":{"title":"D","score":null}}}`), "sit_1")
-	if err != nil || audit.Findings.String() != `[{"id":"a","title":"A"},{"id":"b","title":"B"}]` || audit.ScoreSEO.Or(0) != 50 || audit.Summary.Or("") != "2 checks failed" {
+	if err != nil || audit.Findings.String() != `[{"id":"a","title":"A"},{"id":"b","title":"B"}]` || audit.ScoreSEO.Or(0) != 50 || audit.Summary.Or("") != "failed checks: 2" {
 		t.Errorf("%v: %+v", err, audit)
 	}
 }

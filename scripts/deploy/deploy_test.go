@@ -4,18 +4,16 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"growthworkspace/infra"
+	"growthworkspace/shared/engine"
 )
 
 // world is a fake machine and AWS account for one test: a PATH with programs that only log their calls, a clone, and an HTTP
@@ -216,7 +214,7 @@ func TestErrTools(t *testing.T) {
 	t.Run("an old node", func(t *testing.T) {
 		w := newWorld(t)
 		w.program("node", "echo v18.20.1")
-		contains(t, w.deploy(1, "--yes"), "node is v18.20.1", "install Node.js 20")
+		contains(t, w.deploy(1, "--yes"), "node is v18.20.1", "install Node.js 20.19")
 	})
 	t.Run("no clone", func(t *testing.T) {
 		w := newWorld(t)
@@ -225,11 +223,13 @@ func TestErrTools(t *testing.T) {
 	})
 }
 
-// Ensure the documents ask for one version of Node.js, which is not older than the one that is required here.
+// Ensure documents and scripts ask for the version of Node.js that is required here, and the scripts' check for the same.
 func TestDocumentsNameNode(t *testing.T) {
-	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*\S*(?: or later)?)`)
-	names := map[string]bool{}
-	for _, page := range []string{"README.md", ".github/CONTRIBUTING.md", "infra/RUNBOOK.md", "scripts/docs/tutorial.md"} {
+	mention := regexp.MustCompile(`Node\.js(?:\]\([^)]*\))? ([0-9][0-9.]*)( or later)?`)
+	for _, page := range []string{
+		"README.md", ".github/CONTRIBUTING.md", "infra/RUNBOOK.md", "scripts/docs/tutorial.md", "scripts/test",
+		"scripts/judges/deploy", "scripts/judges/docs", "scripts/judges/mcp", "scripts/judges/openapi", "scripts/judges/page",
+	} {
 		text, err := os.ReadFile(filepath.Join("../..", page))
 		if err != nil {
 			t.Fatal(err)
@@ -239,14 +239,13 @@ func TestDocumentsNameNode(t *testing.T) {
 			t.Errorf("%s does not name Node.js", page)
 		}
 		for _, m := range found {
-			names[string(m[1])] = true
-			if major, _, _ := strings.Cut(string(m[1]), "."); major != strconv.Itoa(nodeLeast) {
-				t.Errorf("%s asks for Node.js %s, the code for %d", page, m[1], nodeLeast)
+			if string(m[1]) != engine.NodeLeast || len(m[2]) == 0 {
+				t.Errorf("%s: %s, the code asks for %s or later", page, m[0], engine.NodeLeast)
 			}
 		}
-	}
-	if len(names) != 1 {
-		t.Errorf("the documents ask for %v", slices.Collect(maps.Keys(names)))
+		if page == "scripts/test" && !strings.Contains(string(text), "\nnode_least="+engine.NodeLeast+"\n") {
+			t.Errorf("%s does not check for %s", page, engine.NodeLeast)
+		}
 	}
 }
 

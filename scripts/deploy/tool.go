@@ -5,19 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strconv"
-	"strings"
-)
 
-// nodeLeast is the oldest major version of Node.js that the CDK's command line supports.
-const nodeLeast = 20
+	"growthworkspace/shared/engine"
+)
 
 // tools returns an error that lists all missing tools and how to install them.
 func tools(ctx context.Context) error {
 	var missing []error
 	for name, advice := range map[string]string{
 		"go":   "install Go 1.26 or later: https://go.dev/dl",
-		"node": fmt.Sprintf("install Node.js %d or later: https://nodejs.org (the CDK runs on it)", nodeLeast),
+		"node": fmt.Sprintf("install Node.js %s or later: https://nodejs.org (the CDK runs on it)", engine.NodeLeast),
 		"npm":  "install npm, which comes with Node.js: https://nodejs.org",
 		"bash": "install bash (scripts/build is a bash script)",
 	} {
@@ -28,13 +25,5 @@ func tools(ctx context.Context) error {
 	if len(missing) > 0 {
 		return errors.Join(missing...)
 	}
-	out, err := exec.CommandContext(ctx, "node", "--version").Output()
-	if err != nil {
-		return fmt.Errorf("node --version fails: %w: install Node.js %d or later", err, nodeLeast)
-	}
-	text, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".")
-	if major, err := strconv.Atoi(text); err != nil || major < nodeLeast {
-		return fmt.Errorf("node is %s: install Node.js %d or later", strings.TrimSpace(string(out)), nodeLeast)
-	}
-	return nil
+	return engine.CheckNode(ctx, "node")
 }

@@ -14,7 +14,7 @@ const mark = `@@${crypto.randomBytes(12).toString('hex')}`; // a text that no pa
 
 // The README describes values from the output of serve in words, where other pages use a variable.
 const filled = [
-  [/<(the company|its id)>/g, '"$COMPANY"'],
+  [/<the company>/g, '"$COMPANY"'],
   [/<the key>/g, '"$KEY"'],
 ];
 

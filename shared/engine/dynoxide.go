@@ -70,10 +70,17 @@ func pinnedDynoxide(ctx context.Context, h *host, install bool) (string, error) 
 	}
 	npm, err := h.lookPath("npm")
 	if err != nil {
-		return "", fmt.Errorf("npm is not on PATH: install Node.js 20 or later, which has it")
+		return "", fmt.Errorf("npm is not on PATH: install Node.js %s or later, which has it", NodeLeast)
 	}
 	if !install {
 		return "", errNotAllowed
+	}
+	node, err := h.lookPath("node")
+	if err != nil {
+		return "", fmt.Errorf("node is not on PATH, which npm runs on: install Node.js %s or later", NodeLeast)
+	}
+	if err := CheckNode(ctx, node); err != nil {
+		return "", err
 	}
 	h.logf("installing %s with npm, once, into %s", titles[Dynoxide], final)
 	err = installOnce(ctx, final, binary, func(dir string) error {

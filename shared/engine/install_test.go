@@ -94,12 +94,17 @@ chmod +x node_modules/@dynoxide/linux-x64/dynoxide; echo "$@" > args; echo chatt
 		install bool
 		want    string // the title, or a part of the error
 	}{
-		{"OKInstalled", map[string]string{"npm": npm}, true, "Dynoxide 1.2.1"},
+		{"OKInstalled", map[string]string{"npm": npm, "node": "echo v20.19.0"}, true, "Dynoxide 1.2.1"},
+		{"OKNewerNode", map[string]string{"npm": npm, "node": "echo v24.1.0"}, true, "Dynoxide 1.2.1"},
+		{"ErrOldNode", map[string]string{"npm": npm, "node": "echo v20.18.3"}, true, "node is v20.18.3: install Node.js 20.19 or later"},
+		{"ErrOlderNode", map[string]string{"npm": npm, "node": "echo v8.20.0"}, true, "node is v8.20.0: install Node.js 20.19 or later"},
+		{"ErrNoNode", map[string]string{"npm": npm}, true, "node is not on PATH"},
+		{"ErrNodeFails", map[string]string{"npm": npm, "node": "exit 1"}, true, "it printed nothing; install Node.js 20.19 or later"},
 		{"OKOnPath", map[string]string{"dynoxide": "echo dynoxide 1.4.0"}, false, "Dynoxide 1.4.0"},
 		{"ErrOnPathTooNew", map[string]string{"dynoxide": "echo dynoxide 3.0.0"}, false, "npm is not on PATH"},
 		{"ErrNotAllowed", map[string]string{"npm": npm}, false, "this command may not install it"},
-		{"ErrNpmFails", map[string]string{"npm": "echo E404 no such package; exit 1"}, true, "npm failed with exit status 1; its last output:\n  E404 no such package"},
-		{"ErrEmpty", map[string]string{"npm": "true"}, true, "has no node_modules"},
+		{"ErrNpmFails", map[string]string{"npm": "echo E404 no such package; exit 1", "node": "echo v22.0.0"}, true, "npm failed with exit status 1; its last output:\n  E404 no such package"},
+		{"ErrEmpty", map[string]string{"npm": "true", "node": "echo v22.0.0"}, true, "has no node_modules"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

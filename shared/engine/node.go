@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// NodeLeast is the oldest Node.js that the repository's tools run on. The documents name it, too.
+const NodeLeast = "20.19"
+
+// CheckNode returns an error that names the version of a Node.js that is older than NodeLeast.
+func CheckNode(ctx context.Context, node string) error {
+	out, err := run(ctx, "", node, "--version")
+	if err != nil {
+		return fmt.Errorf("%w; install Node.js %s or later", err, NodeLeast)
+	}
+	var found, least [2]int
+	if _, err := fmt.Sscanf(NodeLeast, "%d.%d", &least[0], &least[1]); err != nil {
+		return fmt.Errorf("the least version %q: %w", NodeLeast, err)
+	}
+	_, err = fmt.Sscanf(strings.TrimSpace(out), "v%d.%d", &found[0], &found[1])
+	if err != nil || found[0] < least[0] || found[0] == least[0] && found[1] < least[1] {
+		return fmt.Errorf("node is %s: install Node.js %s or later", strings.TrimSpace(out), NodeLeast)
+	}
+	return nil
+}

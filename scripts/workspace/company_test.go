@@ -72,6 +72,10 @@ func TestDeleteCompany(t *testing.T) {
 	id := companyWith(t, data,
 		`{"type":"board","record":{"id":"brd_1","name":"Roadmap"}}`, `{"type":"feedback","record":{"id":"fbk_1","source":"app_store","externalId":"1"}}`)
 	other := answer(t, data, "", "company", "create", "--name", "Other")["companyId"]
+	one := answer(t, data, "", "company", "create", "--name", "One")["companyId"].(string)
+	if r := call(t, "", "company", "delete", one, "--yes", "--data", data); r.code != 0 || !strings.Contains(r.out, one+" is deleted; records: ") || strings.Contains(r.out, "Point-in-time") {
+		t.Errorf("a folder has no point-in-time recovery: %+v", r)
+	}
 	answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
 	want(t, refusal(t, 2, "", "company", "delete", id, "--data", data), "--yes is needed")
 	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 2 {

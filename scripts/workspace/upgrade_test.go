@@ -25,6 +25,6 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	r := call(t, "", "upgrade", "--again", "--company", company, "--data", data)
-	want(t, r.err, "company 1 of 1, "+company+": 1 reviews are checked")
+	want(t, r.err, "company 1 of 1, "+company+": checked reviews: 1")
 	want(t, r.out, "companies that are up to date: 1; reviews put into the index: 0")
 }

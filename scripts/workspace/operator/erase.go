@@ -70,7 +70,7 @@ func (o *operator) deleteCompany(ctx context.Context, s *session.Session, compan
 	if err := o.awaitRequests(ctx, s, companyID); err != nil {
 		return err
 	}
-	records, err := company.NewStore(s.Table).Erase(ctx, companyID, func(deleted int) { o.Note("%d records are deleted", deleted) })
+	records, err := company.NewStore(s.Table).Erase(ctx, companyID, func(deleted int) { o.Note("deleted records: %d", deleted) })
 	if err != nil {
 		return fmt.Errorf("%w; run the command again, it goes on where it stopped", err)
 	}
@@ -80,8 +80,11 @@ func (o *operator) deleteCompany(ctx context.Context, s *session.Session, compan
 		fmt.Fprintf(&lines, "  %-10s %d\n", area, records[area])
 		done.Total += records[area]
 	}
-	return o.Print(done, "%s is deleted: %d records\n%s\nPoint-in-time recovery can bring them back for 35 days. Other backups, exports and logs are yours to delete.",
-		companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"))
+	left := "Backups, exports and logs are yours to delete."
+	if s.Account() {
+		left = "Point-in-time recovery can bring them back for 35 days. Other backups, exports and logs are yours to delete."
+	}
+	return o.Print(done, "%s is deleted; records: %d\n%s\n%s", companyID, done.Total, strings.TrimSuffix(lines.String(), "\n"), left)
 }
 
 // awaitRequests waits until no request runs that was admitted before the keys were refused, so that none writes behind the deletion.

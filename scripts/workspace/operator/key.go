@@ -149,6 +149,6 @@ The defaults are ` + strings.Join(defaults, ", ") + `.`,
 		if err != nil {
 			return err
 		}
-		return o.Print(keyQuota{key, auth.Class(*class), *limit}, "%s: %d requests of class %s in a minute", key.ID, *limit, *class)
+		return o.Print(keyQuota{key, auth.Class(*class), *limit}, "%s: requests of class %s in a minute: %d", key.ID, *class, *limit)
 	})
 }

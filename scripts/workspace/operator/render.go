@@ -57,7 +57,7 @@ With --json: {"file", "version", "itemCount"}.`,
 			File      string  `json:"file"`
 			Version   float64 `json:"version"`
 			ItemCount int     `json:"itemCount"`
-		}{*file, snapshot.Version, len(snapshot.Items)}, "wrote %s: version %.0f of %s, %d items", *file, snapshot.Version, boardID, len(snapshot.Items))
+		}{*file, snapshot.Version, len(snapshot.Items)}, "wrote %s: version %.0f of %s, items: %d", *file, snapshot.Version, boardID, len(snapshot.Items))
 	})
 }
 

@@ -137,7 +137,7 @@ Exit code 3: other processes kept publishing the board.`,
 		if !done.Changed {
 			return o.Print(done, "nothing to do: %s already has that content, in version %.0f", boardID, done.PublishedVersion)
 		}
-		return o.Print(done, "%s is live in version %.0f with the content of version %d, %.0f items: %d added, %d updated, %d removed",
+		return o.Print(done, "%s is live in version %.0f with the content of version %d, items: %.0f, %d added, %d updated, %d removed",
 			boardID, done.PublishedVersion, *version, done.ItemCount, len(done.Added), len(done.Updated), len(done.Removed))
 	})
 }

@@ -266,7 +266,7 @@ func TestAPIErrors(t *testing.T) {
 	want(t, call(t, "", "api", "push_metric_points", "--input", "nowhere.json").err, "--input: ", "nowhere.json")
 	t.Setenv(keyVariable, "sk_live_nope")
 	want(t, call(t, "", "api", "get_company", "--company", "co_1").err, "unauthorised (401)", "the key of WORKSPACE_KEY was sent to", "workspace doctor")
-	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not respond")
+	want(t, call(t, "", "api", "get_company", "--base-url", "http://127.0.0.1:1", "--company", "co_1").err, "http://127.0.0.1:1 does not respond: connection refused; start the service there with `workspace serve --addr 127.0.0.1:1`")
 	want(t, call(t, "", "api", "get_company", "--base-url", "nowhere").err, "the base URL must be like")
 }
 

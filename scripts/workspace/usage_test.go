@@ -170,25 +170,13 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	}
 }
 
-// Ensure a server that is not running is told from one that does not respond, with the command that starts it.
+// Ensure the commands that find no server on this machine name the one that starts it.
 func TestNothingServes(t *testing.T) {
 	private(t)
 	t.Setenv(keyVariable, "sk_live_x")
-	start := "start the service there with `workspace serve --addr 127.0.0.1:1`"
-	for _, args := range [][]string{
-		{"api", "get_company", "--base-url", "http://127.0.0.1:1"}, {"check", "http://127.0.0.1:1"}, {"doctor", "--base-url", "http://127.0.0.1:1"},
-	} {
-		if r := call(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, start) {
+	for _, args := range [][]string{{"check", "http://127.0.0.1:1"}, {"doctor", "--base-url", "http://127.0.0.1:1"}} {
+		if r := call(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, "start the service there with `workspace serve --addr 127.0.0.1:1`") {
 			t.Errorf("%v: %+v", args, r)
-		}
-	}
-	if r := call(t, "sk_live_x", "login", "--base-url", "http://127.0.0.1:1"); r.code != 1 || !strings.Contains(r.err, start) {
-		t.Errorf("login: %+v", r)
-	}
-	// Nothing on this machine starts a service elsewhere, or one with https.
-	for _, base := range []string{"https://127.0.0.1:1", "http://service.invalid"} {
-		if r := call(t, "", "api", "get_company", "--base-url", base); r.code != 1 || strings.Contains(r.err, "workspace serve") || !strings.Contains(r.err, "does not respond") {
-			t.Errorf("%s: %+v", base, r)
 		}
 	}
 }

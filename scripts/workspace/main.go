@@ -95,15 +95,7 @@ DynamoDB's protocol.`,
 	}
 	add("For users of the API", users...)
 	add("For operators", operators...)
-	shown := versionCommand(t)
-	root.AddCommand(shown)
-	asked := root.Flags().Bool("version", false, "print the version of the API and of this program")
-	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if *asked {
-			return shown.RunE(cmd, args)
-		}
-		return cmd.Help()
-	}
+	addVersion(t, root)
 	t.NameProgram(root)
 	return root
 }

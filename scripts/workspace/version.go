@@ -42,16 +42,25 @@ func (v programVersion) String() string {
 	return fmt.Sprintf("API version  %s\nrevision     %s\nbuilt with   %s", v.APIVersion, revision, v.Go)
 }
 
-func versionCommand(t *terminal.Terminal) *cobra.Command {
-	return &cobra.Command{
+// addVersion adds the command version, and the flag --version, which does the same.
+func addVersion(t *terminal.Terminal, root *cobra.Command) {
+	show := func() error {
+		build, ok := debug.ReadBuildInfo()
+		if !ok {
+			build = &debug.BuildInfo{}
+		}
+		v := versionOf(build)
+		return t.Print(v, "%s", v)
+	}
+	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version of the API and of this program", Args: terminal.Takes(), Example: "  workspace version --json",
-		RunE: func(*cobra.Command, []string) error {
-			build, ok := debug.ReadBuildInfo()
-			if !ok {
-				build = &debug.BuildInfo{}
-			}
-			v := versionOf(build)
-			return t.Print(v, "%s", v)
-		},
+		RunE: func(*cobra.Command, []string) error { return show() },
+	})
+	asked := root.Flags().Bool("version", false, "print the version of the API and of this program")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *asked {
+			return show()
+		}
+		return cmd.Help()
 	}
 }

@@ -26,12 +26,14 @@ import (
 	"growthworkspace/scripts/prove/contract"
 	"growthworkspace/scripts/prove/faults"
 	"growthworkspace/scripts/prove/roundtrip"
+	"growthworkspace/shared/engine"
 )
 
 // errRefuted is returned when a claim does not hold. The proof has printed why.
 var errRefuted = errors.New("a claim does not hold")
 
 func main() {
+	engine.Main()
 	faults.BeServer() // the fault gates start this program as a server
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command().ExecuteContext(ctx)

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/prove/faults"
+	"growthworkspace/shared/engine"
 )
 
 func TestMain(m *testing.M) {
+	engine.Main()
 	faults.BeServer()
 	os.Exit(m.Run())
 }

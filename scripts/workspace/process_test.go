@@ -4,11 +4,14 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,25 +24,7 @@ func TestSignals(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
-		cmd.Stderr = t.Output()
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has ended
-		line, err := bufio.NewReader(out).ReadBytes('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		var a serve.Announcement
-		if err := json.Unmarshal(line, &a); err != nil || a.BaseURL == "" || a.Key == "" {
-			t.Fatalf("%v: %s", err, line)
-		}
+		cmd, a := startServe(t, data)
 		pid := enginePID(t, data)
 		if got, _ := get(t, a.Key, a.BaseURL+"/v1/companies"); got != 200 {
 			t.Error(got)
@@ -60,6 +45,62 @@ func TestSignals(t *testing.T) {
 		}
 	}
 }
+
+// startServe starts a server process on a data folder. It is killed at the end of the test if it still runs.
+func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has ended
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a serve.Announcement
+	if err := json.Unmarshal(line, &a); err != nil || a.BaseURL == "" || a.Key == "" {
+		t.Fatalf("%v: %s", err, line)
+	}
+	return cmd, a
+}
+
+// Ensure a command that had joined the engine of a server says what happened when the server stops, and can be run again.
+func TestServerStopsDuringACommand(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	server, a := startServe(t, data)
+	record := `{"type":"feedback","record":{"source":"reddit","externalId":"1","title":"a"}}` + "\n"
+	stopped := make(chan error, 1)
+	in := io.MultiReader(strings.NewReader(record), readerFunc(func([]byte) (int, error) {
+		err := server.Process.Signal(syscall.SIGTERM)
+		stopped <- errors.Join(err, server.Wait())
+		return 0, io.EOF
+	}))
+	importing := []string{"import", "--data", data, "--company", a.CompanyID, "-"}
+	var out, errOut bytes.Buffer
+	code := run(t.Context(), importing, in, &out, &errOut)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	want := "the process that had started the engine of " + data + " has ended, and the engine with it: run this command again"
+	if code != 1 || !strings.Contains(errOut.String(), want) {
+		t.Errorf("exit code %d, stderr %s, want 1 and %s", code, &errOut, want)
+	}
+	if again := call(t, record, importing...); again.code != 0 {
+		t.Errorf("run again: exit code %d, %s", again.code, again.err)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func enginePID(t *testing.T, data string) int {
 	t.Helper()

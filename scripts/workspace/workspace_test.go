@@ -27,6 +27,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	engine.Main()
 	if os.Getenv(asCommand) == "1" {
 		main()
 	}

@@ -7,14 +7,13 @@
 // into the user's cache.
 //
 // A data folder has one engine, whose process holds the folder's lock. The first
-// process that opens the folder starts the engine; others join it. When the
-// process that started it closes or dies, its engine ends, and one of the others
-// starts a new one at the same address. Otherwise a short command that started the
-// engine would stop it for a server that joined.
+// process that opens the folder starts the engine, and ends it when it closes or
+// dies; others join it, and learn from [Engine.Done] that it has ended.
 //
-// Reading order: engine.go (the contract), door.go (who may reach an engine),
-// folder.go (data folders), process.go (start and end of a process), source.go,
-// dynoxide.go and local.go (where the programs come from).
+// Reading order: engine.go (the contract), address.go (who may reach an engine),
+// netns_linux.go (the proxy in a network namespace), folder.go (data folders),
+// process.go (start and end of a process), source.go, dynoxide.go and local.go
+// (where the programs come from).
 package engine
 
 import (
@@ -24,6 +23,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,24 +69,35 @@ type Engine struct {
 	Name string
 	// Endpoint is the base URL for a client of DynamoDB.
 	Endpoint string
-	// Door is the path of the socket file that leads to the engine, for
+	// Socket is the path of the socket file that leads to the engine, for
 	// [Transport]. It is empty when Endpoint can be called as it is.
-	Door string
+	Socket string
 	// Shared reports whether another process had started the engine.
 	Shared bool
 
 	given   bool // the caller named Endpoint
 	stop    context.CancelFunc
-	stopped chan struct{} // closed when this process has ended its engine
+	stopped chan struct{} // closed when the engine is no longer watched, and ended if it is this process's
 	done    chan struct{}
 	err     error // why done was closed
 	endErr  error // what went wrong when the engine was ended
 }
 
+// mainCalled reports whether [Main] was called.
+var mainCalled atomic.Bool
+
+// Main must be called first in the main function of every program that opens a
+// data folder, and in TestMain. On Linux such a program starts itself as the proxy
+// of the engine's socket; in that process Main runs the proxy and does not return.
+func Main() {
+	mainCalled.Store(true)
+	runProxy()
+}
+
 // Open finds and starts an engine, or joins the one that serves the data folder,
 // and returns once it responds. ctx bounds the opening alone: the engine
 // outlives it. The error says what to do; it has [ErrNone] in its chain when
-// there is nothing to start.
+// there is nothing to start. A data folder needs a call of [Main] before.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	return open(ctx, o, newHost(o.Log))
 }
@@ -99,6 +110,9 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 		return nil, fmt.Errorf("unknown engine %q: name %s or %s", o.Prefer, Dynoxide, DynamoDBLocal)
 	}
 	if o.Data != "" {
+		if !mainCalled.Load() {
+			return nil, errors.New("open a data folder: this program does not call engine.Main first in main")
+		}
 		return openFolder(ctx, o, h)
 	}
 	p, err := h.find(ctx, o.Prefer, o.Install)
@@ -110,7 +124,7 @@ func open(ctx context.Context, o Options, h *host) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{Name: p.title, Endpoint: proc.at.endpoint}
-	e.watch(proc, nil)
+	e.watch(proc.wait, proc.end)
 	return e, nil
 }
 
@@ -133,13 +147,13 @@ func given(ctx context.Context, endpoint string) (*Engine, error) {
 	}
 	_ = res.Body.Close()
 	e := &Engine{Name: "given endpoint", Endpoint: endpoint, Shared: true, given: true}
-	e.watch(nil, nil)
+	e.watch(func(ctx context.Context) error { <-ctx.Done(); return nil }, leave)
 	return e, nil
 }
 
-// Done is closed when the engine ended by itself and could not be started
-// again; [Engine.Err] then says why. Close does not close it, and neither does
-// the end of an endpoint that the caller named.
+// Done is closed when the engine ended by itself, or with the process that had
+// started it; [Engine.Err] then says which. Close does not close it, and neither
+// does the end of an endpoint that the caller named.
 func (e *Engine) Done() <-chan struct{} { return e.done }
 
 // Err returns why Done was closed, with the end of the engine's own output; nil
@@ -161,28 +175,21 @@ func (e *Engine) Close() error {
 	return e.endErr
 }
 
-// watch begins to follow the engine until Close. proc is nil while the engine is
-// not a process of ours; inherit, if not nil, then waits until it becomes one.
-func (e *Engine) watch(proc *process, inherit func(context.Context) (*process, error)) {
+// watch follows the engine until Close. wait returns why the engine ended, or nil
+// once its context has ended; end then ends an engine that this process started.
+func (e *Engine) watch(wait func(context.Context) error, end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.stop, e.stopped, e.done = cancel, make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(e.stopped)
-		var err error
-		if proc == nil && inherit != nil {
-			proc, err = inherit(ctx)
-		}
-		if proc != nil {
-			select {
-			case <-proc.exited:
-				err = proc.ended("ended by itself")
-			case <-ctx.Done():
-			}
-			e.endErr = proc.end()
-		}
+		err := wait(ctx)
+		e.endErr = end()
 		if err != nil && ctx.Err() == nil {
 			e.err = err
 			close(e.done)
 		}
 	}()
 }
+
+// leave is the end of an engine that this process did not start.
+func leave() error { return nil }

@@ -101,7 +101,7 @@ func TestEngineEndsByItself(t *testing.T) {
 	if err := e.Err(); err != nil {
 		t.Error(err)
 	}
-	if res, err := (address{e.Endpoint, e.Door}).probe().Get(e.Endpoint + "/die"); err == nil {
+	if res, err := (address{e.Endpoint, e.Socket}).probe().Get(e.Endpoint + "/die"); err == nil {
 		_ = res.Body.Close()
 	}
 	<-e.Done()
@@ -145,7 +145,7 @@ func TestBadStarts(t *testing.T) {
 func TestLostPortIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	h := fakeHost("unlucky")
-	h.doors = false // behind a door no port is lost
+	h.namespaces = false // in a namespace of its own no port is lost
 	if e := mustOpen(t, Options{Data: t.TempDir()}, h); !answers(t, e) {
 		t.Error("no answer")
 	}

@@ -20,6 +20,7 @@ import (
 // TestMain lets the test binary be its own fake engine and its own second
 // process, so the tests need no other program.
 func TestMain(m *testing.M) {
+	Main()
 	if len(os.Args) > 4 && os.Args[1] == "fake-engine" {
 		fakeEngine(os.Args[2], os.Args[3], os.Args[4])
 	}
@@ -63,7 +64,7 @@ func fakeEngine(mode, listen, dir string) {
 	os.Exit(1)
 }
 
-// fakeOpener opens the folder, prints what it got, and holds it until its input ends.
+// fakeOpener opens the folder, prints what it got, and keeps it open until its input ends or its engine does.
 func fakeOpener(way, dir string) {
 	e, err := open(context.Background(), Options{Data: dir}, openHost(way))
 	if err != nil {
@@ -71,7 +72,14 @@ func fakeOpener(way, dir string) {
 		os.Exit(1)
 	}
 	fmt.Println(e.Endpoint, e.Shared)
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	closed := make(chan struct{})
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); close(closed) }()
+	select {
+	case <-closed:
+	case <-e.Done():
+		fmt.Println(e.Err())
+		os.Exit(1)
+	}
 	if err := e.Close(); err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -93,22 +101,22 @@ func fakeHost(mode string) *host {
 	return h
 }
 
-// The ways to a folder's engine. Where the system refuses doors, the first is the second.
+// The ways to a folder's engine. Where the system refuses namespaces, the first is the second.
 const (
-	byDoor    = "Door"
+	bySocket  = "Socket"
 	byAddress = "Address"
 )
 
 // openHost is a machine whose folders are reached in this way.
 func openHost(way string) *host {
 	h := fakeHost("well")
-	h.doors = h.doors && way == byDoor
+	h.namespaces = h.namespaces && way == bySocket
 	return h
 }
 
-// fakeCaller is a process, of another user perhaps, that tries the door and prints what happened.
-func fakeCaller(door string) {
-	conn, err := dialDoor(context.Background(), door)
+// fakeCaller is a process, of another user perhaps, that tries the socket and prints what happened.
+func fakeCaller(socket string) {
+	conn, err := dialSocket(context.Background(), socket)
 	if err == nil {
 		err = errors.Join(errors.New("connected"), conn.Close())
 	}
@@ -151,7 +159,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 func answers(t *testing.T, e *Engine) bool {
 	t.Helper()
-	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Door})
+	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
 }
 
 func pidOf(t *testing.T, dir string) int {

@@ -12,7 +12,6 @@ import (
 )
 
 // poll is how often a process looks whether a folder's engine has come or gone.
-// It is short: clients that retry for a fraction of a second notice no change.
 const poll = 50 * time.Millisecond
 
 // state is engine.json: which kind of engine the folder's data belongs to, and
@@ -41,8 +40,8 @@ func newFolder(dir string) (*folder, error) {
 
 // at returns where the folder's engine is reached.
 func (f *folder) at(s state) address {
-	if s.Endpoint == behindDoor {
-		return address{s.Endpoint, f.path(doorFile)}
+	if s.Endpoint == socketEndpoint {
+		return address{s.Endpoint, f.path(socketFile)}
 	}
 	return address{endpoint: s.Endpoint}
 }
@@ -111,11 +110,13 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: titles[s.Name], Endpoint: s.Endpoint, Door: f.at(s).door, Shared: proc == nil}
-	if proc != nil {
+	e := &Engine{Name: titles[s.Name], Endpoint: s.Endpoint, Socket: f.at(s).socket, Shared: proc == nil}
+	if proc == nil {
+		e.watch(func(ctx context.Context) error { return f.abandoned(ctx, s) }, leave)
+	} else {
 		e.Name = proc.program.title
+		e.watch(proc.wait, proc.end)
 	}
-	e.watch(proc, func(ctx context.Context) (*process, error) { return f.inherit(ctx, h, s) })
 	return e, nil
 }
 
@@ -170,9 +171,9 @@ func (f *folder) join(ctx context.Context, h *host, prefer string, install bool)
 	}
 }
 
-// start starts the folder's engine, at the last one's address if that is free:
-// other processes may still have clients of that address. The engine inherits
-// the lock; start closes the caller's copy.
+// start starts the folder's engine, at the last one's address if that is free.
+// The engine inherits the lock, so that the lock shows whether an engine is left
+// even when the process that started it was killed; start closes the caller's copy.
 func (f *folder) start(ctx context.Context, h *host, p *program, last state, lock *os.File) (state, *process, error) {
 	defer lock.Close()
 	if last.PID != 0 { // nobody may join an engine that is gone
@@ -213,35 +214,22 @@ func (f *folder) closeToOthers(kind string) error {
 	return nil
 }
 
-// inherit waits until the engine that other processes started is gone, and
-// starts the next one at the same address unless another process is faster.
-func (f *folder) inherit(ctx context.Context, h *host, joined state) (*process, error) {
+// abandoned waits until the engine that another process started has ended, and
+// returns an error that says so; nil when ctx has ended.
+func (f *folder) abandoned(ctx context.Context, joined state) error {
 	for {
-		if err := sleep(ctx, poll); err != nil {
-			return nil, err
+		if sleep(ctx, poll) != nil {
+			return nil
 		}
 		lock, s, _, err := f.look(joined.Name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if lock != nil {
 			_ = lock.Close()
-		} else if s.PID == 0 || s.Endpoint == joined.Endpoint {
-			continue
 		}
-		s, proc, err := f.join(ctx, h, joined.Name, false)
-		if err != nil {
-			return nil, fmt.Errorf("the engine of %s ended and can't be started again: %w", f.dir, err)
-		}
-		if s.Endpoint != joined.Endpoint {
-			err = fmt.Errorf("the engine of %s moved from %s to %s: open it again", f.dir, joined.Endpoint, s.Endpoint)
-			if proc != nil {
-				err = errors.Join(err, proc.end())
-			}
-			return nil, err
-		}
-		if proc != nil {
-			return proc, nil
+		if lock != nil || s.PID != joined.PID {
+			return fmt.Errorf("the process that had started the engine of %s has ended, and the engine with it: run this command again", f.dir)
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +23,7 @@ func findFixed(p *program) func(context.Context, *host, bool) (*program, error) 
 type other struct {
 	cmd    *exec.Cmd
 	in     io.Closer
+	out    *bufio.Reader
 	answer string // "http://… false"
 }
 
@@ -53,16 +52,17 @@ func tryElsewhere(t *testing.T, way, dir string) (*other, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "http") {
 		return nil, fmt.Errorf("the other process: %q %w", line, err)
 	}
-	return &other{cmd, in, strings.TrimSpace(line)}, nil
+	return &other{cmd, in, lines, strings.TrimSpace(line)}, nil
 }
 
 func TestSecondProcessShares(t *testing.T) {
 	t.Parallel()
-	for _, way := range []string{byDoor, byAddress} {
+	for _, way := range []string{bySocket, byAddress} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -79,25 +79,26 @@ func TestSecondProcessShares(t *testing.T) {
 				t.Error("a sharer that left took the engine with it")
 			}
 			// A machine that could start nothing can still join.
-			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Door != e.Door || !s.Shared || !answers(t, s) {
+			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared || !answers(t, s) {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
 			}
 		})
 	}
 }
 
-// Ensure an engine stays reachable when the process that started it closes or dies, and ends with the last process.
-func TestSharerTakesOver(t *testing.T) {
+// Ensure an engine ends with the process that started it, that those who joined are told so, and that one of them can run
+// again.
+func TestOwnerLeaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		way   string
 		leave func(*other)
 	}{
-		{"OwnerCloses", byDoor, func(o *other) { _ = o.in.Close() }},
-		{"OwnerIsKilled", byDoor, func(o *other) { _ = o.cmd.Process.Kill() }},
-		{"OwnerOfAnAddressCloses", byAddress, func(o *other) { _ = o.in.Close() }},
-		{"OwnerOfAnAddressIsKilled", byAddress, func(o *other) { _ = o.cmd.Process.Kill() }},
+		{"Closes", bySocket, func(o *other) { _ = o.in.Close() }},
+		{"IsKilled", bySocket, func(o *other) { _ = o.cmd.Process.Kill() }},
+		{"OfAnAddressCloses", byAddress, func(o *other) { _ = o.in.Close() }},
+		{"OfAnAddressIsKilled", byAddress, func(o *other) { _ = o.cmd.Process.Kill() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,42 +106,49 @@ func TestSharerTakesOver(t *testing.T) {
 				return // there the engine outlives its parent and is still used
 			}
 			dir := t.TempDir()
-			first := openElsewhere(t, c.way, dir)
-			e := engineOf(t, dir, first)
-			sharers := []*other{openElsewhere(t, c.way, dir), openElsewhere(t, c.way, dir)}
-			for owner := first; ; {
-				before := pidOf(t, dir)
-				c.leave(owner)
-				_ = owner.cmd.Wait()
-				if len(sharers) == 0 {
-					eventually(t, "no engine", func() bool { return !answers(t, e) })
-					return
-				}
-				// That it has the same address shows that the engine before is gone, too.
-				eventually(t, "a new engine", func() bool { p := pidOf(t, dir); return p != before && p != 0 && answers(t, e) })
-				parent := parentOf(t, pidOf(t, dir))
-				i := slices.IndexFunc(sharers, func(o *other) bool { return o.cmd.Process.Pid == parent })
-				if i < 0 {
-					t.Fatalf("the engine belongs to process %d, which is no sharer", parent)
-				}
-				owner = sharers[i]
-				sharers = slices.Delete(sharers, i, i+1)
+			owner := openElsewhere(t, c.way, dir)
+			joined := mustOpen(t, Options{Data: dir}, openHost(c.way))
+			elsewhere := openElsewhere(t, c.way, dir)
+			c.leave(owner)
+			_ = owner.cmd.Wait()
+			<-joined.Done()
+			want := "the process that had started the engine of " + dir + " has ended, and the engine with it: run this command again"
+			if err := joined.Err(); err == nil || err.Error() != want {
+				t.Errorf("Err is %v, want %s", err, want)
+			}
+			if said, err := elsewhere.out.ReadString('\n'); err != nil || strings.TrimSpace(said) != want {
+				t.Errorf("the other process said %q, %v, want %s", said, err, want)
+			}
+			again := mustOpen(t, Options{Data: dir}, openHost(c.way))
+			if again.Shared || again.Endpoint != joined.Endpoint || !answers(t, again) {
+				t.Errorf("run again: endpoint %s, shared %v; want %s, not shared", again.Endpoint, again.Shared, joined.Endpoint)
 			}
 		})
 	}
 }
 
-func parentOf(t *testing.T, pid int) int {
-	t.Helper()
-	out, err := exec.Command("ps", "-o", "ppid=", "-p", strconv.Itoa(pid)).Output()
-	if err != nil {
+// Ensure a process that closes what it joined is told nothing more, and ends nothing.
+func TestJoinedCloses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
+	joined := mustOpen(t, Options{Data: dir}, fakeHost("well"))
+	if err := joined.Close(); err != nil {
 		t.Fatal(err)
 	}
-	parent, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
+	if err := joined.Err(); err != nil || !answers(t, e) {
+		t.Errorf("Err is %v, and the engine responds: %v", err, answers(t, e))
 	}
-	return parent
+}
+
+// Ensure a data folder is not opened by a program that could not become the proxy of its engine.
+func TestMainIsRequired(t *testing.T) {
+	mainCalled.Store(false)
+	defer mainCalled.Store(true)
+	_, err := open(t.Context(), Options{Data: t.TempDir()}, fakeHost("well"))
+	if err == nil || !strings.Contains(err.Error(), "does not call engine.Main first in main") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // Ensure an engine in memory ends with its process, even when that is killed.
@@ -164,24 +172,7 @@ func engineOf(t *testing.T, dir string, o *other) *Engine {
 	t.Helper()
 	endpoint, _, _ := strings.Cut(o.answer, " ")
 	at := (&folder{dir}).at(state{Endpoint: endpoint})
-	return &Engine{Endpoint: at.endpoint, Door: at.door}
-}
-
-func TestSharerLosesAddress(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := mustOpen(t, Options{Data: dir}, bareHost()) // can't start one itself
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	<-b.Done()
-	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "can't be started again") {
-		t.Errorf("Err is %v", err)
-	}
+	return &Engine{Endpoint: at.endpoint, Socket: at.socket}
 }
 
 func TestStartTogether(t *testing.T) {
@@ -200,7 +191,7 @@ func TestStartTogether(t *testing.T) {
 	}
 	for range 3 {
 		wg.Go(func() {
-			o, err := tryElsewhere(t, byDoor, dir)
+			o, err := tryElsewhere(t, bySocket, dir)
 			if err != nil {
 				t.Error(err)
 				return

@@ -32,12 +32,12 @@ type process struct {
 
 const portTries = 3
 
-// start runs the program and returns when it responds: behind a door if it has a
-// data folder and the system permits that, else at the last endpoint, or at any
-// free one. The process inherits the lock, if any.
+// start runs the program and returns when it responds: in a network namespace if
+// it has a data folder and the system permits that, else at the last endpoint, or
+// at any free one. The process inherits the lock, if any.
 func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os.File) (*process, error) {
-	if dir != "" && h.doors {
-		proc, err := h.startBehindDoor(ctx, p, dir, lock)
+	if dir != "" && h.namespaces {
+		proc, err := h.startInNetns(ctx, p, dir, lock)
 		if proc != nil || err != nil {
 			return proc, err
 		}
@@ -66,10 +66,10 @@ func (h *host) start(ctx context.Context, p *program, dir, last string, lock *os
 	}
 }
 
-// startBehindDoor returns nil without error where the system refuses a door.
-func (h *host) startBehindDoor(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
-	at := address{behindDoor, filepath.Join(dir, doorFile)}
-	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: doorPort}, lock)
+// startInNetns returns nil without error where the system refuses a namespace.
+func (h *host) startInNetns(ctx context.Context, p *program, dir string, lock *os.File) (*process, error) {
+	at := address{socketEndpoint, filepath.Join(dir, socketFile)}
+	proc, err := h.launch(p, dir, at, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: enginePort}, lock)
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EACCES) {
 		return nil, nil // clone was refused
 	}
@@ -77,7 +77,7 @@ func (h *host) startBehindDoor(ctx context.Context, p *program, dir string, lock
 		return nil, err
 	}
 	if err := proc.ready(ctx, h.startWait); err != nil {
-		refused := proc.hasExited() && proc.cmd.ProcessState.ExitCode() == noDoor
+		refused := proc.hasExited() && proc.cmd.ProcessState.ExitCode() == exitRefused
 		_ = proc.end()
 		if refused {
 			return nil, nil
@@ -117,8 +117,8 @@ func (h *host) launch(p *program, dir string, at address, listen *net.TCPAddr, l
 	proc.cmd.Dir = dir
 	proc.cmd.Stdout, proc.cmd.Stderr = proc.log, proc.log
 	detach(proc.cmd, lock)
-	if at.door != "" {
-		behind(proc.cmd)
+	if at.socket != "" {
+		inNetns(proc.cmd)
 	}
 	if err := proc.cmd.Start(); err != nil {
 		proc.forget()
@@ -175,6 +175,16 @@ func (p *process) ready(ctx context.Context, wait time.Duration) error {
 		if err := sleep(ctx, 10*time.Millisecond); err != nil {
 			return fmt.Errorf("wait for %s: %w", p.program.title, err)
 		}
+	}
+}
+
+// wait waits until the process ends by itself, and returns an error that says so; nil when ctx has ended.
+func (p *process) wait(ctx context.Context) error {
+	select {
+	case <-p.exited:
+		return p.ended("ended by itself")
+	case <-ctx.Done():
+		return nil
 	}
 }
 

@@ -46,7 +46,7 @@ type host struct {
 	cacheDir     func() (string, error)
 	sources      []source
 	log          io.Writer
-	doors        bool          // whether to try them
+	namespaces   bool          // whether to try them
 	loopback     func() string // a random loopback address
 	startWait    time.Duration // how long an engine may take to respond
 	ownerWait    time.Duration // how long another process may take to start a folder's engine
@@ -59,15 +59,15 @@ func newHost(log io.Writer) *host {
 	}
 	return &host{
 		goos: runtime.GOOS, goarch: runtime.GOARCH,
-		lookPath:  exec.LookPath,
-		cacheDir:  os.UserCacheDir,
-		sources:   []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
-		log:       log,
-		doors:     doors,
-		loopback:  drawLoopback,
-		startWait: 60 * time.Second,
-		ownerWait: 90 * time.Second,
-		grace:     5 * time.Second,
+		lookPath:   exec.LookPath,
+		cacheDir:   os.UserCacheDir,
+		sources:    []source{{Dynoxide, findDynoxide}, {DynamoDBLocal, findLocal}},
+		log:        log,
+		namespaces: namespaces,
+		loopback:   drawLoopback,
+		startWait:  60 * time.Second,
+		ownerWait:  90 * time.Second,
+		grace:      5 * time.Second,
 	}
 }
 

@@ -169,7 +169,7 @@ func newTrial(ctx context.Context, o Options, dir string, log io.Writer) (*trial
 	if err != nil {
 		return nil, err
 	}
-	t.Testbed, t.transport = bed, testbed.Transport(bed.Engine.Door)
+	t.Testbed, t.transport = bed, testbed.Transport(bed.Engine.Socket)
 	return t, nil
 }
 

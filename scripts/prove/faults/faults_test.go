@@ -10,9 +10,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"growthworkspace/shared/engine"
 )
 
 func TestMain(m *testing.M) {
+	engine.Main()
 	BeServer()
 	os.Exit(m.Run())
 }

@@ -54,10 +54,10 @@ const serverVariable = "PROVE_FAULTS_SERVER"
 
 // order is the configuration of a server process.
 type order struct {
-	Endpoint, Door string
-	Plant          plant
-	Front          bool // with the limits of `workspace serve`
-	Latency        time.Duration
+	Endpoint, Socket string
+	Plant            plant
+	Front            bool // with the limits of `workspace serve`
+	Latency          time.Duration
 }
 
 // BeServer runs a server and never returns if this process was started as one; otherwise it does nothing. A program that
@@ -79,7 +79,7 @@ func beServer(text string) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	t := testbed.Client(o.Endpoint, delaying(o.Plant.transport(testbed.Transport(o.Door)), o.Latency), attemptTimeout, time.Now)
+	t := testbed.Client(o.Endpoint, delaying(o.Plant.transport(testbed.Transport(o.Socket)), o.Latency), attemptTimeout, time.Now)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h := o.Plant.handler(functions.Handler(t, log))
 	if o.Plant == plantBare {
@@ -140,7 +140,7 @@ func (t *trial) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Door, t.server, t.front, t.latency})
+	text, err := json.Marshal(order{t.Engine.Endpoint, t.Engine.Socket, t.server, t.front, t.latency})
 	if err != nil {
 		return nil, fmt.Errorf("encode an order: %w", err)
 	}

@@ -57,7 +57,7 @@ func (b *bed) issue(ctx context.Context) (string, error) {
 func dynamo(e *engine.Engine) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: testbed.Region, Credentials: testbed.Credentials, BaseEndpoint: &e.Endpoint,
-		HTTPClient: &http.Client{Transport: testbed.Transport(e.Door)},
+		HTTPClient: &http.Client{Transport: testbed.Transport(e.Socket)},
 	})
 }
 

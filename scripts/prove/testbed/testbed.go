@@ -63,7 +63,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	}
 	transport := o.Transport
 	if transport == nil {
-		transport = Transport(t.Engine.Door)
+		transport = Transport(t.Engine.Socket)
 	}
 	t.Serving = Client(t.Engine.Endpoint, transport, patience, time.Now)
 	t.Table = t.Serving.Operator()
@@ -85,10 +85,10 @@ func (t *Testbed) Restart(ctx context.Context) (err error) {
 // Close stops the engine.
 func (t *Testbed) Close() error { return t.Engine.Close() }
 
-// Transport returns a transport to an engine; door is that of the engine. It keeps enough connections for the clients of a
+// Transport returns a transport to an engine; socket is that of the engine. It keeps enough connections for the clients of a
 // proof.
-func Transport(door string) *http.Transport {
-	transport := engine.Transport(door)
+func Transport(socket string) *http.Transport {
+	transport := engine.Transport(socket)
 	transport.MaxIdleConnsPerHost = 128
 	return transport
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,12 @@ func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Se
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return do(cmd.Context(), s)
+	ctx, stop := s.Context(cmd.Context())
+	defer stop()
+	if err := do(ctx, s); err != nil {
+		return cmp.Or(s.Lost(), err)
+	}
+	return nil
 }
 
 // command is Terminal.Command with the flags that name the table, so that the suggested command finds the same records.

@@ -8,11 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -68,32 +66,6 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	return s, nil
 }
 
-// takeover bounds how long a data folder's engine may refuse connections: while another process takes it over, nothing
-// listens for a moment.
-const takeover = 5 * time.Second
-
-// patient returns a transport whose connections wait for an engine that is being taken over.
-func patient(door string) *http.Transport {
-	t := engine.Transport(door)
-	dial := t.DialContext
-	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, takeover)
-		defer cancel()
-		for {
-			conn, err := dial(ctx, network, address)
-			if !errors.Is(err, syscall.ECONNREFUSED) {
-				return conn, err
-			}
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-ctx.Done():
-				return nil, err
-			}
-		}
-	}
-	return t
-}
-
 // localRegion is the region for local engines, which check neither region nor credentials.
 const localRegion = "eu-central-1"
 
@@ -101,7 +73,7 @@ const localRegion = "eu-central-1"
 func (s *Session) sign(ctx context.Context, o *table.Options) error {
 	static := credentials.NewStaticCredentialsProvider("local", "local", "")
 	if s.Data != "" {
-		o.Region, o.Credentials, o.Transport = localRegion, static, patient(s.Engine.Door)
+		o.Region, o.Credentials, o.Transport = localRegion, static, engine.Transport(s.Engine.Socket)
 		return nil
 	}
 	var options []func(*config.LoadOptions) error
@@ -155,6 +127,29 @@ func (s *Session) prepare(ctx context.Context) error {
 		return fmt.Errorf("no table %s in %s: deploy the stack, which creates it, or name another with --table", s.TableName, s.region)
 	}
 	return fmt.Errorf("cannot read table %s in %s: check the AWS credentials and region: %w", s.TableName, s.region, err)
+}
+
+// Context returns a context that ends with ctx, with stop, or with the engine.
+func (s *Session) Context(ctx context.Context) (_ context.Context, stop context.CancelFunc) {
+	ctx, stop = context.WithCancel(ctx)
+	if s.Engine != nil {
+		go func() {
+			select {
+			case <-s.Engine.Done():
+				stop()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, stop
+}
+
+// Lost returns why the engine has ended, nil while it runs. It explains the errors of calls that failed for that reason.
+func (s *Session) Lost() error {
+	if s.Engine == nil {
+		return nil
+	}
+	return s.Engine.Err()
 }
 
 // Close ends the engine if this process started it. Closing twice is safe.

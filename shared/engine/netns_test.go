@@ -29,7 +29,7 @@ func asNobody(t *testing.T, args ...string) *exec.Cmd {
 // openToAll returns a folder that every user can enter.
 func openToAll(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "engine-door-*")
+	dir, err := os.MkdirTemp("/tmp", "engine-socket-*")
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
@@ -41,23 +41,23 @@ func openToAll(t *testing.T) string {
 }
 
 // Ensure another user of the machine gets no connection to a folder's engine, even in a folder that everyone can enter, and
-// that no port of the machine leads to it. Where the system refuses doors, the address is not the one that a page would guess.
-func TestDoor(t *testing.T) {
+// that no port of the machine leads to it. Where the system refuses namespaces, the address is not one that a page would guess.
+func TestSocket(t *testing.T) {
 	t.Parallel()
 	dir := openToAll(t)
 	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
 	if !answers(t, e) {
 		t.Fatal("no answer")
 	}
-	if e.Door == "" {
-		t.Logf("this system refuses doors; the engine is %s", e.Access())
+	if e.Socket == "" {
+		t.Logf("this system refuses namespaces; the engine is %s", e.Access())
 		if u, err := url.Parse(e.Endpoint); err != nil || u.Hostname() == "127.0.0.1" || !net.ParseIP(u.Hostname()).IsLoopback() {
 			t.Errorf("the address is %s", e.Endpoint)
 		}
 		return
 	}
-	if st, err := os.Lstat(e.Door); err != nil || st.Mode() != os.ModeSocket|0o600 {
-		t.Errorf("the door is %v, %v", st, err)
+	if st, err := os.Lstat(e.Socket); err != nil || st.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("the socket is %v, %v", st, err)
 	}
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pidOf(t, dir)))
 	ours, ourErr := os.Readlink("/proc/self/ns/net")
@@ -67,21 +67,21 @@ func TestDoor(t *testing.T) {
 	if got := e.Access(); got != "reachable by your user only" {
 		t.Errorf("Access is %q", got)
 	}
-	us, err := exec.Command(os.Args[0], "fake-caller", e.Door).Output()
+	us, err := exec.Command(os.Args[0], "fake-caller", e.Socket).Output()
 	if err != nil || !strings.HasPrefix(string(us), "connected") {
 		t.Errorf("a process of this user: %s %v", us, err)
 	}
 	if os.Geteuid() != 0 {
 		return // only root can become another user
 	}
-	them, err := asNobody(t, "fake-caller", e.Door).Output()
+	them, err := asNobody(t, "fake-caller", e.Socket).Output()
 	if err != nil || !strings.Contains(string(them), "permission denied") {
 		t.Errorf("a process of another user: %s %v", them, err)
 	}
 }
 
-// Ensure a user without the rights of root gets an engine, behind a door if the system permits that.
-func TestDoorOfAPlainUser(t *testing.T) {
+// Ensure a user other than root gets an engine, in a namespace if the system permits that.
+func TestSocketOfAPlainUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		return // the other tests are of a plain user then
@@ -93,7 +93,7 @@ func TestDoorOfAPlainUser(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := asNobody(t, "fake-opener", byDoor, dir)
+	cmd := asNobody(t, "fake-opener", bySocket, dir)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -110,18 +110,18 @@ func TestDoorOfAPlainUser(t *testing.T) {
 	t.Logf("a plain user got %s", &out)
 }
 
-// Ensure a folder whose path is longer than the name of a socket may be has a door like any other.
-func TestDoorOfALongPath(t *testing.T) {
+// Ensure a folder has a socket although its path is longer than the name of a socket may be.
+func TestSocketOfALongPath(t *testing.T) {
 	t.Parallel()
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
 	want := mustOpen(t, Options{Data: short}, fakeHost("well"))
-	if e := mustOpen(t, Options{Data: long}, fakeHost("well")); (e.Door == "") != (want.Door == "") || !answers(t, e) {
-		t.Errorf("the door is %q", e.Door)
+	if e := mustOpen(t, Options{Data: long}, fakeHost("well")); (e.Socket == "") != (want.Socket == "") || !answers(t, e) {
+		t.Errorf("the socket is %q", e.Socket)
 	}
 }
 
-// Ensure an engine that cannot have a door is at a random loopback address, or at the usual one if the system has no other.
-func TestNoDoor(t *testing.T) {
+// Ensure an engine that cannot have a socket is at a random loopback address, or at the usual one if the system has no other.
+func TestNoSocket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
@@ -134,15 +134,15 @@ func TestNoDoor(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			// A doorkeeper that cannot remove this gives up.
-			if err := os.MkdirAll(filepath.Join(dir, doorFile, "full"), 0o700); err != nil {
+			// A proxy that cannot remove this gives up.
+			if err := os.MkdirAll(filepath.Join(dir, socketFile, "full"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			h := fakeHost("well")
 			h.loopback = c.loopback
 			e := mustOpen(t, Options{Data: dir}, h)
-			if e.Door != "" || !strings.HasPrefix(e.Endpoint, c.want) || !answers(t, e) {
-				t.Errorf("got %q, %q", e.Endpoint, e.Door)
+			if e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) || !answers(t, e) {
+				t.Errorf("got %q, %q", e.Endpoint, e.Socket)
 			}
 			if got := e.Access(); got != "reachable by every user of this machine" {
 				t.Errorf("Access is %q", got)

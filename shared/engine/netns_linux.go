@@ -19,29 +19,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doors reports whether this system can have them. Whether it permits them is known after a try.
-const doors = true
+// namespaces reports whether this system can have them. A try shows whether it permits them.
+const namespaces = true
 
-// doorkeeper is the first argument of this program when it was started as one. Package init looks for it, because every
-// program that opens a data folder can be started as its doorkeeper, a test binary too.
-const doorkeeper = "growthworkspace-doorkeeper"
+// proxyName is the first argument of this program when it was started as a proxy.
+const proxyName = "growthworkspace-engine-proxy"
 
-// noDoor is the exit code of a doorkeeper that was refused something before it started the engine.
-const noDoor = 126
+// exitRefused is the exit code of a proxy that the system refused something before it started the engine.
+const exitRefused = 126
 
-// doorPort is the engine's port in its namespace, where nobody else has one.
-const doorPort = 8000
+// enginePort is the engine's port in its namespace, where nobody else has one.
+const enginePort = 8000
 
-func init() {
-	if len(os.Args) > 1 && os.Args[0] == doorkeeper {
-		os.Exit(keepDoor(os.Args[1:]))
+// runProxy runs the proxy and exits if this process was started as one.
+func runProxy() {
+	if len(os.Args) > 1 && os.Args[0] == proxyName {
+		os.Exit(proxyMain(os.Args[1:]))
 	}
 }
 
-// behind makes cmd run its program behind a door: cmd starts this program as a doorkeeper, in a network namespace of its own.
-// Whoever is not root needs a user namespace for that.
-func behind(cmd *exec.Cmd) {
-	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{doorkeeper}, cmd.Args...)
+// inNetns makes cmd run its program behind a proxy: cmd starts this program as the proxy, in a network namespace of its own.
+// A user other than root needs a user namespace for that.
+func inNetns(cmd *exec.Cmd) {
+	cmd.Path, cmd.Args = "/proc/self/exe", append([]string{proxyName}, cmd.Args...)
 	cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -50,17 +50,17 @@ func behind(cmd *exec.Cmd) {
 	}
 }
 
-// keepDoor runs the engine whose command line is argv, and hands out connections to it until it ends. It returns the engine's
+// proxyMain runs the engine whose command line is argv, and passes connections to it until it ends. It returns the engine's
 // exit code. The working directory is the data folder, and file 3 its lock, which the engine inherits.
-func keepDoor(argv []string) int {
-	door, err := openDoor()
+func proxyMain(argv []string) int {
+	listener, err := listenSocket()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "no door:", err)
-		return noDoor
+		fmt.Fprintln(os.Stderr, "no socket:", err)
+		return exitRefused
 	}
-	defer door.Close() // removes the file
-	// If this process is killed, the kernel kills the engine. It does so when the thread that started the engine ends; init
-	// runs on the first thread, which ends last.
+	defer listener.Close() // removes the file
+	// If this process is killed, the kernel kills the engine. The kernel does so when the thread that started the engine
+	// ends, so that thread is kept until this function returns.
 	runtime.LockOSThread()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -77,7 +77,7 @@ func keepDoor(argv []string) int {
 			_ = cmd.Process.Signal(s) // an error means that it has ended
 		}
 	}()
-	go letIn(door)
+	go acceptLoop(listener)
 	_ = cmd.Wait() // its exit code says all
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code
@@ -85,8 +85,8 @@ func keepDoor(argv []string) int {
 	return 128 + int(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
 }
 
-// openDoor brings up the namespace's loopback device and listens at the socket file.
-func openDoor() (*net.UnixListener, error) {
+// listenSocket brings up the namespace's loopback device and listens at the socket file.
+func listenSocket() (*net.UnixListener, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a socket: %w", err)
@@ -101,11 +101,11 @@ func openDoor() (*net.UnixListener, error) {
 		return nil, fmt.Errorf("bring up the loopback device: %w", err)
 	}
 	// The lock shows that nobody listens at a file that is left.
-	if err := os.Remove(doorFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket file: %w", err)
 	}
 	before := syscall.Umask(0o177) // the file has its mode from the beginning
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: doorFile, Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socketFile, Net: "unix"})
 	syscall.Umask(before)
 	if err != nil {
 		return nil, fmt.Errorf("listen at the socket file: %w", err)
@@ -113,10 +113,10 @@ func openDoor() (*net.UnixListener, error) {
 	return l, nil
 }
 
-// letIn answers each caller with a connection to the engine, or with the end of the stream while the engine accepts none.
-func letIn(door *net.UnixListener) {
+// acceptLoop sends each caller a connection to the engine, or closes the caller's connection while the engine accepts none.
+func acceptLoop(listener *net.UnixListener) {
 	for {
-		caller, err := door.AcceptUnix()
+		caller, err := listener.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -126,7 +126,7 @@ func letIn(door *net.UnixListener) {
 		}
 		go func() {
 			defer caller.Close()
-			conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(doorPort)), time.Second)
+			conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(enginePort)), time.Second)
 			if err != nil {
 				return
 			}
@@ -142,9 +142,9 @@ func letIn(door *net.UnixListener) {
 	}
 }
 
-// dialDoor returns a connection to the engine behind a door. The error is ECONNREFUSED, as for a TCP port, when no engine is
-// there.
-func dialDoor(ctx context.Context, path string) (net.Conn, error) {
+// dialSocket returns a connection to the engine behind a socket file. The error is ECONNREFUSED, as for a TCP port, when no
+// engine is there.
+func dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	refused := &net.OpError{Op: "dial", Net: "unix", Addr: &net.UnixAddr{Name: path, Net: "unix"}, Err: syscall.ECONNREFUSED}
 	// The kernel takes at most 107 bytes as the name of a socket, and folders may have longer names.
 	dir, err := os.Open(filepath.Dir(path))
@@ -180,11 +180,11 @@ func dialDoor(ctx context.Context, path string) (net.Conn, error) {
 func received(oob []byte) (net.Conn, error) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) != 1 {
-		return nil, errors.Join(errors.New("the door sent no connection"), err)
+		return nil, errors.Join(errors.New("the proxy sent no connection"), err)
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil || len(fds) != 1 {
-		return nil, errors.Join(errors.New("the door sent no connection"), err)
+		return nil, errors.Join(errors.New("the proxy sent no connection"), err)
 	}
 	f := os.NewFile(uintptr(fds[0]), "engine")
 	defer f.Close()

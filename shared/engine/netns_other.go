@@ -1,0 +1,25 @@
+//go:build !linux
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os/exec"
+)
+
+const (
+	namespaces  = false
+	exitRefused = 126
+	enginePort  = 8000
+)
+
+func runProxy() {}
+
+func inNetns(*exec.Cmd) {}
+
+// dialSocket fails: only a folder that Linux shares with this system can have a socket.
+func dialSocket(context.Context, string) (net.Conn, error) {
+	return nil, errors.New("the engine of this folder runs on Linux and is reached from there only")
+}

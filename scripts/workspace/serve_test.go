@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
@@ -60,7 +61,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// Ensure two servers can share a data folder, and the second keeps working when the first ends.
+// Ensure two servers can share a data folder. When the first stops, so does the engine: the second ends with an error that says
+// so, and can be started again.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
@@ -69,9 +71,18 @@ func TestTwoServers(t *testing.T) {
 	if first.Key != second.Key {
 		t.Error("two keys for one folder")
 	}
-	first.stop(t)
 	if got, body := get(t, second.Key, second.BaseURL+"/v1/companies"); got != 200 {
-		t.Error(got, body)
+		t.Errorf("the second server: status %d, want 200: %v", got, body)
+	}
+	first.stop(t)
+	why := "the process that had started the engine of " + data + " has ended, and the engine with it: run this command again"
+	if code := <-second.ended; code != 1 || !strings.Contains(second.logs.String(), why) {
+		t.Errorf("the second server ended with %d, want 1 and %s: %s", code, why, second.logs)
+	}
+	second.cancel = nil // it has ended
+	third := startServer(t, data)
+	if got, body := get(t, third.Key, third.BaseURL+"/v1/companies"); got != 200 {
+		t.Errorf("a server started again: status %d, want 200: %v", got, body)
 	}
 }
 

@@ -103,7 +103,7 @@ func TestSnapshot(t *testing.T) {
 // openTable joins the engine of a data folder.
 func openTable(t *testing.T, data string) *table.Client {
 	t.Helper()
-	s, err := session.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, session.Flags{Data: data}, time.Minute)
+	s, err := session.Open(t.Context(), &terminal.Terminal{Out: t.Output(), Err: t.Output(), Now: time.Now}, session.Flags{Data: data}, time.Minute, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,8 @@
 //
 // A data folder has one engine, whose process holds the folder's lock. The first
 // process that opens the folder starts the engine, and ends it when it closes or
-// dies; others join it, and learn from [Engine.Done] that it has ended.
+// dies. If that process shares its engine, others join it, and learn from
+// [Engine.Done] that it has ended; otherwise they wait for their turn.
 //
 // Reading order: engine.go (the contract), address.go (who may reach an engine),
 // netns_linux.go (the proxy in a network namespace), folder.go (data folders),
@@ -49,6 +50,10 @@ type Options struct {
 	// Data is the folder in which data persists; it is created when missing.
 	// Empty means in memory: the data ends with the engine, and nobody shares it.
 	Data string
+
+	// Share lets other processes join the engine of Data. Without it they wait until this process has closed the engine, so
+	// that a short command never ends the engine of another one.
+	Share bool
 
 	// Install allows npm and mvn to be run to fetch an engine. Without it only
 	// what is in the user's cache or on PATH is used.

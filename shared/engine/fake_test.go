@@ -66,7 +66,7 @@ func fakeEngine(mode, listen, dir string) {
 
 // fakeOpener opens the folder, prints what it got, and keeps it open until its input ends or its engine does.
 func fakeOpener(way, dir string) {
-	e, err := open(context.Background(), Options{Data: dir}, openHost(way))
+	e, err := open(context.Background(), Options{Data: dir, Share: true}, openHost(way))
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)

@@ -20,6 +20,7 @@ type state struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"`
 	Name     string `json:"name"`
+	Shared   bool   `json:"shared"`
 }
 
 // folder is a data folder. The process of its engine holds the lock on
@@ -106,7 +107,7 @@ func openFolder(ctx context.Context, o Options, h *host) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, proc, err := f.join(ctx, h, o.Prefer, o.Install)
+	s, proc, err := f.join(ctx, h, o)
 	if err != nil {
 		return nil, err
 	}
@@ -138,15 +139,25 @@ func (f *folder) look(prefer string) (lock *os.File, s state, kind string, err e
 }
 
 // join returns the folder's state once its engine responds, with the process if
-// this call started it and nil if another process had.
-func (f *folder) join(ctx context.Context, h *host, prefer string, install bool) (state, *process, error) {
+// this call started it and nil if another process had. It waits for a process
+// that does not share its engine.
+func (f *folder) join(ctx context.Context, h *host, o Options) (state, *process, error) {
 	var p *program
+	waits := 0 // for this process
 	deadline := time.Now().Add(h.ownerWait)
 	for {
-		lock, s, kind, err := f.look(prefer)
+		lock, s, kind, err := f.look(o.Prefer)
 		switch {
 		case err != nil:
 			return s, nil, err
+		case lock == nil && s.PID != 0 && !s.Shared:
+			if waits != s.PID {
+				h.logf("waiting for another command that uses %s (its engine is process %d)", f.dir, s.PID)
+			}
+			waits, deadline = s.PID, time.Now().Add(h.ownerWait)
+			if err := sleep(ctx, poll); err != nil {
+				return s, nil, fmt.Errorf("wait for the command that uses %s: %w", f.dir, err)
+			}
 		case lock == nil && s.PID != 0 && recognise(ctx, s.Name, f.at(s)):
 			return s, nil, nil
 		case lock == nil && time.Now().After(deadline):
@@ -158,7 +169,7 @@ func (f *folder) join(ctx context.Context, h *host, prefer string, install bool)
 			}
 		case p == nil || kind != "" && kind != p.kind:
 			_ = lock.Close() // an installation may take minutes
-			if p, err = h.find(ctx, kind, install); err != nil {
+			if p, err = h.find(ctx, kind, o.Install); err != nil {
 				if s.Name != "" {
 					err = fmt.Errorf("the data in %s was written by %s and no other engine can read it: %w", f.dir, titles[s.Name], err)
 				}
@@ -166,7 +177,7 @@ func (f *folder) join(ctx context.Context, h *host, prefer string, install bool)
 			}
 			deadline = time.Now().Add(h.ownerWait)
 		default:
-			return f.start(ctx, h, p, s, lock)
+			return f.start(ctx, h, p, s, o.Share || !guarded, lock)
 		}
 	}
 }
@@ -174,7 +185,7 @@ func (f *folder) join(ctx context.Context, h *host, prefer string, install bool)
 // start starts the folder's engine, at the last one's address if that is free.
 // The engine inherits the lock, so that the lock shows whether an engine is left
 // even when the process that started it was killed; start closes the caller's copy.
-func (f *folder) start(ctx context.Context, h *host, p *program, last state, lock *os.File) (state, *process, error) {
+func (f *folder) start(ctx context.Context, h *host, p *program, last state, shared bool, lock *os.File) (state, *process, error) {
 	defer lock.Close()
 	if last.PID != 0 { // nobody may join an engine that is gone
 		if err := f.write(state{Endpoint: last.Endpoint, Name: last.Name}); err != nil {
@@ -188,7 +199,7 @@ func (f *folder) start(ctx context.Context, h *host, p *program, last state, loc
 	if err != nil {
 		return last, nil, err
 	}
-	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.at.endpoint, Name: p.kind}
+	s := state{PID: proc.cmd.Process.Pid, Endpoint: proc.at.endpoint, Name: p.kind, Shared: shared}
 	if err := f.write(s); err != nil {
 		return s, nil, errors.Join(err, proc.end())
 	}

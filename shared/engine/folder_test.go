@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -66,7 +67,7 @@ func TestSecondProcessShares(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			e := mustOpen(t, Options{Data: dir}, openHost(way))
+			e := mustOpen(t, Options{Data: dir, Share: true}, openHost(way))
 			o := openElsewhere(t, way, dir)
 			if o.answer != e.Endpoint+" true" {
 				t.Fatalf("the other process has %q, want %s shared", o.answer, e.Endpoint)
@@ -86,7 +87,7 @@ func TestSecondProcessShares(t *testing.T) {
 	}
 }
 
-// Ensure an engine ends with the process that started it, that those who joined are told so, and that one of them can run
+// Ensure a shared engine ends with the process that started it, that those who joined are told so, and that one of them can run
 // again.
 func TestOwnerLeaves(t *testing.T) {
 	t.Parallel()
@@ -127,11 +128,49 @@ func TestOwnerLeaves(t *testing.T) {
 	}
 }
 
+// Ensure a command whose engine is not shared keeps it to itself: another one waits until it has closed, says so, and then has
+// an engine of its own.
+func TestOwnEngine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, log := io.Pipe()
+	second := fakeHost("well")
+	second.log = log
+	opened := make(chan error, 1)
+	go func() {
+		e, err := open(t.Context(), Options{Data: dir}, second)
+		if err == nil && e.Shared {
+			err = fmt.Errorf("it joined %s", e.Endpoint)
+		}
+		if err == nil {
+			err = e.Close()
+		}
+		opened <- errors.Join(err, log.Close())
+	}()
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if want := fmt.Sprintf("waiting for another command that uses %s (its engine is process %d)\n", dir, pidOf(t, dir)); err != nil || line != want {
+		t.Errorf("the second command said %q, %v, want %q", line, err, want)
+	}
+	if !answers(t, first) {
+		t.Error("the first command has lost its engine")
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
 // Ensure a process that closes what it joined is told nothing more, and ends nothing.
 func TestJoinedCloses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
+	e := mustOpen(t, Options{Data: dir, Share: true}, fakeHost("well"))
 	joined := mustOpen(t, Options{Data: dir}, fakeHost("well"))
 	if err := joined.Close(); err != nil {
 		t.Fatal(err)
@@ -200,7 +239,7 @@ func TestStartTogether(t *testing.T) {
 			note(endpoint, shared == "true")
 		})
 		wg.Go(func() {
-			e, err := open(t.Context(), Options{Data: dir}, fakeHost("well"))
+			e, err := open(t.Context(), Options{Data: dir, Share: true}, fakeHost("well"))
 			if err != nil {
 				t.Error(err)
 				return

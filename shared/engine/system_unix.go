@@ -22,6 +22,9 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
+// guarded reports whether guard ends an engine whose process was killed.
+const guarded = true
+
 // guard kills the process when this one dies, even by SIGKILL: a shell waits
 // until the pipe from this process closes. SQLite recovers from a killed engine.
 func guard(pid int) (release func(), err error) {

@@ -22,6 +22,9 @@ func detach(cmd *exec.Cmd, lock *os.File) {
 	}
 }
 
+// guarded is false: an engine may outlive a process that was killed, so all engines are shared.
+const guarded = false
+
 // guard does nothing: [Engine.Close] ends the engine, after Ctrl-C too. If this
 // process is killed, the engine stays, and the next [Open] of its folder joins it.
 func guard(int) (release func(), err error) { return func() {}, nil }

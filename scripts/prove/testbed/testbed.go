@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 
 // Restart starts an engine over the testbed's data folder. An earlier engine must be closed.
 func (t *Testbed) Restart(ctx context.Context) (err error) {
-	t.Engine, err = engine.Open(ctx, engine.Options{Data: t.options.Data, Install: true, Prefer: t.options.Prefer, Log: t.options.Log})
+	t.Engine, err = engine.Open(ctx, engine.Options{Data: t.options.Data, Share: true, Install: true, Prefer: t.options.Prefer, Log: t.options.Log})
 	if err != nil {
 		return fmt.Errorf("start the engine: %w", err)
 	}

@@ -30,7 +30,7 @@ const callTimeout = 30 * time.Second
 
 // with opens the table for a command and closes it afterwards.
 func (o *operator) with(cmd *cobra.Command, do func(context.Context, *session.Session) error) (err error) {
-	s, err := session.Open(cmd.Context(), o.Terminal, *o.table, callTimeout)
+	s, err := session.Open(cmd.Context(), o.Terminal, *o.table, callTimeout, false)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (s *server) serve(ctx context.Context, addr string, withDemo bool) (err err
 		return err
 	}
 	defer listener.Close() // closing twice is safe
-	open, err := session.Open(ctx, s.Terminal, *s.table, callTimeout)
+	open, err := session.Open(ctx, s.Terminal, *s.table, callTimeout, true)
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ type Session struct {
 }
 
 // Open opens the table. Outside an account it starts or joins an engine and creates the table. timeout is the deadline of
-// one attempt of a table call.
-func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration) (*Session, error) {
+// one attempt of a table call. share lets other commands join the engine that it starts; otherwise they wait.
+func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
 	target, err := flags.Resolve()
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 	s := &Session{Target: target, list: t.Command("company list") + flags.Arguments()}
 	o := table.Options{Name: target.TableName, Timeout: timeout, Now: t.Now, NewID: id.NewGenerator(t.Now, rand.Reader)}
 	if !target.Account() {
-		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Install: true, Log: t.Err})
+		s.Engine, err = engine.Open(ctx, engine.Options{Endpoint: target.Endpoint, Data: target.Data, Share: share, Install: true, Log: t.Err})
 		if err != nil {
 			return nil, err
 		}

@@ -86,7 +86,7 @@ func TestTwoServers(t *testing.T) {
 	}
 }
 
-// Ensure the command serves with the limits of package front, whose responses all have the envelope.
+// Ensure the command serves with the limits of package front, whose refusals have the envelope.
 func TestServeRefusesInTheEnvelope(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, folder(t))
@@ -95,7 +95,7 @@ func TestServeRefusesInTheEnvelope(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "GET /v1/companies/co_1/plan/items/50% HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "POST /v1/companies HTTP/1.1\r\nHost: localhost\r\nContent-Length: 11000000\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	out, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -104,7 +104,7 @@ func TestServeRefusesInTheEnvelope(t *testing.T) {
 	}
 	defer out.Body.Close()
 	body, err := io.ReadAll(out.Body)
-	if refusal, bad := fault.Parse(body); err != nil || bad != nil || out.StatusCode != 400 || refusal.Code != fault.BadRequest {
+	if refusal, bad := fault.Parse(body); err != nil || bad != nil || out.StatusCode != 413 || refusal.Code != fault.PayloadTooLarge {
 		t.Errorf("%s %s: %v", out.Status, body, err)
 	}
 }

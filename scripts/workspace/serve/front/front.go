@@ -1,11 +1,10 @@
-// Package front is the HTTP server of `workspace serve`. An account has API Gateway in this place, so this package does what
-// the gateway does there: it bounds what callers can take, and every failure has the error envelope.
+// Package front is the HTTP server of `workspace serve`. In an account API Gateway is in this place, so this package does what
+// the gateway does there: it limits what callers can take.
 //
-//   - Connections, headers, bodies and responses have limits. What is too much gets a 503 at once, or after a second in the
-//     queue, and costs little memory until then. Requests with heavy bodies have a queue of their own, and so do requests
-//     whose path had a heavy response before, so a flood of them does not delay others (this file).
-//   - net/http's server answers a request that is not valid HTTP by itself, in plain text. The connection replaces such a
-//     response by the envelope (wire.go).
+// Connections, headers, bodies and responses have limits. A request beyond them gets a 503 in the error envelope at once, or
+// after a second in the queue, and costs little memory until then. Requests with heavy bodies have a queue of their own, and so
+// do requests whose path had a heavy response before, so a flood of them does not delay others. net/http itself refuses a
+// request that is not valid HTTP, in plain text.
 package front
 
 import (
@@ -85,7 +84,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               headerBytesMax,
-		DisableGeneralOptionsHandler: true, // OPTIONS * gets the envelope, too
+		DisableGeneralOptionsHandler: true, // OPTIONS * reaches the handler
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return s

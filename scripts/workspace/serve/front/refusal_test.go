@@ -100,7 +100,7 @@ func api() http.Handler {
 	}), newID)
 }
 
-// Ensure every response to a request that is not valid HTTP has the envelope, and says what is wrong.
+// Ensure every response to a valid request of HTTP has the envelope, and says what is wrong.
 func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	t.Parallel()
 	_, address := newServer(t, api())
@@ -112,20 +112,9 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 		message       string
 	}{
 		{"OK", "GET /v1/companies" + end + "\r\n", 404, fault.NotFound, "no such record"},
-		{"Escape", "GET /v1/companies/co_1/plan/items/50%" + end + "\r\n", 400, fault.BadRequest, "a % in the path"},
-		{"NotHTTP", "\x16\x03\x01\x02\x00\r\n\r\n", 400, fault.BadRequest, "not valid HTTP"},
-		{"Expectation", "POST /v1/companies" + end + "Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}", 417, fault.BadRequest, "header.Expect: must be 100-continue"},
-		{"Header", "GET /v1/companies" + end + "X-Long: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431, fault.BadRequest, "at most 10240 bytes"},
-		{"Encoding", "POST /v1/companies" + end + "Transfer-Encoding: gzip\r\n\r\n", 501, fault.BadRequest, "header.Transfer-Encoding: must be chunked"},
-		{"Version", "GET /v1/companies HTTP/3.0\r\nHost: localhost\r\n\r\n", 505, fault.BadRequest, "must be HTTP/1.1"},
-		{"NoHost", "GET /v1/companies HTTP/1.1\r\n\r\n", 400, fault.BadRequest, "header.Host: is required"},
-		{"TwoHosts", "GET /v1/companies" + end + "Host: other\r\n\r\n", 400, fault.BadRequest, "request: is not valid HTTP"},
-		{"Control", "GET /v1/companies" + end + "X-Control: a\x01b\r\n\r\n", 400, fault.BadRequest, "no control characters"},
-		{"Name", "GET /v1/companies" + end + "X Name: a\r\n\r\n", 400, fault.BadRequest, "request: "},
 		{"Options", "OPTIONS *" + end + "\r\n", 404, fault.NotFound, "no such record"},
 		{"Connect", "CONNECT example.com:443" + end + "\r\n", 404, fault.NotFound, "no such record"},
 		{"Length", "POST /v1/companies" + end + "Content-Length: 9000000000000000000\r\n\r\n{}", 413, fault.PayloadTooLarge, "body: "},
-		{"BadLength", "POST /v1/companies" + end + "Content-Length: many\r\n\r\n{}", 400, fault.BadRequest, "request: "},
 		{"Unreadable", "POST /v1/companies" + end + "Transfer-Encoding: chunked\r\n\r\nnot a length\r\n\r\n", 400, fault.BadRequest, "body: could not be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,31 +128,40 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	}
 }
 
-// Ensure a client that is still sending when it is refused can read why.
-func TestRefusalIsReadable(t *testing.T) {
+// Ensure what is not a valid request of HTTP does not reach the handler, gets the status of its fault, and ends the connection
+// alone: the next request is served.
+func TestInvalidHTTP(t *testing.T) {
 	t.Parallel()
-	_, address := newServer(t, api())
-	for range 20 {
-		c := dial(t, address)
-		if _, err := io.WriteString(c, "GET /% HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n"+strings.Repeat("x", 200_000)); err != nil {
-			t.Fatal(err)
-		}
-		out, body := receive(t, c)
-		requireEnvelope(t, out, body, 400, fault.BadRequest)
-	}
-}
-
-// Ensure a response of a handler that looks like one of net/http's own is sent as it is.
-func TestHandlersResponsesAreKept(t *testing.T) {
-	t.Parallel()
-	text := "HTTP/1.1 400 Bad Request" + plain + strings.Repeat("text of a handler ", 10_000)
-	_, address := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Connection", "close")
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, text)
+	reached := make(chan string, 16)
+	_, address := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reached <- r.URL.Path
+		w.WriteHeader(http.StatusOK)
 	}))
-	if out, body := exchange(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); out.StatusCode != 400 || body != text {
-		t.Errorf("%s: %d bytes, want %d", out.Status, len(body), len(text))
+	const end = " HTTP/1.1\r\nHost: localhost\r\n"
+	for _, c := range []struct {
+		name, request string
+		status        int
+	}{
+		{"Escape", "GET /v1/companies/co_1/plan/items/50%" + end + "\r\n", 400},
+		{"NotHTTP", "\x16\x03\x01\x02\x00\r\n\r\n", 400},
+		{"Expectation", "POST /v1/companies" + end + "Expect: a-miracle\r\nContent-Length: 2\r\n\r\n{}", 417},
+		{"Header", "GET /v1/companies" + end + "X-Long: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", 431},
+		{"Encoding", "POST /v1/companies" + end + "Transfer-Encoding: gzip\r\n\r\n", 501},
+		{"Version", "GET /v1/companies HTTP/3.0\r\nHost: localhost\r\n\r\n", 505},
+		{"NoHost", "GET /v1/companies HTTP/1.1\r\n\r\n", 400},
+		{"TwoHosts", "GET /v1/companies" + end + "Host: other\r\n\r\n", 400},
+		{"Control", "GET /v1/companies" + end + "X-Control: a\x01b\r\n\r\n", 400},
+		{"Name", "GET /v1/companies" + end + "X Name: a\r\n\r\n", 400},
+		{"BadLength", "POST /v1/companies" + end + "Content-Length: many\r\n\r\n{}", 400},
+	} {
+		if out, body := exchange(t, address, c.request); out.StatusCode != c.status {
+			t.Errorf("%s: %s %q, want %d", c.name, out.Status, body, c.status)
+		}
+	}
+	if out, _ := exchange(t, address, get("/next")); out.StatusCode != 200 {
+		t.Errorf("the next request: %s, want 200", out.Status)
+	}
+	if path := <-reached; path != "/next" {
+		t.Errorf("the handler got %s, want the valid request alone", path)
 	}
 }

@@ -3,16 +3,26 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // encoding/json accepts what this API must reject: repeated keys (the last one wins), keys in another letter case, invalid UTF-8
 // and lone surrogates (both replaced), and null for an absent value. So this file reads a body into a tree, and the fields are
 // filled from the tree by their exact names.
+//
+// jsontext rejects invalid UTF-8 and lone surrogates by itself. It reports only the first repeated key, so this file looks for
+// them. The package becomes encoding/json/jsontext of the standard library; only this file imports it.
 
-// Object is a JSON object in the order in which it was sent. Values are nil, bool, string, json.Number, []any or Object.
+// Object is a JSON object in the order in which it was sent. Values are nil, bool, string, json.Number, []any, Object, or
+// json.RawMessage for a value that is not read into the tree.
 type Object []member
 
 type member struct {
@@ -31,45 +41,50 @@ func (o Object) Get(name string) (value any, ok bool) {
 }
 
 // ParseObject reads a JSON object. Problems begin with root. The object is nil when the text as a whole is invalid; then there is
-// one problem. Else there is one problem for each
-// repeated key and for each text with the character NUL.
+// one problem. Otherwise there is one problem for each repeated key and for each text with the character NUL.
 func ParseObject(text []byte, root string) (Object, []string) {
-	if !utf8.Valid(text) {
-		return nil, []string{root + ": is not valid UTF-8"}
-	}
-	if !json.Valid(text) {
-		return nil, []string{root + ": is not valid JSON: " + syntaxError(text)}
-	}
-	if loneSurrogate(text) {
-		return nil, []string{root + ": " + halfSurrogate}
-	}
-	p := parser{decoder: json.NewDecoder(bytes.NewReader(text)), root: root, nul: bytes.Contains(text, []byte(`\u0000`))}
-	p.decoder.UseNumber()
-	o, ok := p.value().(Object)
-	if !ok {
-		return nil, []string{root + ": must be a JSON object"}
-	}
-	return o, p.problems
+	o, problems, _ := ParseLarge(text, root, nil, len(text))
+	return o, problems
 }
 
-const halfSurrogate = "is not valid Unicode: it has half of a surrogate pair"
-
-func syntaxError(text []byte) string {
-	var ignored json.RawMessage
-	if err := json.Unmarshal(text, &ignored); err != nil {
-		return err.Error()
+// ParseLarge is ParseObject for an object in which some properties may have megabytes. A tree of them would have twenty times as
+// much, so uncut names those that are not read into the tree: each is a json.RawMessage without insignificant space, nil for null.
+// A text with more than most bytes besides these values is too large, and the rest of it is not read.
+func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
+	p := parser{
+		decoder: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
+		root:    root, uncut: uncut, most: int64(most), nul: bytes.Contains(text, []byte(`\u0000`)),
 	}
-	return "unknown"
+	value, err := p.value()
+	if err == nil {
+		err = p.end()
+	}
+	switch o, isObject := value.(Object); {
+	case errors.Is(err, errTooLarge), err == nil && int64(len(text))-p.cut > p.most:
+		return nil, nil, true
+	case err != nil:
+		return nil, []string{root + ": " + syntaxProblem(text, err)}, false
+	case !isObject:
+		return nil, []string{root + ": must be a JSON object"}, false
+	default:
+		return o, p.problems, false
+	}
 }
 
-// parser reads a tree. It builds the path of a member only for a problem, because a deep object has many long paths.
-type parser struct {
-	decoder  *json.Decoder
-	root     string
-	path     []string // to the current value: names, and "" for the element of an array
-	indexes  []int    // of the array elements in path
-	problems []string
-	nul      bool // a text may have the character NUL, which JSON can only say as \u0000
+var errTooLarge = errors.New("the text is too large")
+
+// syntaxProblem says what is wrong with a text as a whole, and where.
+func syntaxProblem(text []byte, err error) string {
+	at, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case !utf8.Valid(text):
+		return "is not valid UTF-8"
+	case ok && strings.Contains(at.Err.Error(), "surrogate"):
+		return "is not valid Unicode: it has half of a surrogate pair"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "is not valid JSON: unexpected end of JSON input"
+	}
+	return "is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
 // hasNUL is the problem of a text with the character NUL. It ends a text in many programs that read one.
@@ -78,46 +93,83 @@ const hasNUL = "must not have the character U+0000"
 // smallObject is the largest number of members that is searched without a set of names.
 const smallObject = 16
 
-// value reads one value of a text that json.Valid has accepted, so no token can fail.
-func (p *parser) value() any {
-	token, err := p.decoder.Token()
-	if err != nil {
-		return nil
-	}
-	switch token {
-	case json.Delim('{'):
-		return p.object()
-	case json.Delim('['):
-		list := []any{}
-		p.path = append(p.path, "")
-		for p.decoder.More() {
-			p.indexes = append(p.indexes, len(list))
-			list = append(list, p.value())
-			p.indexes = p.indexes[:len(p.indexes)-1]
-		}
-		p.path = p.path[:len(p.path)-1]
-		_, _ = p.decoder.Token()
-		return list
-	}
-	if s, ok := token.(string); ok {
-		p.checkNUL(s)
-	}
-	return token
+// parser reads a tree. It builds the path of a member only for a problem, because a deep object has many long paths.
+type parser struct {
+	decoder  *jsontext.Decoder
+	root     string
+	uncut    []string
+	most     int64
+	cut      int64    // bytes of the values that are not in the tree
+	path     []string // to the current value: names, and "" for the element of an array
+	indexes  []int    // of the array elements in path
+	problems []string
+	nul      bool // a text may have the character NUL, which JSON can only express as \u0000
 }
 
-func (p *parser) checkNUL(s string) {
-	if p.nul && strings.ContainsRune(s, 0) {
-		p.problems = note(p.problems, p.location(), hasNUL)
+// end requires the end of the text.
+func (p *parser) end() error {
+	_, err := p.decoder.ReadToken()
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
+	if err == nil {
+		err = errors.New("there is more text after the value")
+	}
+	return err
+}
+
+func (p *parser) value() (any, error) {
+	token, err := p.decoder.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if p.decoder.InputOffset()-p.cut > p.most {
+		return nil, errTooLarge
+	}
+	switch token.Kind() {
+	case '{':
+		return p.object()
+	case '[':
+		return p.list()
+	case '"':
+		s := token.String()
+		p.checkNUL(s)
+		return s, nil
+	case '0':
+		return json.Number(token.String()), nil
+	case 'n':
+		return nil, nil
+	}
+	return token.Bool(), nil
+}
+
+func (p *parser) list() ([]any, error) {
+	list := []any{}
+	p.path = append(p.path, "")
+	for p.decoder.PeekKind() != ']' {
+		p.indexes = append(p.indexes, len(list))
+		v, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		p.indexes = p.indexes[:len(p.indexes)-1]
+	}
+	p.path = p.path[:len(p.path)-1]
+	_, err := p.decoder.ReadToken()
+	return list, err
 }
 
 // object reads the members of an object. A repeated member is a problem; the first one is kept.
-func (p *parser) object() Object {
+func (p *parser) object() (Object, error) {
 	o, names := Object{}, map[string]bool(nil)
-	for p.decoder.More() {
-		token, _ := p.decoder.Token()
-		name, _ := token.(string)
-		twice := false
+	outermost := len(p.path) == 0
+	for p.decoder.PeekKind() != '}' {
+		token, err := p.decoder.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name, twice := token.String(), false
 		switch {
 		case len(o) < smallObject:
 			_, twice = o.Get(name)
@@ -133,17 +185,68 @@ func (p *parser) object() Object {
 		p.path = append(p.path, "."+name)
 		p.checkNUL(name)
 		if twice {
-			p.problems = note(p.problems, p.location(), "is repeated")
+			p.problem("is repeated")
 		}
-		value := p.value()
+		value, err := p.member(outermost && !twice && slices.Contains(p.uncut, name))
+		if err != nil {
+			return nil, err
+		}
 		p.path = p.path[:len(p.path)-1]
 		if !twice {
 			o = append(o, member{name, value})
 		}
 	}
-	_, _ = p.decoder.Token() // the closing brace
-	return o
+	_, err := p.decoder.ReadToken()
+	return o, err
 }
+
+func (p *parser) member(uncut bool) (any, error) {
+	if uncut && p.decoder.PeekKind() != 'n' {
+		return p.raw()
+	}
+	return p.value()
+}
+
+// raw reads a value as its text. It checks the value like the rest: no name twice in an object, no character NUL. The first
+// problem of each kind is reported.
+func (p *parser) raw() (json.RawMessage, error) {
+	text, err := p.decoder.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	p.cut += int64(len(text))
+	value := slices.Clone(text)
+	if p.nul && hasNULText(value) {
+		p.problem(hasNUL)
+	}
+	err = jsontext.NewDecoder(bytes.NewBuffer(value)).SkipValue()
+	if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		p.problem(fmt.Sprintf("has an object in which the property %.100q is repeated", at.JSONPointer.LastToken()))
+	}
+	return json.RawMessage(value), value.Compact()
+}
+
+// hasNULText reports whether a text of a valid value has the character NUL.
+func hasNULText(value []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
+	for {
+		token, err := d.ReadToken()
+		if err != nil {
+			return false // the end
+		}
+		if token.Kind() == '"' && strings.ContainsRune(token.String(), 0) {
+			return true
+		}
+	}
+}
+
+func (p *parser) checkNUL(s string) {
+	if p.nul && strings.ContainsRune(s, 0) {
+		p.problem(hasNUL)
+	}
+}
+
+func (p *parser) problem(text string) { p.problems = note(p.problems, p.location(), text) }
 
 // location returns the path of the current value, at most slightly longer than messages show it.
 func (p *parser) location() string {
@@ -160,29 +263,4 @@ func (p *parser) location() string {
 		out.WriteString(step[:min(len(step), pathBytes+1)])
 	}
 	return out.String()
-}
-
-// loneSurrogate reports whether a \u escape is half of a surrogate pair, which encoding/json replaces silently.
-func loneSurrogate(text []byte) bool {
-	high := false // the escape before this one was a high surrogate
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			if high {
-				return true
-			}
-			continue
-		}
-		unit := uint64(0)
-		if text[i+1] == 'u' {
-			unit, _ = strconv.ParseUint(string(text[i+2:i+6]), 16, 16)
-			i += 4
-		}
-		i++
-		isLow := 0xDC00 <= unit && unit <= 0xDFFF
-		if high != isLow {
-			return true
-		}
-		high = 0xD800 <= unit && unit <= 0xDBFF
-	}
-	return high
 }

@@ -21,7 +21,7 @@ func TestParseObjectRefuses(t *testing.T) {
 		{"list", `[{}]`, "body: must be a JSON object"},
 		{"text", `"{}"`, "body: must be a JSON object"},
 		{"number", `1`, "body: must be a JSON object"},
-		{"trailing data", `{} {}`, "body: is not valid JSON: invalid character '{' after top-level value"},
+		{"trailing data", `{} {}`, "body: is not valid JSON: there is more text after the value"},
 		{"trailing comma", `{"a":1,}`, "body: is not valid JSON"},
 		{"single quotes", `{'a':1}`, "body: is not valid JSON"},
 		{"comment", `{}//`, "body: is not valid JSON"},
@@ -46,7 +46,7 @@ func TestParseObjectRefuses(t *testing.T) {
 		{"high, then a backslash and udc00", `{"a":"\ud83d\\udc00"}`, "body: is not valid Unicode"},
 		{"high in one text, low in the next", `{"a":"\ud83d","b":"\ude00"}`, "body: is not valid Unicode"},
 		{"lone surrogate in a name", `{"\ud800":1}`, "body: is not valid Unicode"},
-		{"10,001 levels", strings.Repeat(`{"a":`, 10001) + `1` + strings.Repeat(`}`, 10001), "body: is not valid JSON: invalid character '{' exceeded max depth"},
+		{"10,001 levels", strings.Repeat(`{"a":`, 10001) + `1` + strings.Repeat(`}`, 10001), "body: is not valid JSON: exceeded max depth within"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, problems := schema.ParseObject([]byte(tt.text), "body")
@@ -132,7 +132,7 @@ func TestParseObjectIsLinear(t *testing.T) {
 }
 
 // FuzzParseObject compares ParseObject with encoding/json: for valid UTF-8 without lone surrogates they accept the same JSON
-// objects, and decode the same values when no name is repeated.
+// objects, and decode the same values, unless a name is repeated or a text has the character NUL.
 func FuzzParseObject(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":[1,{"b":null}],"c":"\ud83d\ude00"}`, `{"a":1,"a":2}`, `[]`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"a":1e400}`, `{"\\u":"\\ud800"}`, `{"":{"":[[]]}} x`,
@@ -153,7 +153,8 @@ func FuzzParseObject(f *testing.F) {
 		if len(problems) == 0 && (!valid || !utf8.ValidString(text)) {
 			t.Fatalf("accepted %q", text)
 		}
-		if valid && len(problems) > 0 && o != nil && !strings.HasSuffix(problems[0], "is repeated") {
+		kept := len(problems) > 0 && (strings.HasSuffix(problems[0], "is repeated") || strings.HasSuffix(problems[0], "U+0000"))
+		if valid && len(problems) > 0 && o != nil && !kept {
 			t.Fatalf("rejected %q: %v", text, problems)
 		}
 		if valid && o == nil && utf8.ValidString(text) && !strings.HasPrefix(problems[0], ": is not valid Unicode") {

@@ -85,7 +85,7 @@ func TestServerStopsDuringACommand(t *testing.T) {
 	}))
 	importing := []string{"import", "--data", data, "--company", a.CompanyID, "-"}
 	var out, errOut bytes.Buffer
-	code := run(t.Context(), importing, in, &out, &errOut)
+	code := run(t.Context(), "workspace", importing, in, &out, &errOut)
 	if err := <-stopped; err != nil {
 		t.Fatal(err)
 	}

@@ -320,29 +320,31 @@ func TestQuotaOfTools(t *testing.T) {
 func TestRoundTripsOfTools(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	overHTTP, overMCP := &apitest.Waves{}, &apitest.Waves{}
+	overHTTP, overMCP := &apitest.RoundTripCounter{}, &apitest.RoundTripCounter{}
 	a, b := start(t, overHTTP), start(t, overMCP)
 	keyA, keyB := a.Key(t), b.Key(t)
 	for _, op := range toolOperations() {
 		a.Clock.Advance(time.Minute) // so that the buckets are full
 		b.Clock.Advance(time.Minute)
-		overHTTP.Reset()
-		overMCP.Reset()
-		twin := requestOf(t, a, op, keyA).send(t, a)
-		got := callTool(t, b, keyB, op.ID, arguments[op.ID])
-		if twin.Status != http.StatusOK || got.IsError {
-			t.Errorf("%s: %d, %s", op.ID, twin.Status, got.http.Body)
-		}
-		if overHTTP.Count() != overMCP.Count() || overHTTP.Calls() != overMCP.Calls() {
-			t.Errorf("%s: %d round trips and %d calls over HTTP, %d and %d as a tool", op.ID, overHTTP.Count(), overHTTP.Calls(), overMCP.Count(), overMCP.Calls())
+		trips, calls := overHTTP.Count(t, func(t *testing.T) {
+			if got := requestOf(t, a, op, keyA).send(t, a); got.Status != http.StatusOK {
+				t.Errorf("%s: %d %s", op.ID, got.Status, got.Body)
+			}
+		})
+		toolTrips, toolCalls := overMCP.Count(t, func(t *testing.T) {
+			if got := callTool(t, b, keyB, op.ID, arguments[op.ID]); got.IsError {
+				t.Errorf("%s: %s", op.ID, got.http.Body)
+			}
+		})
+		if trips != toolTrips || calls != toolCalls {
+			t.Errorf("%s: %d round trips and %d calls over HTTP, %d and %d as a tool", op.ID, trips, calls, toolTrips, toolCalls)
 		}
 	}
 	for _, method := range []string{"initialize", "ping", "tools/list", "nope", "notifications/initialized"} {
 		b.Clock.Advance(time.Minute)
-		overMCP.Reset()
-		message(t, b, keyB, method, map[string]any{})
-		if overMCP.Calls() != 1 {
-			t.Errorf("%s: %d calls", method, overMCP.Calls())
+		_, calls := overMCP.Count(t, func(t *testing.T) { message(t, b, keyB, method, map[string]any{}) })
+		if calls != 1 {
+			t.Errorf("%s: %d calls", method, calls)
 		}
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 
 	"growthworkspace/functions/metrics"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
 )
 
 // Ensure total returns one series with the identity of the series without dims, by either name of the metric, in pages of
@@ -79,8 +79,8 @@ func TestTotal(t *testing.T) {
 func TestTotalUnits(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	waves := &apitest.Waves{}
-	s := apitest.NewOver(t, metrics.Operations, waves)
+	counter := &apitest.RoundTripCounter{}
+	s := apitest.NewOver(t, metrics.Operations, counter)
 	store := metrics.NewStore(s.Table)
 	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
 	for n := range 50 {
@@ -90,25 +90,26 @@ func TestTotalUnits(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*metrics.PointQuery)
 		points int
+		trips  int
 		units  float64
 	}{
-		"total":      {func(q *metrics.PointQuery) { q.Total = true }, 53, 200},
-		"one series": {func(q *metrics.PointQuery) { q.SeriesID = seriesOf(t, "a", "week", `{"n":"07"}`) }, 53, 200},
-		"all":        {func(*metrics.PointQuery) {}, 365, 200},
+		"total":      {func(q *metrics.PointQuery) { q.Total = true }, 53, 2, 200},
+		"one series": {func(q *metrics.PointQuery) { q.SeriesID = seriesOf(t, "a", "week", `{"n":"07"}`) }, 53, 2, 200},
+		"all":        {func(*metrics.PointQuery) {}, 365, 2, 200},
 	} {
 		q := week
 		c.change(&q)
-		ctx, m := apitest.Request(t)
-		waves.Reset()
-		begun := time.Now()
-		got, _, err := store.ListPoints(ctx, s.CompanyID, q)
-		took := time.Since(begun)
-		if err != nil || len(got) != c.points {
-			t.Fatalf("%s: %d points, %v", name, len(got), err)
-		}
-		t.Logf("%s: %v read units, %d calls in %d round trips, %v", name, m.Units().Read, m.Units().Calls, waves.Count(), took.Round(time.Millisecond))
-		if m.Units().Read > c.units {
-			t.Errorf("%s: %v read units, want at most %v", name, m.Units().Read, c.units)
+		var units table.Units
+		trips, _ := counter.Count(t, func(t *testing.T) {
+			ctx, m := apitest.Request(t)
+			got, _, err := store.ListPoints(ctx, s.CompanyID, q)
+			if units = m.Units(); err != nil || len(got) != c.points {
+				t.Fatalf("%s: %d points, %v", name, len(got), err)
+			}
+		})
+		t.Logf("%s: %d round trips, %+v", name, trips, units)
+		if trips != c.trips || units.Read > c.units {
+			t.Errorf("%s: %d round trips, want %d; %v read units, want at most %v", name, trips, c.trips, units.Read, c.units)
 		}
 	}
 }

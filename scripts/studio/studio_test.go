@@ -35,6 +35,7 @@ type world struct {
 	browser *http.Client
 	base    string // of the studio
 	service *inProcess
+	open    *studio.Open
 	logs    *locked
 	url     string // with the token
 }
@@ -129,7 +130,7 @@ func enter(t *testing.T, s *apitest.Service, key string, between func(http.Round
 	}
 	w.browser = &http.Client{Jar: jar, Transport: &http.Transport{}}
 	t.Cleanup(w.browser.CloseIdleConnections)
-	w.url = open.Door.URL()
+	w.open, w.url = open, open.Door.URL()
 	w.base, _, _ = strings.Cut(w.url, "/?")
 	if status, _ := w.get(t, strings.TrimPrefix(w.url, w.base)); status != http.StatusOK {
 		t.Fatal("the browser cannot enter:", status)

@@ -150,8 +150,8 @@ func TestPageAgainstList(t *testing.T) {
 func TestWholeBeyondOnePage(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	waves := &apitest.Waves{}
-	c, _ := client(t, waves)
+	counter := &apitest.RoundTripCounter{}
+	c, _ := client(t, counter)
 	company := c.NewID("co")
 	var items []table.Item
 	for i := range 15 {
@@ -166,10 +166,11 @@ func TestWholeBeyondOnePage(t *testing.T) {
 		{Partition: noteKey(company, "").PK, Filter: table.Filter{"status": table.String("draft")}},
 		{Index: table.GSI1, Partition: table.Partition(company, "notes", "all")},
 	} {
-		waves.Reset()
-		seen := 0
-		err := table.Each(t.Context(), c, from, func(note) error { seen++; return nil })
-		pages := waves.Count()
+		var seen int
+		var err error
+		pages, _ := counter.Count(t, func(t *testing.T) {
+			err = table.Each(t.Context(), c, from, func(note) error { seen++; return nil })
+		})
 		whole, err2 := table.Whole[note](t.Context(), c, from)
 		if err != nil || err2 != nil || pages < 3 || seen != 15 || len(whole) != 15 || whole[14].ID != "itm_14" {
 			t.Errorf("%d pages, %d seen, %d whole: %v, %v", pages, seen, len(whole), err, err2)

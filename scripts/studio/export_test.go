@@ -1,0 +1,6 @@
+package studio
+
+import "net/http"
+
+// Handler returns the handler of the pages.
+func (o *Open) Handler() http.Handler { return o.server.Handler }

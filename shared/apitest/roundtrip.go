@@ -1,0 +1,187 @@
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// RoundTripCounter is a transport that counts round trips: the length of the longest chain of calls in which each call was issued
+// after the response of the one before it. The zero value is ready for NewOver. It counts only the calls of the functions that
+// Count runs.
+type RoundTripCounter struct {
+	Transport http.RoundTripper // nil: the package's Transport
+
+	mu    sync.Mutex
+	count *roundTrips // nil: not counting
+}
+
+// Count calls f and returns the number of round trips and of calls that f made until all of its goroutines ended. It uses no
+// real time, so a busy machine changes nothing.
+//
+// f runs in a bubble of package synctest, and each call takes callLatency on the bubble's clock. The clock stands still until all
+// goroutines of f wait for a response, so parallel calls start at the same time, however late a goroutine runs. A call that
+// needs a response starts later than the call before it.
+//
+// f must use its own t, and a goroutine of f that waits for a call must not do so in sync.Mutex.Lock: synctest would not see
+// that it waits, and the test would hang.
+func (c *RoundTripCounter) Count(t *testing.T, f func(t *testing.T)) (trips, calls int) {
+	t.Helper()
+	n := &roundTrips{outside: make(chan errand)}
+	stop := make(chan struct{})
+	go n.runErrands(stop)
+	defer close(stop)
+	defer c.set(nil)
+	synctest.Test(t, func(t *testing.T) {
+		c.set(n)
+		f(t)
+	})
+	return n.trips, n.calls
+}
+
+func (c *RoundTripCounter) set(n *roundTrips) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count = n
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *RoundTripCounter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	n := c.count
+	c.mu.Unlock()
+	transport := c.Transport
+	if transport == nil {
+		transport = Transport
+	}
+	if n == nil {
+		return transport.RoundTrip(r)
+	}
+	return n.roundTrip(transport, r)
+}
+
+// bubbleYear is the year in which the clock of each bubble starts.
+const bubbleYear = 2000
+
+// callLatency is how long a call takes on the bubble's clock.
+const callLatency = time.Millisecond
+
+// roundTrips is one count.
+type roundTrips struct {
+	outside chan errand
+
+	mu      sync.Mutex
+	calls   int
+	trips   int
+	arrival time.Time // of the first response to a call of the last round trip
+}
+
+// roundTrip sends a call in no time of the bubble, and then delays its response.
+func (n *roundTrips) roundTrip(transport http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if err := n.issued(time.Now()); err != nil {
+		return nil, err
+	}
+	response, err := n.send(transport, r)
+	select {
+	case <-time.After(callLatency):
+		return response, err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// issued counts a call. All calls take the same time, so the longest chain is found by its first calls: a call that is issued
+// when the first response of a round trip has arrived belongs to the next one.
+func (n *roundTrips) issued(now time.Time) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now.UTC().Year() != bubbleYear {
+		return errors.New("a call during Count by a goroutine that its function did not start")
+	}
+	if n.calls++; n.trips == 0 || !now.Before(n.arrival) {
+		n.trips++
+		n.arrival = now.Add(callLatency)
+	}
+	return nil
+}
+
+// send sends a call from outside of the bubble, because the connections of the transport belong to goroutines outside. The bubble's
+// clock stands still until the response is there.
+func (n *roundTrips) send(transport http.RoundTripper, r *http.Request) (response *http.Response, err error) {
+	sent, err := copied(r)
+	if err != nil {
+		return nil, err
+	}
+	e := <-n.outside
+	e.do <- func() { response, err = whole(transport.RoundTrip(sent)) }
+	<-e.done
+	if err != nil {
+		return nil, err
+	}
+	response.Request = r
+	return response, nil
+}
+
+// copied returns a request without the context and the other channels of r, which belong to the bubble.
+func copied(r *http.Request) (*http.Request, error) {
+	var body io.Reader
+	if r.Body != nil {
+		sent, err := io.ReadAll(r.Body)
+		if err = errors.Join(err, r.Body.Close()); err != nil {
+			return nil, fmt.Errorf("read a request: %w", err)
+		}
+		body = bytes.NewReader(sent)
+	}
+	out, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	out.Host, out.Header = r.Host, r.Header.Clone()
+	return out, nil
+}
+
+// whole reads the body of a response.
+func whole(response *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read a response: %w", err)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
+// errand runs a function outside of the bubble. Its channels are made outside, because a goroutine outside must not use those
+// of a bubble.
+type errand struct {
+	do   chan func()
+	done chan struct{}
+}
+
+// runErrands runs errands, each on a goroutine of its own, until stop is closed.
+func (n *roundTrips) runErrands(stop <-chan struct{}) {
+	for {
+		e := errand{make(chan func()), make(chan struct{})}
+		select {
+		case n.outside <- e:
+			go func() {
+				defer close(e.done)
+				(<-e.do)()
+			}()
+		case <-stop:
+			return
+		}
+	}
+}

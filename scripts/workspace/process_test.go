@@ -35,7 +35,7 @@ func TestSignals(t *testing.T) {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%v: %v", signal, err)
 		}
-		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 				break
 			}

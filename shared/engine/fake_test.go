@@ -129,7 +129,7 @@ func bareHost() *host {
 	h := newHost(nil)
 	h.lookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	h.cacheDir = func() (string, error) { return "", errors.New("no home") }
-	h.startWait = 20 * time.Second
+	h.startWait = patience
 	return h
 }
 
@@ -147,12 +147,15 @@ func mustOpen(t *testing.T, o Options, h *host) *Engine {
 	return e
 }
 
+// patience ends a test that waits for another process in vain.
+const patience = 2 * time.Minute
+
 // eventually polls, since what it waits for is another process's doing.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
+			t.Fatalf("not within %s: %s", patience, what)
 		}
 	}
 }

@@ -196,9 +196,5 @@ func TestLocalDisconnect(t *testing.T) {
 		_ = resp.Body.Close()
 		t.Fatal("request got a response")
 	}
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Error("the context did not end")
-	}
+	<-ended // the context of the handler
 }

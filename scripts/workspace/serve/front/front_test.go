@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"growthworkspace/shared/fault"
@@ -60,25 +61,25 @@ func (s *stuck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Ensure a request is shed when no place becomes free in time, and that heavy requests take no place of others.
 func TestQueue(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testQueue)
+}
+
+func testQueue(t *testing.T) {
+	m := newMemory(t)
 	h := newStuck(t)
-	s, address := newServer(t, h, func(s *Server) { s.queue, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
+	s := serve(t, m, h, func(s *Server) { s.queue, s.light = 10*time.Millisecond, make(chan struct{}, 1) })
 	for range cap(s.heavy) {
-		c := dial(t, address)
-		if _, err := io.WriteString(c, post("/stuck", heavyBytes+1)); err != nil {
-			t.Fatal(err)
-		}
+		m.send(t, post("/stuck", heavyBytes+1))
 		<-h.entered
 	}
-	out, body := exchange(t, address, post("/", heavyBytes+1))
+	out, body := m.exchange(t, post("/", heavyBytes+1))
 	requireShed(t, out, body)
-	if out, body := exchange(t, address, post("/", heavyBytes)); out.StatusCode != 200 || len(body) != heavyBytes {
+	if out, body := m.exchange(t, post("/", heavyBytes)); out.StatusCode != 200 || len(body) != heavyBytes {
 		t.Errorf("a light request beside heavy ones: %s", out.Status)
 	}
-	if _, err := io.WriteString(dial(t, address), get("/stuck")); err != nil {
-		t.Fatal(err)
-	}
+	m.send(t, get("/stuck"))
 	<-h.entered
-	out, body = exchange(t, address, get("/"))
+	out, body = m.exchange(t, get("/"))
 	requireShed(t, out, body)
 }
 
@@ -104,29 +105,31 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // is light again after a light response.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testLargePages)
+}
+
+func testLargePages(t *testing.T) {
+	m := newMemory(t)
 	h := &pages{entered: make(chan struct{}, 8), slow: make(chan struct{})}
-	s, address := newServer(t, h, func(s *Server) {
+	s := serve(t, m, h, func(s *Server) {
 		s.queue, s.light, s.large = 20*time.Millisecond, make(chan struct{}, 1), make(chan struct{}, 1)
 	})
 	large := fmt.Sprintf("/slow?size=%d", heavyBytes+1)
-	if out, body := exchange(t, address, get(large)); out.StatusCode != 200 || len(body) != heavyBytes+1 {
+	if out, body := m.exchange(t, get(large)); out.StatusCode != 200 || len(body) != heavyBytes+1 {
 		t.Fatalf("%s, %d bytes", out.Status, len(body))
 	}
-	waits := dial(t, address)
-	if _, err := io.WriteString(waits, get(large+"&wait=1")); err != nil {
-		t.Fatal(err)
-	}
+	waits := m.send(t, get(large+"&wait=1"))
 	<-h.entered
-	if out, _ := exchange(t, address, get("/light")); out.StatusCode != 200 {
+	if out, _ := m.exchange(t, get("/light")); out.StatusCode != 200 {
 		t.Errorf("a light request beside a large one: %s", out.Status)
 	}
-	out, body := exchange(t, address, get(large))
+	out, body := m.exchange(t, get(large))
 	requireShed(t, out, body)
 	close(h.slow)
 	if out, _ := receive(t, waits); out.StatusCode != 200 {
 		t.Error(out.Status)
 	}
-	if out, _ := exchange(t, address, get("/slow")); out.StatusCode != 200 || s.sizes.of("GET /slow") != 0 {
+	if out, _ := m.exchange(t, get("/slow")); out.StatusCode != 200 || s.sizes.of("GET /slow") != 0 {
 		t.Errorf("a light response of the same path: %s", out.Status)
 	}
 }
@@ -135,26 +138,31 @@ func TestLargePages(t *testing.T) {
 // one is handled.
 func TestLargePagesOfSlowReaders(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testLargePagesOfSlowReaders)
+}
+
+func testLargePagesOfSlowReaders(t *testing.T) {
+	m := newMemory(t)
 	h := &pages{}
-	s, address := newServer(t, h)
+	s := serve(t, m, h)
 	large := fmt.Sprintf("/large?size=%d", 2*heavyBytes)
-	if out, _ := exchange(t, address, get(large)); out.StatusCode != 200 {
+	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
 		t.Fatal(out.Status)
 	}
 	if !s.responses.take(s.responses.limit - heavyBytes) {
 		t.Fatal("the budget is used")
 	}
 	before := h.called.Load()
-	out, body := exchange(t, address, get(large))
+	out, body := m.exchange(t, get(large))
 	requireShed(t, out, body)
 	if h.called.Load() != before {
 		t.Error("the request was handled")
 	}
-	if out, _ := exchange(t, address, get("/light?size=10")); out.StatusCode != 200 {
+	if out, _ := m.exchange(t, get("/light?size=10")); out.StatusCode != 200 {
 		t.Errorf("a light request: %s", out.Status)
 	}
 	s.responses.give(s.responses.limit - heavyBytes)
-	if out, _ := exchange(t, address, get(large)); out.StatusCode != 200 {
+	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
 		t.Errorf("when the readers have read: %s", out.Status)
 	}
 }
@@ -174,17 +182,16 @@ func TestSizes(t *testing.T) {
 // Ensure a request waits for a place that becomes free in time.
 func TestQueueIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testQueueIsWaitedFor)
+}
+
+func testQueueIsWaitedFor(t *testing.T) {
+	m := newMemory(t)
 	h := newStuck(t)
-	_, address := newServer(t, h, func(s *Server) { s.queue, s.light = time.Minute, make(chan struct{}, 1) })
-	first := dial(t, address)
-	if _, err := io.WriteString(first, get("/stuck")); err != nil {
-		t.Fatal(err)
-	}
+	serve(t, m, h, func(s *Server) { s.queue, s.light = time.Minute, make(chan struct{}, 1) })
+	first := m.send(t, get("/stuck"))
 	<-h.entered
-	second := dial(t, address)
-	if _, err := io.WriteString(second, get("/")); err != nil {
-		t.Fatal(err)
-	}
+	second := m.send(t, get("/"))
 	h.leave <- struct{}{}
 	for _, c := range []net.Conn{first, second} {
 		if out, _ := receive(t, c); out.StatusCode != 200 {
@@ -196,22 +203,25 @@ func TestQueueIsWaitedFor(t *testing.T) {
 // Ensure bodies have a budget in common, which counts what arrived and is free again afterwards.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	s, address := newServer(t, newStuck(t), func(s *Server) { s.bodies.limit = 3 * heavyBytes })
+	synctest.Test(t, testBodies)
+}
+
+func testBodies(t *testing.T) {
+	m := newMemory(t)
+	s := serve(t, m, newStuck(t), func(s *Server) { s.bodies.limit = 3 * heavyBytes })
 	for range 3 {
-		out, body := exchange(t, address, post("/", 2*heavyBytes))
+		out, body := m.exchange(t, post("/", 2*heavyBytes))
 		if out.StatusCode != 200 || len(body) != 2*heavyBytes {
 			t.Errorf("a body within the budget: %s, %d bytes", out.Status, len(body))
 		}
-		out, body = exchange(t, address, post("/", 4*heavyBytes))
+		out, body = m.exchange(t, post("/", 4*heavyBytes))
 		requireShed(t, out, body)
 	}
 	// A client that promises much and sends nothing takes no more than one piece.
-	if _, err := io.WriteString(dial(t, address), "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	m.send(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\n")
 	chunked := "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 1000, strings.Repeat("x", 1000)), 100) + "0\r\n\r\n"
-	if out, body := exchange(t, address, chunked); out.StatusCode != 200 || len(body) != 100_000 {
+	if out, body := m.exchange(t, chunked); out.StatusCode != 200 || len(body) != 100_000 {
 		t.Errorf("a chunked body: %s, %d bytes", out.Status, len(body))
 	}
 	if used := s.bodies.used.Load(); used > heavyBytes {
@@ -222,18 +232,23 @@ func TestBodies(t *testing.T) {
 // Ensure a client that must not upload is told so before it sends more than 256 KB, and that smaller bodies need no check.
 func TestUpload(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testUpload)
+}
+
+func testUpload(t *testing.T) {
+	m := newMemory(t)
 	checked := make(chan struct{}, 8)
-	s, address := newServer(t, newStuck(t), func(s *Server) {
+	s := serve(t, m, newStuck(t), func(s *Server) {
 		s.upload = func(*http.Request) error { checked <- struct{}{}; return fault.New(fault.Unauthorised, "no") }
 	})
-	if out, body := exchange(t, address, post("/", uploadOver)); out.StatusCode != 200 || len(body) != uploadOver || len(checked) > 0 {
+	if out, body := m.exchange(t, post("/", uploadOver)); out.StatusCode != 200 || len(body) != uploadOver || len(checked) > 0 {
 		t.Errorf("256 KB: %s, %d bytes, %d checks", out.Status, len(body), len(checked))
 	}
 	for name, begun := range map[string]string{
 		"declared": "Content-Length: 4000000\r\n\r\n{", // and nothing more is sent
 		"chunked":  "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", uploadOver+1, strings.Repeat("x", uploadOver+1)),
 	} {
-		out, body := exchange(t, address, "POST / HTTP/1.1\r\nHost: localhost\r\n"+begun)
+		out, body := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\n"+begun)
 		requireEnvelope(t, out, body, 401, fault.Unauthorised)
 		if out.Header.Get("WWW-Authenticate") != "Bearer" || !out.Close || len(checked) != 1 {
 			t.Errorf("%s: %v, closes: %v, %d checks", name, out.Header, out.Close, len(checked))
@@ -248,12 +263,17 @@ func TestUpload(t *testing.T) {
 // Ensure large responses have a budget in common.
 func TestResponses(t *testing.T) {
 	t.Parallel()
-	s, address := newServer(t, newStuck(t), func(s *Server) { s.responses.limit = 2 * heavyBytes })
+	synctest.Test(t, testResponses)
+}
+
+func testResponses(t *testing.T) {
+	m := newMemory(t)
+	s := serve(t, m, newStuck(t), func(s *Server) { s.responses.limit = 2 * heavyBytes })
 	for range 3 {
-		if out, body := exchange(t, address, post("/", 2*heavyBytes)); out.StatusCode != 200 || len(body) != 2*heavyBytes {
+		if out, body := m.exchange(t, post("/", 2*heavyBytes)); out.StatusCode != 200 || len(body) != 2*heavyBytes {
 			t.Errorf("a response within the budget: %s, %d bytes", out.Status, len(body))
 		}
-		out, body := exchange(t, address, post("/", 2*heavyBytes+1))
+		out, body := m.exchange(t, post("/", 2*heavyBytes+1))
 		requireShed(t, out, body)
 	}
 	if used := s.responses.used.Load(); used != 0 {
@@ -264,9 +284,14 @@ func TestResponses(t *testing.T) {
 // Ensure a client that does not read its response keeps no place, and is cut.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testSlowReader)
+}
+
+func testSlowReader(t *testing.T) {
+	m := newMemory(t)
 	large := []byte(strings.Repeat("x", 16<<20))
 	wrote := make(chan error, 1)
-	s, address := newServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := serve(t, m, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		if r.URL.Path == "/large" {
 			_, err := w.Write(large)
@@ -276,20 +301,17 @@ func TestSlowReader(t *testing.T) {
 		s.queue, s.light, s.piece = 10*time.Millisecond, make(chan struct{}, 1), 500*time.Millisecond
 		s.responses.limit = int64(len(large))
 	})
-	slow := dial(t, address)
-	if _, err := io.WriteString(slow, get("/large")); err != nil {
-		t.Fatal(err)
-	}
+	slow := m.send(t, get("/large"))
 	if _, err := io.ReadFull(slow, make([]byte, 1)); err != nil { // the response has begun
 		t.Fatal(err)
 	}
-	if out, _ := exchange(t, address, get("/")); out.StatusCode != 200 {
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 {
 		t.Errorf("a request beside a slow reader: %s", out.Status)
 	}
 	if err := <-wrote; err == nil {
 		t.Error("the response was written, though nobody read it")
 	}
-	if out, _ := exchange(t, address, get("/")); out.StatusCode != 200 || s.responses.used.Load() != 0 {
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 || s.responses.used.Load() != 0 {
 		t.Errorf("after the slow reader: %s, %d bytes are taken", out.Status, s.responses.used.Load())
 	}
 }
@@ -297,17 +319,19 @@ func TestSlowReader(t *testing.T) {
 // Ensure a client that sends its headers or its body too slowly is cut.
 func TestSlowWriter(t *testing.T) {
 	t.Parallel()
-	_, address := newServer(t, newStuck(t), func(s *Server) {
+	synctest.Test(t, testSlowWriter)
+}
+
+func testSlowWriter(t *testing.T) {
+	m := newMemory(t)
+	serve(t, m, newStuck(t), func(s *Server) {
 		s.http.ReadHeaderTimeout, s.http.ReadTimeout = 100*time.Millisecond, 200*time.Millisecond
 	})
-	headers := dial(t, address)
-	if _, err := io.WriteString(headers, "GET / HTTP/1.1\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	headers := m.send(t, "GET / HTTP/1.1\r\n")
 	if text, err := io.ReadAll(headers); err != nil || len(text) > 0 {
 		t.Errorf("headers that do not end: %q %v", text, err)
 	}
-	if out, _ := exchange(t, address, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nfive "); out.StatusCode != 400 {
+	if out, _ := m.exchange(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nfive "); out.StatusCode != 400 {
 		t.Errorf("a body that does not end: %s", out.Status)
 	}
 }
@@ -315,27 +339,26 @@ func TestSlowWriter(t *testing.T) {
 // Ensure one connection more than the limit gets a 503, and that a closed one makes room.
 func TestConnections(t *testing.T) {
 	t.Parallel()
-	_, address := newServer(t, newStuck(t), func(s *Server) { s.connections = 2 })
-	first, second := dial(t, address), dial(t, address)
+	synctest.Test(t, testConnections)
+}
+
+func testConnections(t *testing.T) {
+	m := newMemory(t)
+	serve(t, m, newStuck(t), func(s *Server) { s.connections = 2 })
+	const keeps = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	first, second := m.send(t, keeps), m.send(t, keeps)
 	for _, c := range []net.Conn{first, second} {
-		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
 		if out, _ := receive(t, c); out.StatusCode != 200 {
 			t.Fatal(out.Status)
 		}
 	}
-	out, body := receive(t, dial(t, address))
+	out, body := m.exchange(t, "")
 	requireShed(t, out, body)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		if out, _ := exchange(t, address, get("/")); out.StatusCode == 200 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("a closed connection still counts")
-		}
+	synctest.Wait()
+	if out, _ := m.exchange(t, get("/")); out.StatusCode != 200 {
+		t.Errorf("a closed connection still counts: %s", out.Status)
 	}
 }

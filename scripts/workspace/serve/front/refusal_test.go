@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"growthworkspace/shared/fault"
@@ -23,7 +25,12 @@ func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader), func(*http.Request) error { return nil })
+	return serve(t, l, h, change...), l.Addr().String()
+}
+
+func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Server)) *Server {
+	t.Helper()
+	s := New(h, slog.New(slog.NewTextHandler(t.Output(), nil)), id.NewGenerator(time.Now, rand.Reader), func(*http.Request) error { return nil })
 	for _, c := range change {
 		c(s)
 	}
@@ -35,7 +42,55 @@ func newServer(t *testing.T, h http.Handler, change ...func(s *Server)) (s *Serv
 			t.Error(err)
 		}
 	})
-	return s, l.Addr().String()
+	return s
+}
+
+// memory is a listener whose connections are in memory, for a server in a bubble of package synctest: its timeouts are exact and
+// take no real time, and synctest.Wait returns when it has nothing left to do.
+type memory struct {
+	conns chan net.Conn
+	ended chan struct{}
+	end   func()
+}
+
+func newMemory(t *testing.T) *memory {
+	t.Helper()
+	t.Cleanup(func() { time.Sleep(time.Minute) }) // of the bubble: the server leaves a refused connection open for a while
+	m := &memory{conns: make(chan net.Conn), ended: make(chan struct{})}
+	m.end = sync.OnceFunc(func() { close(m.ended) })
+	return m
+}
+
+func (m *memory) Accept() (net.Conn, error) {
+	select {
+	case c := <-m.conns:
+		return c, nil
+	case <-m.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (m *memory) Close() error   { m.end(); return nil }
+func (m *memory) Addr() net.Addr { return &net.TCPAddr{} }
+
+// send sends text on a new connection and does not wait until the server reads it.
+func (m *memory) send(t *testing.T, text string) net.Conn {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	t.Cleanup(func() { _ = ours.Close() })
+	m.conns <- theirs
+	go func() { _, _ = io.WriteString(ours, text) }() // the server may refuse it before the end
+	return ours
+}
+
+// exchange sends text on a new connection and returns the response and its body, when the server has nothing left to do.
+func (m *memory) exchange(t *testing.T, text string) (*http.Response, string) {
+	t.Helper()
+	c := m.send(t, text)
+	out, body := receive(t, c)
+	_ = c.Close()
+	synctest.Wait()
+	return out, body
 }
 
 func dial(t *testing.T, address string) net.Conn {
@@ -45,7 +100,7 @@ func dial(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil { // ends a test that hangs
 		t.Fatal(err)
 	}
 	return c

@@ -162,7 +162,8 @@ func TestPushBesideADeadOne(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	faults := &apitest.Mortal{}
-	s := apitest.NewOver(t, metrics.Operations, faults)
+	counter := &apitest.RoundTripCounter{Transport: faults} // so that the push waits on a fake clock
+	s := apitest.NewOver(t, metrics.Operations, counter)
 	faults.Heal()
 	key := s.Key(t)
 	body := metricsOf(30, "m", 1)
@@ -171,13 +172,16 @@ func TestPushBesideADeadOne(t *testing.T) {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	faults.Heal()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	r := httptest.NewRequestWithContext(ctx, "POST", strings.ReplaceAll(pointsPath, "{companyId}", s.CompanyID), strings.NewReader(`{"points":[`+strings.Join(body, ",")+`]}`))
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Idempotency-Key", "k")
-	waited := s.Do(r)
+	var waited apitest.Response
+	counter.Count(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		r := httptest.NewRequestWithContext(ctx, "POST", strings.ReplaceAll(pointsPath, "{companyId}", s.CompanyID), strings.NewReader(`{"points":[`+strings.Join(body, ",")+`]}`))
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", "k")
+		waited = s.Do(r)
+	})
 	if code, _ := waited.Messages(t); waited.Status != http.StatusServiceUnavailable || code != "unavailable" || waited.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s, Retry-After %q", waited.Status, waited.Body, waited.Header.Get("Retry-After"))
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"growthworkspace/scripts/workspace/serve"
 	"growthworkspace/shared/engine"

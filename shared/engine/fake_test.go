@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// startedFile is what a silent fake engine writes into its folder.
+const startedFile = "started"
+
 // fakeEngine answers like Dynoxide, or misbehaves in the way that mode names.
 func fakeEngine(mode, listen, dir string) {
 	switch mode {
@@ -40,6 +43,7 @@ func fakeEngine(mode, listen, dir string) {
 		fmt.Println("fake: the disk is on fire")
 		os.Exit(3)
 	case "silent":
+		_ = os.WriteFile(filepath.Join(dir, startedFile), nil, 0o600)
 		select {}
 	case "unlucky":
 		// The first start loses its port, the second doesn't.
@@ -160,9 +164,15 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// answers reports whether the engine responds now. On a busy machine it may not respond in time: see requireAnswer.
 func answers(t *testing.T, e *Engine) bool {
 	t.Helper()
 	return recognise(t.Context(), Dynoxide, address{e.Endpoint, e.Socket})
+}
+
+func requireAnswer(t *testing.T, e *Engine) {
+	t.Helper()
+	eventually(t, "an answer of "+e.Endpoint, func() bool { return answers(t, e) })
 }
 
 func pidOf(t *testing.T, dir string) int {

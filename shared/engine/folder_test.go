@@ -76,11 +76,9 @@ func TestSecondProcessShares(t *testing.T) {
 			if err := o.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			if !answers(t, e) {
-				t.Error("a sharer that left took the engine with it")
-			}
+			requireAnswer(t, e) // a sharer that leaves does not take the engine with it
 			// A machine that could start nothing can still join.
-			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared || !answers(t, s) {
+			if s := mustOpen(t, Options{Data: dir}, bareHost()); s.Endpoint != e.Endpoint || s.Socket != e.Socket || !s.Shared {
 				t.Errorf("joined %s, shared %v", s.Endpoint, s.Shared)
 			}
 		})
@@ -121,7 +119,7 @@ func TestOwnerLeaves(t *testing.T) {
 				t.Errorf("the other process said %q, %v, want %s", said, err, want)
 			}
 			again := mustOpen(t, Options{Data: dir}, openHost(c.way))
-			if again.Shared || again.Endpoint != joined.Endpoint || !answers(t, again) {
+			if requireAnswer(t, again); again.Shared || again.Endpoint != joined.Endpoint {
 				t.Errorf("run again: endpoint %s, shared %v; want %s, not shared", again.Endpoint, again.Shared, joined.Endpoint)
 			}
 		})
@@ -155,9 +153,7 @@ func TestOwnEngine(t *testing.T) {
 	if want := fmt.Sprintf("waiting for another command that uses %s (its engine is process %d)\n", dir, pidOf(t, dir)); err != nil || line != want {
 		t.Errorf("the second command said %q, %v, want %q", line, err, want)
 	}
-	if !answers(t, first) {
-		t.Error("the first command has lost its engine")
-	}
+	requireAnswer(t, first) // the first command has its engine still
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +171,9 @@ func TestJoinedCloses(t *testing.T) {
 	if err := joined.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := joined.Err(); err != nil || !answers(t, e) {
-		t.Errorf("Err is %v, and the engine responds: %v", err, answers(t, e))
+	requireAnswer(t, e)
+	if err := joined.Err(); err != nil {
+		t.Errorf("Err is %v, want none", err)
 	}
 }
 
@@ -198,9 +195,7 @@ func TestNoOrphan(t *testing.T) {
 	}
 	o := openElsewhere(t, byAddress, "")
 	e := engineOf(t, "", o)
-	if !answers(t, e) {
-		t.Fatal("no engine")
-	}
+	requireAnswer(t, e)
 	_ = o.cmd.Process.Kill()
 	_ = o.cmd.Wait()
 	eventually(t, "no engine", func() bool { return !answers(t, e) })
@@ -274,7 +269,8 @@ func TestStaleState(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-			if e.Shared || !answers(t, e) || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
+			requireAnswer(t, e)
+			if e.Shared || strings.HasSuffix(e.Endpoint, l.Addr().String()) {
 				t.Errorf("got %s, shared %v", e.Endpoint, e.Shared)
 			}
 		})

@@ -46,9 +46,7 @@ func TestSocket(t *testing.T) {
 	t.Parallel()
 	dir := openToAll(t)
 	e := mustOpen(t, Options{Data: dir}, fakeHost("well"))
-	if !answers(t, e) {
-		t.Fatal("no answer")
-	}
+	requireAnswer(t, e)
 	if e.Socket == "" {
 		t.Logf("this system refuses namespaces; the engine is %s", e.Access())
 		if u, err := url.Parse(e.Endpoint); err != nil || u.Hostname() == "127.0.0.1" || !net.ParseIP(u.Hostname()).IsLoopback() {
@@ -115,7 +113,8 @@ func TestSocketOfALongPath(t *testing.T) {
 	t.Parallel()
 	short, long := t.TempDir(), filepath.Join(t.TempDir(), strings.Repeat("a folder with a long name ", 6))
 	want := mustOpen(t, Options{Data: short}, fakeHost("well"))
-	if e := mustOpen(t, Options{Data: long}, fakeHost("well")); (e.Socket == "") != (want.Socket == "") || !answers(t, e) {
+	e := mustOpen(t, Options{Data: long}, fakeHost("well"))
+	if requireAnswer(t, e); (e.Socket == "") != (want.Socket == "") {
 		t.Errorf("the socket is %q", e.Socket)
 	}
 }
@@ -141,7 +140,7 @@ func TestNoSocket(t *testing.T) {
 			h := fakeHost("well")
 			h.loopback = c.loopback
 			e := mustOpen(t, Options{Data: dir}, h)
-			if e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) || !answers(t, e) {
+			if requireAnswer(t, e); e.Socket != "" || !strings.HasPrefix(e.Endpoint, c.want) {
 				t.Errorf("got %q, %q", e.Endpoint, e.Socket)
 			}
 			if got := e.Access(); got != "reachable by every user of this machine" {

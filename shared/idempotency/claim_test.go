@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
@@ -27,6 +28,17 @@ func (f fixture) claim(ctx context.Context) error { return idempotency.Claim(ctx
 // end stores a response with a text, as the pipeline does after a claimed change.
 func (f fixture) end(ctx context.Context, text string) (*idempotency.Response, error) {
 	return attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
+}
+
+// onFakeClock calls test with a fixture whose requests wait on the clock of a bubble.
+func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
+	t.Helper()
+	counter := &apitest.RoundTripCounter{}
+	f := startOver(t, counter)
+	counter.Count(t, func(t *testing.T) {
+		f.t = t
+		test(t, f)
+	})
 }
 
 // impatient returns the context of a request that has little time left: enough for one look at a claim, not for a pause.
@@ -83,7 +95,10 @@ func TestClaimRace(t *testing.T) {
 // other arguments.
 func TestClaimed(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	onFakeClock(t, testClaimed)
+}
+
+func testClaimed(t *testing.T, f fixture) {
 	first := f.attach(f.identity)
 	if err := errors.Join(f.claim(first), f.claim(first)); err != nil {
 		t.Fatal(err)
@@ -125,7 +140,10 @@ func TestClaimed(t *testing.T) {
 // one of several requests; and that the first claimer, if it is alive after all, gets the response of the other.
 func TestDeadClaim(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	onFakeClock(t, testDeadClaim)
+}
+
+func testDeadClaim(t *testing.T, f fixture) {
 	dead := f.attach(f.identity)
 	if err := f.claim(dead); err != nil {
 		t.Fatal(err)
@@ -192,7 +210,10 @@ func TestDeadClaimOfALargerChange(t *testing.T) {
 // Ensure a request that failed gives its key back: the next one with the same arguments need not wait.
 func TestReleasedClaim(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	onFakeClock(t, testReleasedClaim)
+}
+
+func testReleasedClaim(t *testing.T, f fixture) {
 	failed := f.attach(f.identity)
 	if err := f.claim(failed); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"crypto/rand"
+	mathrand "math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,12 @@ import (
 func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	client := table.New(apitest.Options(t, time.Now, nil)).Operator() // the real clock, because a bucket refills with time
+	counter := &apitest.RoundTripCounter{}
+	options := apitest.Options(t, time.Now, counter) // the clock of synctest, because a bucket refills with time
+	counter.Count(t, func(t *testing.T) { admitAtThePaceOfTheRefill(t, table.New(options).Operator()) })
+}
+
+func admitAtThePaceOfTheRefill(t *testing.T, client *table.Client) {
 	s := keys.NewStore(client, time.Now)
 	company := client.NewID(id.Company)
 	for _, quota := range []auth.Quota{20_000, 100_000} {
@@ -34,9 +40,12 @@ func TestAdmitAtThePaceOfTheRefill(t *testing.T) {
 			t.Fatal(err)
 		}
 		var wait sync.WaitGroup
-		for range 12 {
+		const callers = 12
+		for caller := range callers {
+			random := mathrand.New(mathrand.NewPCG(uint64(quota), uint64(caller)))
 			wait.Go(func() {
 				for range 60 {
+					time.Sleep(time.Duration(random.Int64N(2 * callers * int64(quota.Interval()))))
 					_, err := s.Admit(t.Context(), token, auth.PlanRead, auth.ClassRead)
 					if err != nil && !isExceeded(err) {
 						t.Errorf("quota %d: %v", quota, err)

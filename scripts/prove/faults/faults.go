@@ -55,7 +55,7 @@ var gates = []gate{
 		return quotas(ctx, t, demand{quotaRushes(5*time.Second, 0.4), 0.02, 60, 2})
 	}},
 	{"load", func(ctx context.Context, t *trial) error {
-		return load(ctx, t, pressure{nil, time.Duration(t.pick(3, 20)) * time.Second, 3, 10 * time.Millisecond, residentMax})
+		return load(ctx, t, pressure{nil, time.Duration(t.pick(3, 20)) * time.Second, time.Minute, 3, 10 * time.Millisecond, residentMax})
 	}},
 	{"linear", func(ctx context.Context, t *trial) error { return linear(ctx, t, t.pick(5, 40), 12) }},
 }

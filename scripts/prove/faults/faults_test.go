@@ -121,17 +121,20 @@ func flooded(d demand) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error { return quotas(ctx, t, d) }
 }
 
-func pressed(residual time.Duration, trials ...string) func(context.Context, *trial) error {
+func pressed(patience, residual time.Duration, trials ...string) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
-		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, 3, residual, 4 * residentMax})
+		return load(ctx, t, pressure{trials, 1200 * time.Millisecond, patience, 3, residual, 4 * residentMax})
 	}
 }
 
+// anyTime is a limit that no machine reaches: how fast the service is, only the gates assert.
+const anyTime = time.Hour
+
 func edited(ctx context.Context, t *trial) error { return linear(ctx, t, 2, 6) }
 
-// Each gate must hold for the correct service and find each planted fault. The limits for admitted requests and for response
-// times are wide here, because tests share their machine, and that for memory, because the race detector needs several times as
-// much; the gates themselves have narrow ones.
+// Each gate must hold for the correct service and find each planted fault. Nothing here asserts how fast the service is, because tests
+// share their machine: the gates do. A planted fault that makes a server slow makes it many times as slow as in the quiet, on any
+// machine. The limit for memory is wide, because the race detector needs several times as much.
 var tests = []test{
 	{name: "kill-engine", gate: killed(victimEngine, 5, 0, 1, 101)},
 	{name: "kill-engine of a service that acknowledges writes in memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
@@ -154,18 +157,18 @@ var tests = []test{
 	{name: "throttle", gate: throttled(400)},
 	{name: "throttle of a service that does not retry", gate: throttled(200), plant: hasty, want: "of the requests succeed"},
 	{name: "throttle of a service that sends every call twice", gate: throttled(200), plant: greedy, want: "times the calls"},
-	{name: "throttle-all", gate: refused(time.Minute)},
+	{name: "throttle-all", gate: refused(anyTime)},
 	{name: "throttle-all of a service that is late", gate: refused(100 * time.Millisecond), want: "a response after"},
 	{name: "quota", gate: flooded(demand{[]rush{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), alone: true},
 	{name: "quota of a service without conditions", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
-	{name: "quota of a service whose guesses are always wrong", gate: flooded(demand{[]rush{{6000, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: plantOvertaken, want: "gets 503", alone: true},
+	{name: "quota of a service whose guesses are always wrong", gate: flooded(demand{[]rush{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: plantOvertaken, want: "gets 503", alone: true},
 	{name: "quota of a service that refuses too much", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.02, 0, 0}), server: plantStingy, want: "too few", alone: true},
 	{name: "quota of a service that guesses its Retry-After", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 6, 1}), server: plantHasty, want: "refused again", alone: true},
 	// Slow readers who keep asking are timed by `prove faults`, because the race detector is too slow beside 200 of them.
-	{name: "load", gate: pressed(time.Second, "flood", "headers", "readers", "clients"), alone: true},
-	{name: "load of a server without limits", gate: pressed(80*time.Millisecond, "flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that has one queue", gate: pressed(80*time.Millisecond, "askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that reads all headers", gate: pressed(80*time.Millisecond, "headers"), server: plantUnbounded, want: "no connection had a response", alone: true},
+	{name: "load", gate: pressed(time.Minute, anyTime, "flood", "headers", "readers", "clients"), alone: true},
+	{name: "load of a server without limits", gate: pressed(0, 80*time.Millisecond, "flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
+	{name: "load of a server that has one queue", gate: pressed(0, 80*time.Millisecond, "askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
+	{name: "load of a server that reads all headers", gate: pressed(0, 80*time.Millisecond, "headers"), server: plantUnbounded, want: "no connection had a response", alone: true},
 	{name: "linear", gate: edited},
 	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
 }

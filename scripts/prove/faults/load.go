@@ -25,6 +25,7 @@ import (
 type pressure struct {
 	trials   []string      // by name; empty: all
 	each     time.Duration // how long each trial lasts
+	patience time.Duration // how much longer a trial without a response may last, because the machine is busy
 	slower   float64       // how many times its quiet time a polite client's median may take beside the flood
 	residual time.Duration // a median below it is always quick enough
 	resident int64         // the most memory of the server process in any trial, in bytes
@@ -128,6 +129,25 @@ func (l *loaded) check(out response) {
 		l.shed.Add(1)
 		l.require(refusal.Code == fault.Unavailable && out.retryAfter() > 0, "%s: a 503 %q without Retry-After", l.name, refusal.Code)
 	}
+}
+
+// crowd runs a function in n goroutines for p.each, or until one call reports a response if none has yet.
+func (p pressure) crowd(ctx context.Context, n int, do func(ctx context.Context, n int) (responded bool)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var responses atomic.Int64
+	begin := time.Now()
+	end := time.AfterFunc(p.each, func() {
+		if responses.Load() > 0 {
+			cancel()
+		}
+	})
+	defer end.Stop()
+	many(ctx, n, p.each+p.patience, func(ctx context.Context, n int) {
+		if do(ctx, n) && responses.Add(1) > 0 && time.Since(begin) >= p.each {
+			cancel()
+		}
+	})
 }
 
 // many runs a function in n goroutines until the time is over.
@@ -245,7 +265,7 @@ func largeHeaders(ctx context.Context, l *loaded, p pressure) error {
 	const connections = 200
 	header := []byte("GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nX-Large: " + strings.Repeat("x", 1<<20))
 	var refused atomic.Int64
-	many(ctx, connections, p.each, func(ctx context.Context, _ int) {
+	p.crowd(ctx, connections, func(ctx context.Context, _ int) (responded bool) {
 		l.raw(ctx, bytes.NewBuffer(slices.Clone(header)), func(c net.Conn) {
 			out, err := http.ReadResponse(bufio.NewReader(c), nil)
 			if err != nil {
@@ -255,12 +275,14 @@ func largeHeaders(ctx context.Context, l *loaded, p pressure) error {
 			switch out.StatusCode {
 			case http.StatusRequestHeaderFieldsTooLarge:
 				refused.Add(1)
+				responded = true
 			case fault.Unavailable.Status():
 				l.shed.Add(1)
 			default:
 				l.violate("headers: a response %d, want 431 or 503", out.StatusCode)
 			}
 		})
+		return responded
 	})
 	l.require(refused.Load() > 0, "headers: no connection got a 431")
 	l.figure("%d connections with headers of 1 MB refused", refused.Load())
@@ -325,13 +347,14 @@ func keepAlive(ctx context.Context, l *loaded, p pressure) error {
 	shared := newClient(l.base, l.company)
 	shared.http.Transport.(*http.Transport).MaxIdleConnsPerHost = clients
 	var done atomic.Int64
-	many(ctx, clients, p.each, func(ctx context.Context, n int) {
+	p.crowd(ctx, clients, func(ctx context.Context, n int) (responded bool) {
 		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)
 		if err != nil {
-			return // the trial is over
+			return false // the trial is over
 		}
 		done.Add(1)
 		l.check(out)
+		return out.status == http.StatusOK
 	})
 	served := done.Load() - l.shed.Load()
 	l.require(served > 0, "clients: no request succeeded")

@@ -40,6 +40,7 @@ const (
 	flooders     = 64                   // concurrent clients
 	tableLatency = 5 * time.Millisecond // of each call to the table
 	turns        = 6                    // of a flood that is compared, each beside one of bare writes
+	tooMany      = 4                    // a flood sends at least this many times what the quota allows
 )
 
 // quotas is the gate of exact and live quotas. Clients of several processes send far more requests than their key's quota. The
@@ -115,22 +116,22 @@ func (q *quotaTrial) flood(ctx context.Context, f rush) error {
 		}
 		most, least = 1, 0 // the first of the refill
 	}
+	least += int64(f.lasts / f.quota.Interval())
 	var got, sent, beside atomic.Int64
 	if f.beside > 0 {
 		for range turns {
-			if err = q.crowd(ctx, q.bare, bare, f.lasts/(2*turns), &beside, &sent); err == nil {
-				err = q.crowd(ctx, q.servers, company, f.lasts/(2*turns), &got, &sent)
+			if err = q.crowd(ctx, q.bare, bare, f.lasts/(2*turns), 0, &beside, &sent); err == nil {
+				err = q.crowd(ctx, q.servers, company, f.lasts/(2*turns), 0, &got, &sent)
 			}
 			if err != nil {
 				return err
 			}
 		}
-	} else if err := q.crowd(ctx, q.servers, company, f.lasts, &got, &sent); err != nil {
+	} else if err := q.crowd(ctx, q.servers, company, f.lasts, tooMany*least, &got, &sent); err != nil {
 		return err
 	}
 	took := time.Since(begin)
 	most += int64(took / f.quota.Interval()) // until the last response
-	least += int64(f.lasts / f.quota.Interval())
 	compared, may := "", q.under
 	if f.beside > 0 {
 		least, may = min(least, beside.Load()), f.beside
@@ -182,13 +183,14 @@ func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Qu
 	return err
 }
 
-// crowd lets all clients send reads without a pause, and counts those that were admitted and those that were sent.
-func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, admissions, sent *atomic.Int64) error {
+// crowd lets all clients send reads without a pause, and counts those that were admitted and those that were sent. It lasts until
+// at least enough were sent, which takes longer on a busy machine.
+func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
 	return table.Parallel(flooders, flooders, func(n int) error {
 		s := servers[n%processes]
 		c := newClient(s.base, company)
-		for time.Since(begin) < lasts {
+		for time.Since(begin) < lasts || sent.Load() < enough {
 			out, admitted, err := read(ctx, c)
 			if err != nil {
 				return err

@@ -205,22 +205,27 @@ func TestPublishRaces(t *testing.T) {
 	for n := range 12 {
 		itemIDs = append(itemIDs, create(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
-	var wait sync.WaitGroup
-	for writer := range 20 {
-		wait.Go(func() {
-			for round := range 4 {
-				status := []string{"published", "draft"}[(writer+round)%2]
-				r := s.Call(t, key, "update_plan_item", map[string]any{"itemId": itemIDs[(writer*3+round)%12], "status": status})
-				if r.Status != http.StatusOK {
-					t.Errorf("update: %d %s", r.Status, r.Body)
+	counter := &apitest.RoundTripCounter{} // so that no publish takes longer than its claim lasts
+	editors := apitest.NewOver(t, plan.Operations, counter)
+	editors.CompanyID = s.CompanyID
+	counter.Count(t, func(t *testing.T) {
+		var wait sync.WaitGroup
+		for writer := range 20 {
+			wait.Go(func() {
+				for round := range 4 {
+					status := []string{"published", "draft"}[(writer+round)%2]
+					r := editors.Call(t, key, "update_plan_item", map[string]any{"itemId": itemIDs[(writer*3+round)%12], "status": status})
+					if r.Status != http.StatusOK {
+						t.Errorf("update: %d %s", r.Status, r.Body)
+					}
+					if _, err := plan.NewStore(editors.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
+						t.Error(err)
+					}
 				}
-				if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
+			})
+		}
+		wait.Wait()
+	})
 	final, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
 	if err != nil {
 		t.Fatal(err)

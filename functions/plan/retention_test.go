@@ -57,6 +57,19 @@ func edit(t *testing.T, s *apitest.Service, key string) {
 	create(t, s, key, map[string]any{"title": "New", "status": "published"})
 }
 
+// publish publishes the board and returns its version. The time that a publish has for old versions passes on a fake clock.
+func publish(t *testing.T, s *apitest.Service, key string) (version float64) {
+	t.Helper()
+	counter := &apitest.RoundTripCounter{}
+	over := apitest.NewOver(t, plan.Operations, counter)
+	over.CompanyID = s.CompanyID
+	over.Clock.Advance(s.Clock.Now().Sub(over.Clock.Now()))
+	counter.Count(t, func(t *testing.T) {
+		version = call(t, over, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+	})
+	return version
+}
+
 // stored returns the versions with a record, and those with chunks, in order.
 func stored(t *testing.T, s *apitest.Service) (versions, chunks []int) {
 	t.Helper()
@@ -92,7 +105,7 @@ func TestRetention(t *testing.T) {
 	s, key := manyVersions(t, 80)
 	store := plan.NewStore(s.Table)
 	for _, want := range [][]int{between(21, 81), between(32, 82), between(33, 83)} {
-		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		publish(t, s, key)
 		if versions, chunks := stored(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
 			t.Errorf("versions %v, chunks %v, want %v", versions, chunks, want)
 		}
@@ -135,7 +148,7 @@ func TestRetentionDies(t *testing.T) {
 			}
 		}
 		for last := 0.0; last < 57; {
-			last = call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
+			last = publish(t, s, key)
 			edit(t, s, key)
 		}
 		kept, chunks := stored(t, s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -312,17 +313,19 @@ type pointReader struct {
 	grain  Grain
 	prefix string
 	lowest string // the sort key that the window starts with
+	low    string // that of the last round
 	in     *dynamodb.QueryInput
 	items  []table.Item // of the last round
 	found  int          // how many points or buckets of the page they have
 	series map[string]bool
-	last   string // the oldest period that was read, which may have unread records; newer ones are complete
+	begun  bool
+	whole  string // this period and newer ones are complete
 	done   bool   // there is nothing left to read
 }
 
 // newPointReader returns a reader of the window, whose first round reads this many records.
 func newPointReader(companyID, metricKey string, grain Grain, w window, records int) *pointReader {
-	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), last: afterAll, series: map[string]bool{}}
+	r := &pointReader{grain: grain, prefix: pointPrefix + table.Join(metricKey, string(grain), ""), whole: afterAll, series: map[string]bool{}}
 	lowest, highest := r.prefix, r.prefix
 	if w.from != "" {
 		period, _ := grain.split(w.from)
@@ -347,20 +350,23 @@ func (r *pointReader) complete(since string) bool {
 		return r.done
 	}
 	period, _ := r.grain.split(since)
-	return period > r.last
+	return period >= r.whole
 }
 
 // plan sets the bounds of the next round: everything since a day, or records for the points that are missing and, so that the
-// last of them is complete, for one more period of each series.
+// last of them is complete, for one more period of each series. since can be an older day than in the round before, or none
+// after one: an entry of a total goes when its bucket turns out to be stored without a value.
 func (r *pointReader) plan(since string, missing int) {
+	r.low = r.lowest
 	switch {
 	case since != "":
 		period, _ := r.grain.split(since)
-		r.in.ExpressionAttributeValues[":low"] = table.String(max(r.prefix+period, r.lowest))
+		r.low = max(r.prefix+period, r.lowest)
 		r.in.Limit = nil
-	case r.last != afterAll:
+	case r.begun:
 		r.in.Limit = aws.Int32(int32(min(nextRound(missing, len(r.items), r.found)+len(r.series), roundRecordsMax)))
 	}
+	r.in.ExpressionAttributeValues[":low"] = table.String(r.low)
 }
 
 // read makes one call.
@@ -369,12 +375,19 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 	if err != nil {
 		return err
 	}
-	r.items, r.done = out.Items, len(out.LastEvaluatedKey) == 0
-	if !r.done {
-		r.in.ExclusiveStartKey = out.LastEvaluatedKey
-		r.last, err = periodOf(out.LastEvaluatedKey)
+	r.begun, r.items, r.in.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
+	switch {
+	case len(out.LastEvaluatedKey) > 0:
+		period, err := periodOf(out.LastEvaluatedKey)
+		r.whole = period + afterAll
+		return err
+	case r.low == r.lowest:
+		r.done = true
+	default: // everything since r.low, which is a period: older ones may follow
+		r.whole = strings.TrimPrefix(r.low, r.prefix)
+		r.in.ExpressionAttributeValues[":high"] = table.String(r.low)
 	}
-	return err
+	return nil
 }
 
 // decode returns the points of the last round for which keep returns true.

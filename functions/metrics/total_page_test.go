@@ -1,0 +1,142 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/apitest"
+)
+
+// points of a metric, for the oracle, one at a time.
+func (w *world) put(t *testing.T, companyID string, grain metrics.Grain, series int, day string, value *float64) {
+	t.Helper()
+	p := metrics.Point{MetricKey: w.key, Grain: &grain, TS: new(day + "T00:00:00Z"), CompanyID: companyID, Value: value}
+	if series > 0 { // 0 is the series without dims
+		p.Dims = json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, series))
+	}
+	if err := p.Identify(); err != nil {
+		t.Fatal(err)
+	}
+	w.stored = append(w.stored, p)
+}
+
+// Ensure a page of a total goes on when the newest buckets, which are known from days, turn out to have no value: weeks
+// without a value are stored there.
+func TestTotalPagesOverNullWeeks(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
+	w := world{key: "a", aggregation: "sum"}
+	for n := range 6 {
+		for _, day := range []string{"2026-11-03", "2026-11-10"} {
+			w.put(t, s.CompanyID, metrics.GrainDay, n+1, day, new(1.0))
+			monday := startOfBucket(metrics.GrainWeek, mustDay(t, day)).Format(time.DateOnly)
+			w.put(t, s.CompanyID, metrics.GrainWeek, n+1, monday, nil)
+		}
+	}
+	for n := range 10 {
+		w.put(t, s.CompanyID, metrics.GrainWeek, n+11, "2026-01-05", new(1.0))
+	}
+	for _, day := range []string{"2026-08-04", "2026-09-08", "2026-10-06"} {
+		w.put(t, s.CompanyID, metrics.GrainDay, 30, day, new(1.0))
+	}
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
+		t.Fatal(err)
+	}
+	totals, refused := w.wantTotal(t, metrics.GrainWeek)
+	if len(totals) != 4 {
+		t.Fatalf("the oracle has %d points", len(totals))
+	}
+	for limit := 1; limit <= 5; limit++ {
+		q := metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainWeek, Limit: limit, Total: true}
+		checkTotal(t, store, s.CompanyID, q, totals, refused)
+	}
+}
+
+// sparseWorld stores a metric whose series have days in some weeks and, often in the same weeks and months, stored weeks and
+// months, most of them without a value.
+func sparseWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *rand.Rand, n int, aggregation string) world {
+	t.Helper()
+	w := world{key: fmt.Sprintf("p%d", n), aggregation: aggregation}
+	load(t, s, s.CompanyID, "metric-definition", definition(n, w.key, `,"aggregation":"`+aggregation+`"`))
+	nulls, weeks := random.Float64(), random.Float64()
+	value := func(nulls float64) *float64 {
+		if random.Float64() < nulls {
+			return nil
+		}
+		return new(float64(random.IntN(9)))
+	}
+	start := mustDay(t, "2025-12-01")
+	stored := map[string]bool{} // a bucket of a series is stored once
+	put := func(grain metrics.Grain, series int, day time.Time, nulls float64) {
+		at := fmt.Sprint(grain, series, day)
+		if !stored[at] {
+			stored[at] = true
+			w.put(t, s.CompanyID, grain, series, day.Format(time.DateOnly), value(nulls))
+		}
+	}
+	for series := range 1 + random.IntN(20) {
+		series += random.IntN(2) // some metrics have no series without dims
+		near := random.IntN(4) > 0
+		for range 1 + random.IntN(6) {
+			day := start.AddDate(0, 0, random.IntN(320))
+			if near { // many series in the same newest weeks
+				day = start.AddDate(0, 0, 300+random.IntN(20))
+			}
+			if random.IntN(5) > 0 {
+				put(metrics.GrainDay, series, day, .1)
+			}
+			if random.Float64() < weeks {
+				put(metrics.GrainWeek, series, startOfBucket(metrics.GrainWeek, day), nulls)
+			}
+			if random.Float64() < weeks {
+				put(metrics.GrainMonth, series, startOfBucket(metrics.GrainMonth, day), nulls)
+			}
+		}
+	}
+	if err := store.PutPoints(t.Context(), s.CompanyID, w.stored); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Ensure all limits give the same points, those of a naive oracle: of totals and of lists, over 1 to 20 series with days and
+// with stored weeks and months, of which many have no value.
+func TestTotalPagesAgainstOracle(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	const seed = 20261123
+	random := rand.New(rand.NewPCG(seed, 1))
+	t.Logf("seed %d", seed)
+	worlds, compared := 24, 0
+	if testing.Short() {
+		worlds = 8
+	}
+	for n := range worlds {
+		w := sparseWorld(t, s, store, random, n, []string{"sum", "sum", "max", "last"}[random.IntN(4)])
+		for _, grain := range []metrics.Grain{metrics.GrainWeek, metrics.GrainMonth} {
+			totals, refused := w.wantTotal(t, grain)
+			all := w.want(t, grain)
+			for limit := 1; limit <= min(len(totals)+1, 6); limit++ {
+				q := metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: limit, Total: true}
+				if random.IntN(4) == 0 {
+					from := mustDay(t, "2025-11-20").AddDate(0, 0, random.IntN(200))
+					q.From, q.To = from.Format(time.DateOnly), from.AddDate(0, 0, random.IntN(300)).Format(time.DateOnly)
+				}
+				checkTotal(t, store, s.CompanyID, q, totals, refused)
+				compared += len(totals)
+			}
+			checkPages(t, store, s.CompanyID, metrics.PointQuery{MetricKey: w.key, Grain: grain, Limit: 1 + random.IntN(4)}, all)
+		}
+		if t.Failed() {
+			t.Fatalf("world %d", n)
+		}
+	}
+	if compared < 20*worlds {
+		t.Errorf("only %d points were compared", compared)
+	}
+}

@@ -249,6 +249,10 @@ func TestStatusMatrix(t *testing.T) {
 			r.header.Set("If-None-Match", "*")
 			return op.Method != http.MethodGet
 		}},
+		{"If-Match", 400, "bad_request", "header.If-Match: ", false, func(r *request, op api.Operation) bool {
+			r.header.Set("If-Match", "*")
+			return op.Effect != api.Read && !conditional(op)
+		}},
 		{"broken JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{"a":`)},
 		{"trailing JSON", 400, "bad_request", "body: is not valid JSON", false, body(`{} {}`)},
 		{"an array", 400, "bad_request", "body: must be a JSON object", false, body(`[]`)},

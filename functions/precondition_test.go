@@ -1,9 +1,11 @@
 package functions_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
@@ -23,6 +25,41 @@ var readers = map[string]string{
 	"update_metric_definition": "get_metric_definition", "delete_metric_definition": "get_metric_definition",
 	"update_context_content_type": "get_context_content_type", "delete_context_content_type": "get_context_content_type",
 	"update_context_goal": "get_context_goal", "delete_context_goal": "get_context_goal",
+}
+
+// conditional reports whether an operation that writes honours If-Match: every update and delete of a record, the revocation of a
+// key, and publish, which compares the content. TestStatusMatrix ensures that the others refuse it.
+func conditional(op api.Operation) bool {
+	return readers[op.ID] != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
+}
+
+// Ensure a tool that writes either has the argument ifMatch or refuses it, and that a refused call writes nothing.
+func TestToolsRefuseIfMatch(t *testing.T) {
+	t.Parallel()
+	calls := &recorder{}
+	s := start(t, calls)
+	key, refused := s.Key(t), 0
+	for _, op := range functions.Operations(nil) {
+		if op.Effect == api.Read || op.NotTool || conditional(op) {
+			continue
+		}
+		refused++
+		s.Clock.Advance(10 * time.Second) // below the quota
+		args := map[string]any{"ifMatch": "*"}
+		maps.Copy(args, arguments[op.ID])
+		calls.reset()
+		r := callTool(t, s, key, op.ID, args).response(t)
+		code, messages := r.Messages(t)
+		if r.Status != http.StatusBadRequest || code != "bad_request" || !strings.HasPrefix(messages[0], "ifMatch: unknown argument") {
+			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+		}
+		if writes, _ := calls.writes(); len(writes) > 0 {
+			t.Errorf("%s: writes %v", op.ID, writes)
+		}
+	}
+	if refused < 10 {
+		t.Errorf("only %d tools refuse it", refused)
+	}
 }
 
 // Ensure every response with a single record has an ETag, and that a read with it in If-None-Match gets a 304.

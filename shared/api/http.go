@@ -78,9 +78,7 @@ func (h httpArguments) bind(op *Operation) input {
 	}
 	b.Problems = append(b.Problems, problems...)
 	query := h.query(op, b)
-	if op.Method != http.MethodGet && len(h.request.Header.Values("If-None-Match")) > 0 { // RFC 9110 does not allow to ignore it
-		b.Problem("header.If-None-Match", "is for reads; use If-Match to make an update or a delete conditional")
-	}
+	h.preconditions(op, b)
 	for i := range op.Input {
 		f := &op.Input[i]
 		switch f.In {
@@ -100,6 +98,17 @@ func (h httpArguments) bind(op *Operation) input {
 	}
 	b.Unknown(op.Input, schema.InBody, "body", body)
 	return bound(op, b)
+}
+
+// preconditions adds a problem for each precondition of the request that the operation does not check. It must not be ignored: the
+// caller relies on it.
+func (h httpArguments) preconditions(op *Operation, b *schema.Binder) {
+	if op.Method != http.MethodGet && len(h.request.Header.Values("If-None-Match")) > 0 {
+		b.Problem("header.If-None-Match", "is for reads; use If-Match to make an update or a delete conditional")
+	}
+	if op.Effect != Read && op.field(schema.InHeader, ifMatch) == nil && len(h.request.Header.Values(ifMatch)) > 0 {
+		b.Problem("header."+ifMatch, "is for updates and deletes of a record, and for a publish; this operation cannot be conditional, leave it out")
+	}
 }
 
 // body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why. The body of a

@@ -206,7 +206,7 @@ func TestPushRejectsAll(t *testing.T) {
 			`{"dims":{"k":null}}`, `{"metricKey":"a","ts":null,"value":null}`,
 		}, []string{
 			"body.points[1].metricKey: must match ^[a-z][a-z0-9_]*(\\.[a-z0-9_]+)*$", "body.points[1].ts: must be a day, for example 2026-08-11", "body.points[1].value: must be a number",
-			"body.points[2]: must be an object", "body.points[3].tags: unknown property", "body.points[3].ts: must be a day, for example 2026-08-11", "body.points[3].value: must be a number",
+			"body.points[2]: must be an object", "body.points[3].tags: unknown property", "body.points[3].ts: must be a day, for example 2026-08-11", "body.points[3].value: must be 0 or between 1e-129 and 1e125, positive or negative",
 			"body.points[3].grain: must be one of day, week, month", "body.points[3].dims.a: must be a string", "body.points[3].currency: must match ^[A-Z]{3}$",
 			"body.points[4].metricKey: is required", "body.points[4].ts: is required", "body.points[4].value: is required", "body.points[4].dims.k: must be a string",
 			"body.points[5].ts: must not be null", "body.points[5].value: must not be null",

@@ -84,17 +84,32 @@ func plain(number string) string {
 	return significant + strings.Repeat("0", zeros)
 }
 
-func (a argument) asNumber() (float64, bool) {
+// asNumber returns a number, and its problem when DynamoDB cannot store it. ok reports whether it is a number at all. -0 becomes 0:
+// DynamoDB has no -0, so a record would have another entity tag once it is read.
+func (a argument) asNumber() (n float64, problem string, ok bool) {
 	text := a.text
 	if !a.raw {
 		number, ok := a.json.(json.Number)
 		if !ok {
-			return 0, false
+			return 0, "", false
 		}
 		text = string(number)
 	}
+	if !numberForm.MatchString(text) { // nan, 0x1p4 and +1 are not JSON
+		return 0, "", false
+	}
 	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil && numberForm.MatchString(text) // 1e400 is not a float64; nan, 0x1p4 and +1 are not JSON
+	abs := math.Abs(n)
+	if err != nil || abs > numberMost || abs < numberLeast && !isZero(text) {
+		problem = "must be 0 or between 1e-129 and 1e125, positive or negative"
+	}
+	return n + 0, problem, true // -0 + 0 is 0
+}
+
+// isZero reports whether a number is 0. ParseFloat returns 0 for 1e-400, too.
+func isZero(number string) bool {
+	digits, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return !strings.ContainsAny(digits, "123456789")
 }
 
 // DynamoDB stores 0 and numbers whose absolute value is between these two.
@@ -102,14 +117,6 @@ const (
 	numberLeast = 1e-129
 	numberMost  = 1e125
 )
-
-// checkNumber returns the problem of a number, "" when DynamoDB can store it.
-func checkNumber(n float64) string {
-	if abs := math.Abs(n); abs != 0 && (abs < numberLeast || abs > numberMost) {
-		return "must be 0 or between 1e-129 and 1e125, positive or negative"
-	}
-	return ""
-}
 
 func (a argument) asBool() (value, ok bool) {
 	if a.raw {

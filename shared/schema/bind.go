@@ -147,8 +147,8 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 		b.Problem(path, "must be a whole number%s", f.rangeText())
 		return
 	case Number:
-		if n, ok := a.asNumber(); ok {
-			if wrong := checkNumber(n); wrong != "" {
+		if n, wrong, ok := a.asNumber(); ok {
+			if wrong != "" {
 				b.Problem(path, "%s", wrong)
 			}
 			b.checkRange(f, path, n)

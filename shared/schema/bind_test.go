@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -146,8 +147,9 @@ func TestBodyProblems(t *testing.T) {
 		{"OK number", `{"number":-1e125}`, ``},
 		{"OK smallest number", `{"number":1e-129}`, ``},
 		{"number past DynamoDB's", `{"number":-1.5e300,"part":1e126,"most":1e-130}`, "body.number: must be 0 or between 1e-129 and 1e125, positive or negative\nbody.part: must be 0 or between 1e-129 and 1e125, positive or negative\nbody.most: must be 0 or between 1e-129 and 1e125, positive or negative"},
-		{"OK number so small that it is 0", `{"number":1e-400}`, ``},
-		{"number past float64", `{"number":1e400}`, `body.number: must be a number`},
+		{"number past float64", `{"number":1e400}`, `body.number: must be 0 or between 1e-129 and 1e125, positive or negative`},
+		{"number below float64", `{"number":-0.001E-400}`, `body.number: must be 0 or between 1e-129 and 1e125, positive or negative`},
+		{"OK zero with an exponent", `{"number":0.00e-400}`, ``},
 		{"number as text", `{"number":"1"}`, `body.number: must be a number`},
 		{"number with a minimum only", `{"part":0.4}`, `body.part: must be at least 0.5`},
 		{"number with a maximum only", `{"most":1.6}`, `body.most: must be at most 1.5`},
@@ -222,13 +224,13 @@ func TestBodyProblems(t *testing.T) {
 	}
 }
 
-// Ensure accepted values are bound unchanged, with the defaults of nested objects; only a time is bound in UTC.
+// Ensure accepted values are bound unchanged, with the defaults of nested objects; a time is bound in UTC and -0 as 0.
 func TestBodyValues(t *testing.T) {
 	in, problems := bindShapes(`{"whole":-500e-2,"round":70e-1,"at":"2026-08-11T09:30:00.5+02:00","tags":[],"dims":{"a":"\u0001"},"number":-0.0,"name":"\ud83d\ude00\\u","points":[{"key":"a.b","ts":"2026-08-11T00:00:00Z","value":1,"dims":{}},{"key":"b","ts":"2026-08-11T00:00:00Z","value":2,"grain":"green"}]}`)
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	if *in.Whole != -5 || in.Tags == nil || len(in.Tags) != 0 || in.Dims["a"] != "\x01" || *in.Number != 0 || *in.Name != "😀\\u" {
+	if *in.Whole != -5 || in.Tags == nil || len(in.Tags) != 0 || in.Dims["a"] != "\x01" || *in.Number != 0 || math.Signbit(*in.Number) || *in.Name != "😀\\u" {
 		t.Errorf("%+v", in)
 	}
 	if *in.Round != 7 || *in.At != "2026-08-11T07:30:00.500Z" {

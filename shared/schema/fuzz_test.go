@@ -159,7 +159,8 @@ func excused(value any, problem string) bool {
 		return false
 	}
 	f, err := strconv.ParseFloat(string(number), 64)
-	return err != nil || f != 0 && (math.Abs(f) < 1e-129 || math.Abs(f) > 1e125)
+	mantissa, _, _ := strings.Cut(strings.ToLower(string(number)), "e")
+	return err != nil || math.Abs(f) > 1e125 || math.Abs(f) < 1e-129 && strings.Trim(mantissa, "-0.") != ""
 }
 
 // at returns the value at a path, such as points[1], value.

@@ -191,10 +191,10 @@ func (g generator) value(f schema.Field) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-// stricter matches bodies that a JSON Schema accepts and this service rejects: a number that DynamoDB cannot store (1e300 and
-// 1e-300), an address without a host, characters that RFC 3986 forbids but the referee's url.Parse accepts, and a time outside
+// stricter matches bodies that a JSON Schema accepts and this service rejects: a number that DynamoDB cannot store (1e300,
+// 1e-300 and 1e-9999), an address without a host, characters that RFC 3986 forbids but the referee's url.Parse accepts, and a time outside
 // the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone surrogates and invalid UTF-8 are not JSON.
-var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|\\u0000`)
+var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
 
 // Ensure Binder accepts exactly the bodies that the published schema accepts.
 func TestAgreesWithJSONSchema(t *testing.T) {

@@ -95,12 +95,12 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 		}
 		target.SetString(s)
 	case reflect.Float64:
-		n, ok := a.asNumber()
+		n, problem, ok := a.asNumber()
 		if !ok {
 			return "must be a number"
 		}
-		if wrong := checkNumber(n); wrong != "" {
-			return wrong
+		if problem != "" {
+			return problem
 		}
 		target.SetFloat(n)
 	case reflect.Bool:

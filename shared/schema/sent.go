@@ -57,7 +57,7 @@ func canonical(value any) any {
 		return sum[:]
 	case json.Number:
 		if n, err := strconv.ParseFloat(string(value), 64); err == nil {
-			return n
+			return n + 0 // -0 is 0
 		}
 	}
 	return value

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -58,10 +59,15 @@ func TestDigest(t *testing.T) {
 			t.Errorf("another digest: %s", same)
 		}
 	}
+	const zero = `{"boardId":"brd_1","title":"A","order":%s,"points":[]}`
+	if digest(t, older, fmt.Sprintf(zero, "-0")) != digest(t, older, fmt.Sprintf(zero, "0")) {
+		t.Error("-0 and 0 have different digests")
+	}
 	seen := map[[sha256.Size]byte]string{want: sent}
 	for _, other := range []string{
 		`{"boardId":"brd_2","title":"A","order":5,"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.5}]}`,
 		`{"boardId":"brd_1","title":"B","order":5,"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.5}]}`,
+		`{"boardId":"brd_1","title":"A","order":0,"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.5}]}`,
 		`{"boardId":"brd_1","title":"A","order":6,"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.5}]}`,
 		`{"boardId":"brd_1","title":"A","points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.5}]}`,
 		`{"boardId":"brd_1","title":"A","order":5,"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1.25}]}`,

@@ -1,0 +1,131 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
+)
+
+// withNumber returns the arguments with a number in each place of the field that may have one, and the path of each place.
+func withNumber(base map[string]any, f schema.Field, number json.RawMessage) (out []planted) {
+	add := func(value any, at string) {
+		args := maps.Clone(base)
+		args[f.Name] = value
+		out = append(out, planted{args, "." + f.Name + at})
+	}
+	switch {
+	case f.Kind == schema.Number, f.Kind == schema.Integer && f.In == schema.InBody:
+		add(number, "")
+	case f.Fields != nil:
+		for _, inner := range f.Fields {
+			for _, p := range withNumber(base[f.Name].([]any)[0].(map[string]any), inner, number) {
+				add([]any{p.args}, "[0]"+p.path)
+			}
+		}
+	}
+	return out
+}
+
+// eachNumber calls visit for every place of every operation that may have a number.
+func eachNumber(s *apitest.Service, number string, visit func(op api.Operation, f schema.Field, p planted)) (visited int) {
+	for _, op := range functions.Operations(nil) {
+		for _, f := range op.Input {
+			for _, p := range withNumber(arguments[op.ID], f, json.RawMessage(number)) {
+				visited++
+				s.Clock.Advance(time.Second) // below the quota
+				visit(op, f, p)
+			}
+		}
+	}
+	return visited
+}
+
+// negativeZero matches the number in a JSON text.
+var negativeZero = regexp.MustCompile(`[:,\[]-0[.0]*[,}\]]`)
+
+// Ensure -0 is stored as 0 wherever a number may be: the ETag of the response is that of the next read, so If-Match matches.
+func TestNegativeZero(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key, compared := s.Key(t), 0
+	tried := eachNumber(s, "-0.0", func(op api.Operation, f schema.Field, p planted) {
+		r := s.Call(t, key, op.ID, p.args)
+		if r.Status == http.StatusBadRequest && strings.Contains(r.Body, p.path[1:]+": must be between") {
+			return // 0 is outside of its range, too
+		}
+		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
+			t.Errorf("%s, %s: %d %s", op.ID, p.path, r.Status, r.Body)
+			return
+		}
+		_, noun, _ := strings.Cut(op.ID, "_")
+		reader, id := readers["update_"+noun], r.JSON(t)["id"]
+		if reader == "" {
+			return
+		}
+		compared++
+		own := map[string]any{}
+		for _, segment := range api.PathSegments(operationNamed(t, reader).Path) {
+			if name, ok := api.PathParameter(segment); ok && name != "companyId" {
+				own[name] = p.args[name]
+				if own[name] == nil {
+					own[name] = id
+				}
+			}
+		}
+		read := s.Call(t, key, reader, own)
+		if tag := r.Header.Get("ETag"); read.Status != http.StatusOK || tag == "" || read.Header.Get("ETag") != tag {
+			t.Errorf("%s, %s: ETag %s, then %d %s", op.ID, p.path, tag, read.Status, read.Header.Get("ETag"))
+		}
+	})
+	if tried < 20 || compared < 15 {
+		t.Errorf("%d numbers, %d ETags compared", tried, compared)
+	}
+	for _, grain := range []string{"day", "week"} {
+		r := s.Call(t, key, "list_metric_points", map[string]any{"metricKey": "growth.signups", "grain": grain})
+		if r.Status != http.StatusOK || negativeZero.MatchString(r.Body) {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	}
+}
+
+// Ensure a number that is too close to 0 to be stored is refused like one that is too large, and not stored as 0.
+func TestNumberOutOfRange(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	for _, number := range []string{"1e-130", "1e-400", "-0.001e-400", "1e126", "1e400"} {
+		tried := eachNumber(s, number, func(op api.Operation, f schema.Field, p planted) {
+			r := s.Call(t, key, op.ID, p.args)
+			want := string(f.In) + p.path + ": must be 0 or between 1e-129 and 1e125, positive or negative"
+			if f.Kind == schema.Integer || strings.Contains(r.Body, "must be a whole number") {
+				want = string(f.In) + p.path + ": must be a whole number"
+			}
+			if code, messages := r.Messages(t); r.Status != http.StatusBadRequest || code != "bad_request" || !strings.HasPrefix(messages[0], want) {
+				t.Errorf("%s, %s: %d %s", op.ID, number, r.Status, r.Body)
+			}
+		})
+		if tried < 20 {
+			t.Errorf("%d numbers", tried)
+		}
+	}
+}
+
+func operationNamed(t *testing.T, name string) api.Operation {
+	t.Helper()
+	for _, op := range functions.Operations(nil) {
+		if op.ID == name {
+			return op
+		}
+	}
+	t.Fatalf("no operation %s", name)
+	return api.Operation{}
+}

@@ -104,6 +104,10 @@ func TestImportChecksValues(t *testing.T) {
 		{"audit", `{"id":"aud_1","rootUrl":"ftp://example.com"}`, "record.rootUrl: " + address},
 		{"post", `{"id":"pst_1","externalUrl":"//example.com"}`, "record.externalUrl: " + address},
 		{"channel", `{"id":"chn_1","externalUrl":"https://"}`, "record.externalUrl: " + address},
+		{"company", `{"id":"co_any","websiteUrl":"https://a..b"}`, "record.websiteUrl: must have a valid host, for example https://example.com"},
+		{"company", `{"id":"co_any","repositoryUrl":"https://me:secret@a.b"}`, "record.repositoryUrl: must not have a user name or a password"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"https://a.b:99999"}`, "record.externalUrl: must have a port between 1 and 65535"},
+		{"brand-goal", `{"id":"bgl_1","targetValue":1e-400}`, "record.targetValue: must be 0 or between 1e-129 and 1e125, positive or negative"},
 		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"https://example.com/1","rating":5}`, ""},
 	} {
 		types := functions.Transfers(nil)

@@ -98,8 +98,8 @@ func TestFormsOfTexts(t *testing.T) {
 	key := s.Key(t)
 	before := s.Call(t, key, "get_company", nil).Body
 	for name, values := range map[string][]string{
-		"websiteUrl":      {"javascript:alert(1)", "javascript://example.com/%0aalert(1)", "http://", "https:///a", "ftp://example.com", "example.com", ""},
-		"repositoryUrl":   {"javascript:alert(1)", "git@example.com:a/b", "ssh://example.com/a"},
+		"websiteUrl":      {"javascript:alert(1)", "javascript://example.com/%0aalert(1)", "http://", "https:///a", "ftp://example.com", "example.com", "", "https://.", "https://a..b", "https://a.b:99999", "https://me:secret@a.b"},
+		"repositoryUrl":   {"javascript:alert(1)", "git@example.com:a/b", "ssh://example.com/a", "https://token@example.com/a"},
 		"timezone":        {"Mars/Olympus", "Local", "", "europe/berlin", "CEST", "+02:00"},
 		"primaryLanguage": {"english", "DE", "xx", "", "de-AT", "deu"},
 	} {
@@ -122,8 +122,9 @@ func TestStoredTextsStayReadable(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	key := s.Key(t)
-	old := map[string]string{"websiteUrl": "javascript:alert(1)", "timezone": "Mars/Olympus", "primaryLanguage": "english", "summary": "a\x00b"}
+	old := map[string]string{"websiteUrl": "javascript:alert(1)", "repositoryUrl": "https://me:secret@a..b:99999", "timezone": "Mars/Olympus", "primaryLanguage": "english", "summary": "a\x00b"}
 	_, err := company.NewStore(s.Table).Modify(t.Context(), s.CompanyID, func(c *company.Company) error {
+		c.RepositoryURL = new(old["repositoryUrl"])
 		c.WebsiteURL, c.Timezone, c.PrimaryLanguage, c.Summary = new(old["websiteUrl"]), new(old["timezone"]), new(old["primaryLanguage"]), new(old["summary"])
 		return nil
 	})

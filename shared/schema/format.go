@@ -1,8 +1,11 @@
 package schema
 
 import (
+	"math"
+	"net/netip"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"growthworkspace/shared/timestamp"
@@ -54,13 +57,38 @@ func Pattern(name string) *regexp.Regexp { return patterns[name] }
 // uriChars matches the characters of RFC 3986; url.Parse accepts more.
 var uriChars = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:([A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$`)
 
-// checkWeb accepts the addresses of web pages and no other URI, so that a link to one never runs a script.
+// checkWeb accepts the addresses of web pages and no other URI, so that a link to one never runs a script. A password in an address
+// would be shown to everybody who reads the record.
 func checkWeb(s string) string {
 	u, err := url.Parse(s)
-	if err != nil || !uriChars.MatchString(s) || (!strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://")) || u.Hostname() == "" {
+	switch {
+	case err != nil, !uriChars.MatchString(s), !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://"):
 		return "must be an http or https address with a host, for example https://example.com"
+	case u.User != nil:
+		return "must not have a user name or a password"
+	case u.Hostname() == "":
+		return "must be an http or https address with a host, for example https://example.com"
+	case !isWebHost(u):
+		return "must have a valid host, for example https://example.com"
+	}
+	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > math.MaxUint16) {
+		return "must have a port between 1 and 65535"
 	}
 	return ""
+}
+
+// webHostForm matches the names of hosts. Web sites may have a _ in theirs, and a full stop at the end.
+var webHostForm = regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.|$))+$`)
+
+const hostChars = 253
+
+func isWebHost(u *url.URL) bool {
+	host := u.Hostname()
+	if strings.HasPrefix(u.Host, "[") {
+		address, err := netip.ParseAddr(host)
+		return err == nil && address.Is6()
+	}
+	return len(strings.TrimSuffix(host, ".")) <= hostChars && webHostForm.MatchString(host)
 }
 
 // checkTimezone accepts the names of the IANA time zone database. time.LoadLocation would also accept Local and "", and needs the

@@ -30,12 +30,33 @@ func TestNames(t *testing.T) {
 			"https://example.com:0": false, "https://example.com:080": false, "https://example.com:65536": false, "https://example.com:99999": false, "https://user@example.com": false,
 			"https://example..com": false, "https://-a.example": false, "https://example.com\n": false, "https://bücher.example": false, " https://example.com": false, "https://example.com.": false,
 		},
-		"web": {"https://example.com": true, "http://example.com/": true, "https://": false, "https://?a": false, "HTTPS://example.com": false, "": false},
+		"web": {
+			"https://example.com": true, "http://example.com/": true, "https://example.com.": true, "https://example.com:/a": true, "https://EXAMPLE.com:65535": true, "https://my_site.example.com": true,
+			"http://localhost:1/": true, "http://127.0.0.1": true, "http://[::1]:80/": true, "https://xn--bcher-kva.example/a//b?c=d@e:f#g@h": true, "https://example.com/user:password@b": true,
+			"https://" + strings.Repeat("a.", 126) + "a": true, "https://" + strings.Repeat("a.", 127) + "a": false, "https://" + strings.Repeat("a", 64) + ".example": false,
+			"https://": false, "https://?a": false, "HTTPS://example.com": false, "": false, "https://.": false, "https://..": false, "https://a..b": false, "https://.a": false, "https://a..": false,
+			"https://-a.example": false, "https://a-.example": false, "https://a,b": false, "https://a%2Fb": false, "https://b%C3%BCcher.example": false, "https://[::1": false, "https://[::g]": false, "https://[127.0.0.1]": false,
+			"https://a.b:99999": false, "https://a.b:65536": false, "https://a.b:0": false, "https://a.b:http": false, "https://a.b:-1": false,
+			"https://user@a.b": false, "https://user:password@a.b": false, "https://:@a.b": false, "https://@a.b": false, "https://user:password@": false,
+		},
 	} {
 		for text, valid := range texts {
 			if wrong := schema.CheckFormat(format, text); (wrong == "") != valid {
 				t.Errorf("%s %.100q: %q", format, text, wrong)
 			}
+		}
+	}
+}
+
+// Ensure the problem of a web address says what is wrong with it, and never shows a password.
+func TestProblemOfWebAddress(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"https://": "must be an http or https address with a host, for example https://example.com", "https://a..b": "must have a valid host, for example https://example.com",
+		"https://a.b:99999": "must have a port between 1 and 65535", "https://user:secret@a..b:0": "must not have a user name or a password",
+	} {
+		if got := schema.CheckFormat("web", text); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

@@ -141,8 +141,11 @@ func repeated(d *json.Decoder) error {
 // notOfRFC3986 matches characters that are invalid in a URI; the referee's url.Parse accepts them.
 var notOfRFC3986 = regexp.MustCompile(`[^!#-;=?-Z\[\]_a-z~]|%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`)
 
+// plainHost matches a host with a small port at most.
+var plainHost = regexp.MustCompile(`^([a-z0-9]{1,9}(\.[a-z0-9]{1,9}){0,9}|\[[:0-9a-f]+\])(:[1-9][0-9]{0,3})?$`)
+
 // excused reports whether a JSON Schema cannot describe a problem: a URI that is invalid by RFC 3986 or has nothing after its
-// scheme, an http address without a host, a time outside the years 1 to 9999 in UTC, and a number that is not a float64 or that
+// scheme, an http address without a host or with one that is not plain, or with a user, a time outside the years 1 to 9999 in UTC, and a number that is not a float64 or that
 // DynamoDB cannot store.
 func excused(value any, problem string) bool {
 	place, _, _ := strings.Cut(problem, ": ")
@@ -150,6 +153,9 @@ func excused(value any, problem string) bool {
 	switch spelled, _ := text.(string); {
 	case place == "body.site":
 		u, err := url.Parse(spelled)
+		if err == nil && (u.User != nil || !plainHost.MatchString(u.Host)) {
+			return true
+		}
 		return err == nil && (notOfRFC3986.MatchString(spelled) || u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https") || strings.Trim(spelled[len(u.Scheme)+1:], "/?#") == "" || strings.HasPrefix(spelled[len(u.Scheme)+1:], "?") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "#") || strings.HasPrefix(spelled[len(u.Scheme)+1:], "//"))
 	case place == "body.at", strings.HasSuffix(place, "].ts"):
 		return strings.HasPrefix(spelled, "0000") || strings.HasPrefix(spelled, "0001-01-01") || strings.HasPrefix(spelled, "9999-12-31")

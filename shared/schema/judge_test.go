@@ -115,7 +115,7 @@ var nearTexts = []string{
 	`2026-08-11T09:30:00Z`, `2026-08-11t09:30:00z`, `2026-08-11T09:30:00.123456789123+02:00`, `2026-08-11T09:30:00,5Z`, `2026-08-11T9:30:00Z`, `2026-08-11T09:30:00`, `2026-08-11 09:30:00Z`,
 	`2026-08-11T24:00:00Z`, `2026-08-11T23:59:60Z`, `2026-08-11T22:59:60Z`, `2026-08-11T22:59:60-01:00`, `2026-08-11T23:59:61Z`, `2026-02-29T00:00:00Z`, `2024-02-29T00:00:00Z`, `2026-13-01T00:00:00Z`, `2026-08-11T09:30:00+24:00`, `2026-08-11T09:30:00+23:59`, `2026-08-11T09:30:00+02`,
 	`2026-08-11T09:30:00+02:60`, `2026-08-11T09:30:00.Z`, `2026-08-11`, `26-08-11T09:30:00Z`, `02026-08-11T09:30:00Z`,
-	`https://example.com`, `https://example.com/a%20b?c=d#e`, `http://[::1]:80/`, `http://[::1`, `mailto:a@example.com`, `urn:a:b`, `ftp://h/`, `//example.com`, `/a`, `example.com`, `https://exa mple.com`, `https://example.com:port`, `1http://a`, `http://%zz`, `:`,
+	`https://example.com`, `https://example.com/a%20b?c=d#e`, `http://[::1]:80/`, `http://[::1`, `mailto:a@example.com`, `urn:a:b`, `ftp://h/`, `//example.com`, `/a`, `example.com`, `https://exa mple.com`, `https://example.com:port`, `https://user@a.b`, `https://a..b`, `https://a.b:65536`, `https://a.b:65535`, `1http://a`, `http://%zz`, `:`,
 }
 
 // wrongValues have the wrong type for most fields.
@@ -192,9 +192,10 @@ func (g generator) value(f schema.Field) string {
 }
 
 // stricter matches bodies that a JSON Schema accepts and this service rejects: a number that DynamoDB cannot store (1e300,
-// 1e-300 and 1e-9999), an address without a host, characters that RFC 3986 forbids but the referee's url.Parse accepts, and a time outside
-// the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone surrogates and invalid UTF-8 are not JSON.
-var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
+// 1e-300 and 1e-9999), an address without a host or with a user, a wrong host or a wrong port, characters that RFC 3986 forbids
+// but the referee's url.Parse accepts, a time outside the years 1 to 9999 in UTC, and the character NUL. Repeated names, lone
+// surrogates and invalid UTF-8 are not JSON.
+var stricter = regexp.MustCompile(`"site":"(https?:/?/?[/":]|https://(user@a\.b|a\.\.b|a\.b:65536)"|[^"]*[<>{}|\\^` + "`" + `])|"(at|ts)":"(0000|0001-01-01|9999-12-31)|1e-?300|1e-9999|\\u0000`)
 
 // Ensure Binder accepts exactly the bodies that the published schema accepts.
 func TestAgreesWithJSONSchema(t *testing.T) {

@@ -307,6 +307,11 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	if err := dead.Table.Transact(t.Context(),
 		dead.Table.WriteUpdate(table.Key{PK: plan, SK: "board#brd_1"}, "SET claim = :claim", "", nil, table.Item{":claim": table.String("snp_1")}),
 		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_1#0000000002#snp_1#00000"}}, struct{}{}),
+		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: plan, SK: "snapshot#brd_2#0000000001#snp_2#00000"}}, struct{}{}),
+		dead.Table.WriteAny(table.Keys{Key: table.Key{PK: table.Partition(dead.CompanyID, "optimise"), SK: "goal#gol_9"}}, struct {
+			ID     string `store:"id"`
+			SiteID string `store:"siteId"`
+		}{"gol_9", "sit_2"}),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -326,6 +331,8 @@ func TestEveryCallIsAllowed(t *testing.T) {
 	}{
 		{bare, "context", "update_context_brand_kit"}, // a company without a brand kit: the update creates it
 		{dead, "plan", "publish_plan_board"},          // another publish died: this one deletes its snapshot
+		{dead, "plan", "delete_plan_board"},           // a board with a snapshot, and a site with a goal, which go along
+		{dead, "optimise", "delete_optimise_site"},
 		{nameless, "optimise", "create_optimise_audit"},
 		{nameless, "optimise", "update_optimise_audit"},
 		{nameless, "metrics", "get_metric_definition"},

@@ -111,7 +111,7 @@ func TestBoardRaces(t *testing.T) {
 				return store.RemoveBoard(ctx, companyID, boardID, anyBoard)
 			},
 			allowed: func(o outcome) bool {
-				return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) || errors.Is(o.deleted, fault.ErrNotFound) && o.other == nil
+				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || errors.Is(o.deleted, fault.ErrNotFound) && o.other == nil
 			},
 		},
 		"it is updated": {

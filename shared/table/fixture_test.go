@@ -56,14 +56,18 @@ func (p *proxy) count(call string) (n int) {
 }
 
 // loses passes on the first n calls of a name and loses their responses.
-func loses(name string, n int) *proxy {
+func loses(name string, n int) *proxy { return losesFrom(name, 1, n) }
+
+// losesFrom is loses for n calls of a name, of which the first is the call with this number.
+func losesFrom(name string, first, n int) *proxy {
 	var mu sync.Mutex
+	calls := 0
 	return &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
 		mu.Lock()
-		lose := call == name && n > 0
-		if lose {
-			n--
+		if call == name {
+			calls++
 		}
+		lose := call == name && calls >= first && calls < first+n
 		mu.Unlock()
 		out, err := pass()
 		if lose && err == nil {

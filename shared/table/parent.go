@@ -43,8 +43,10 @@ type Removal[T any] struct {
 
 // RemoveParent deletes a record and all that belongs to it. First one transaction replaces the record by a marker, so it
 // is gone for every reader at once. Then Sweep runs, and last the marker goes. A call for a record that is gone finishes
-// a removal that ended early, and succeeds. Returns fault.ErrNotFound if there is neither, and ErrContended after very
-// many lost races. Without a Sweep one transaction does it all, and there is no marker.
+// a removal that ended early, and succeeds. Of several calls at the same time exactly one succeeds: the one that deletes
+// the marker, which need not be the one that stored it. Returns fault.ErrNotFound to the others and if there is neither
+// record nor marker, and ErrContended after very many lost races. Without a Sweep one transaction does it all, and there
+// is no marker.
 func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) error {
 	if r.Sweep == nil {
 		return bury(ctx, c, key, r)
@@ -61,7 +63,12 @@ func RemoveParent[T any](ctx context.Context, c *Client, key Key, r Removal[T]) 
 	if err := r.Sweep(ctx); err != nil {
 		return fmt.Errorf("finish a removal: %w", err)
 	}
-	return c.Delete(ctx, []Key{marker})
+	err := c.Transact(ctx, c.WriteDelete(marker, "attribute_exists(pk)", nil, nil)) // a transaction: a retry recognises its own delete
+	var canceled *CanceledError
+	if errors.As(err, &canceled) {
+		return fault.ErrNotFound
+	}
+	return err
 }
 
 // bury deletes the record and makes the writes of r.Also.

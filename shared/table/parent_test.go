@@ -232,6 +232,39 @@ func TestRemovalRaces(t *testing.T) {
 	}
 }
 
+// Ensure that exactly one of several removals at the same time succeeds, and the others find nothing.
+func TestRemovalsAtOnce(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	rounds := 20
+	if testing.Short() {
+		rounds = 5
+	}
+	for range rounds {
+		n := insert(t, c, newNote(c))
+		if err := createChild(t.Context(), c, n, "a"); err != nil {
+			t.Fatal(err)
+		}
+		var wait sync.WaitGroup
+		var removed [8]error
+		for i := range removed {
+			wait.Go(func() { removed[i] = remove(t, c, n, sweeping(c, n)) })
+		}
+		wait.Wait()
+		successes := 0
+		for _, err := range removed {
+			if err == nil {
+				successes++
+			} else if !errors.Is(err, fault.ErrNotFound) {
+				t.Error(err)
+			}
+		}
+		if successes != 1 || records(t, c, n) != 0 {
+			t.Errorf("%d removals succeed, %d records are left", successes, records(t, c, n))
+		}
+	}
+}
+
 // Ensure a removal sees a child that is created after it looked for children.
 func TestChildDuringRemoval(t *testing.T) {
 	t.Parallel()
@@ -258,13 +291,15 @@ func TestChildDuringRemoval(t *testing.T) {
 	}
 }
 
-// Ensure a removal whose transaction's response was lost succeeds.
+// Ensure a removal succeeds although the response of its first or its last transaction was lost.
 func TestRemovalLost(t *testing.T) {
 	t.Parallel()
-	c, _ := client(t, loses("TransactWriteItems", 1))
-	n := insert(t, c, newNote(c))
-	if err := remove(t, c, n, sweeping(c, n)); err != nil || records(t, c, n) != 0 {
-		t.Errorf("%v, %d records are left", err, records(t, c, n))
+	for first := range 2 {
+		c, _ := client(t, losesFrom("TransactWriteItems", first+1, 1))
+		n := insert(t, c, newNote(c))
+		if err := remove(t, c, n, sweeping(c, n)); err != nil || records(t, c, n) != 0 {
+			t.Errorf("%v, %d records are left", err, records(t, c, n))
+		}
 	}
 }
 

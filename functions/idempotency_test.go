@@ -218,6 +218,48 @@ func TestReplayOfRefusals(t *testing.T) {
 	}
 }
 
+// Ensure a 400 that hangs on a stored record is replayed, although the record is gone, and the request with another key is done.
+func TestReplayOfRefusedPush(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	derived := s.Call(t, key, "create_metric_definition", map[string]any{"key": "growth.ratio", "kind": "derived", "formula": "a / b"})
+	review := map[string]any{"source": "reddit", "externalId": "r-1", "kind": "mention"}
+	stored := s.Call(t, key, "push_feedback", map[string]any{"records": []any{review}})
+	if derived.Status != http.StatusOK || stored.Status != http.StatusOK {
+		t.Fatal(derived.Body, stored.Body)
+	}
+	push := func(operation, once string) apitest.Response {
+		args := map[string]any{"Idempotency-Key": once, "points": []any{map[string]any{"metricKey": "growth.ratio", "ts": "2026-08-11", "value": 1}}}
+		if operation == "push_feedback" {
+			args = map[string]any{"Idempotency-Key": once, "records": []any{map[string]any{"source": "reddit", "externalId": "r-1", "kind": "review"}}}
+		}
+		return s.Call(t, key, operation, args)
+	}
+	operations := []string{"push_metric_points", "push_feedback"}
+	refused := map[string]apitest.Response{}
+	for _, operation := range operations {
+		if refused[operation] = push(operation, "a"); refused[operation].Status != http.StatusBadRequest {
+			t.Fatalf("%s: %d %s", operation, refused[operation].Status, refused[operation].Body)
+		}
+	}
+	id := s.Call(t, key, "list_feedback", map[string]any{"source": "reddit"}).Items(t)[0]["id"]
+	for operation, args := range map[string]map[string]any{"delete_metric_definition": {"definitionId": derived.JSON(t)["id"]}, "delete_feedback": {"feedbackId": id}} {
+		if r := s.Call(t, key, operation, args); r.Status != http.StatusOK {
+			t.Fatal(r.Body)
+		}
+	}
+	for _, operation := range operations {
+		again := push(operation, "a")
+		if again.Status != http.StatusBadRequest || again.Body != refused[operation].Body || again.Header.Get("Idempotent-Replayed") != "true" {
+			t.Errorf("%s: %d %s", operation, again.Status, again.Body)
+		}
+		if r := push(operation, "b"); r.Status != http.StatusOK {
+			t.Errorf("%s with another key: %d %s", operation, r.Status, r.Body)
+		}
+	}
+}
+
 // Ensure an Idempotency-Key costs no extra round trip when the change is one transaction. A push of reviews is none: it claims
 // the key before, and stores its response after.
 func TestRoundTripsOfIdempotency(t *testing.T) {

@@ -115,31 +115,38 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 	if a.StartedAt == nil {
 		a.StartedAt = &now
 	}
-	if err := a.finish(in.FinishedAt, now); err != nil {
+	if err := a.finish(in.StartedAt, in.FinishedAt, now); err != nil {
 		return AuditSummary{}, err
 	}
 	return s.store.CreateAudit(ctx, caller.CompanyID, a, in.Findings)
 }
 
-// finish gives an audit that ended at the latest now its time of that. sent is the finishedAt of the request, nil when it has none.
-func (a *AuditSummary) finish(sent *string, now string) error {
+// finish gives an audit that ended its time of that: now, but not before it started, because startedAt may be of a clock that is
+// ahead. started and finished are those of the request, nil when it has none. It does not check times that the request leaves alone,
+// because an import may have brought others.
+func (a *AuditSummary) finish(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil
-		if sent != nil {
+		if finished != nil {
 			return fault.Invalid("body.finishedAt", "must be left out while status is running")
 		}
 		return nil
 	}
 	if a.FinishedAt == nil {
 		a.FinishedAt = &now
+		if a.StartedAt != nil {
+			a.FinishedAt = new(max(now, *a.StartedAt))
+		}
 	}
 	switch {
 	case a.StartedAt == nil || *a.FinishedAt >= *a.StartedAt:
 		return nil
-	case sent != nil:
+	case finished != nil:
 		return fault.Invalid("body.finishedAt", "must not be before startedAt, which is %s", *a.StartedAt)
+	case started != nil:
+		return fault.Invalid("body.startedAt", "must not be after finishedAt, which is %s", *a.FinishedAt)
 	}
-	return fault.Invalid("body.startedAt", "must not be after finishedAt, which is %s", *a.FinishedAt)
+	return nil
 }
 
 type updateAuditInput struct {
@@ -165,14 +172,16 @@ func (s service) updateAudit(ctx context.Context, caller api.Caller, in updateAu
 	return s.store.ModifyAudit(ctx, caller.CompanyID, in.AuditID, change, in.Findings)
 }
 
-// apply edits an audit, all but its findings. An audit without a status, which an import may bring, can get any. The times are
-// checked only when one of them or the status is sent, because an import may have brought others.
+// apply edits an audit, all but its findings. An audit without a status, which an import may bring, can get any.
 func (in updateAuditInput) apply(a *AuditSummary, now string) error {
 	if err := in.Condition.Check(*a); err != nil {
 		return err
 	}
 	if in.Status != nil && a.Status != nil && *in.Status != *a.Status && *a.Status != AuditStatusRunning {
 		return fault.New(fault.Conflict, "the audit is %s; only a running audit can change its status", *a.Status)
+	}
+	if a.Status != nil && *a.Status == AuditStatusRunning && in.Status != nil {
+		a.FinishedAt = nil // only an import brings one
 	}
 	api.Set(&a.RootURL, in.RootURL)
 	in.SiteID.Apply(&a.SiteID)
@@ -188,7 +197,7 @@ func (in updateAuditInput) apply(a *AuditSummary, now string) error {
 	if in.Status == nil && in.StartedAt == nil && in.FinishedAt == nil {
 		return nil
 	}
-	return a.finish(in.FinishedAt, now)
+	return a.finish(in.StartedAt, in.FinishedAt, now)
 }
 
 type deleteAuditInput struct {

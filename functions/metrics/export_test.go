@@ -9,7 +9,9 @@ import (
 )
 
 // OneRound returns the operations of an area whose deletes of points make one round in each call.
-func OneRound(t *table.Client) []api.Operation { return operations(Store{t, time.Hour}) }
+func OneRound(t *table.Client) []api.Operation {
+	return operations(Store{t, time.Hour, listingUnitsMax})
+}
 
 // PutRecords stores points as Store.PutPoints does, in batches. It replaces whole records, so it is for new series.
 func PutRecords(ctx context.Context, s Store, companyID string, points []Point) error {
@@ -27,3 +29,6 @@ func PutRecords(ctx context.Context, s Store, companyID string, points []Point) 
 	}
 	return s.table.Put(ctx, items)
 }
+
+// ReadingAtMost returns the store with another bound of what a page of a total, or of one series, reads.
+func ReadingAtMost(s Store, units float64) Store { s.units = units; return s }

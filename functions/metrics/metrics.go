@@ -46,7 +46,8 @@ func operations(store Store) []api.Operation {
 			Summary: "List the points of one metric, oldest first",
 			Description: "Returns the newest `limit` points of the window; the next page has older ones. A week or month that is not stored is " +
 				"computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one series: the " +
-				"one without dims, or where it has no point the sum, min or max of all others.",
+				"one without dims, or where it has no point the sum, min or max of all others. A total or a series that would read more than " +
+				"10 MB is refused: narrow from and to, or lower limit.",
 		}, s.listPoints), s.whyNoPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,

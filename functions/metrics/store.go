@@ -26,10 +26,11 @@ import (
 type Store struct {
 	table  *table.Client
 	margin time.Duration // what a delete of points leaves before the deadline
+	units  float64       // the most read units that a page of a total, or of one series, may take
 }
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store { return Store{t, deleteMargin} }
+func NewStore(t *table.Client) Store { return Store{t, deleteMargin, listingUnitsMax} }
 
 // now returns the current time as a normalised timestamp.
 func (s Store) now() string { return s.table.Now() }

@@ -16,7 +16,7 @@ import (
 // ListPoints returns the newest points of the window, oldest first. next is the position of the following page, with
 // older points; zero when there are none. The metric may be named by either of its names. Weeks and months that are not
 // stored are computed from days, if the metric's definition says how. With Total it returns bad_request when the window has
-// points of several series that do not combine.
+// points of several series that do not combine, and with Total or SeriesID when the page would have to read too much.
 //
 // It reads records from the newest period backwards until no unread record can belong to the page, and keeps at most one
 // page of points in memory, and the buckets of the days that it has read. The definition and the first records are read in
@@ -35,6 +35,9 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 		return nil, Position{}, err
 	}
 	for !l.complete() {
+		if err := l.checkSize(s.units); err != nil {
+			return nil, Position{}, err
+		}
 		if err := l.round(ctx); err != nil {
 			return nil, Position{}, err
 		}
@@ -44,6 +47,27 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 		err = l.total.refusal(l.definition)
 	}
 	return points, next, err
+}
+
+// listingUnitsMax is how many read units a page of a total, or of one series, takes before it is refused: 10 MB of records. Both
+// read the records of all series. Measured with a day's value of 1,000 series for a year (1,224 units): 0.6 s of CPU and 150 MB of
+// heap, of which a function of 256 MB has a seventh of a processor, so 4 of its 9 s, and 200 MB. A value a month costs as much.
+const listingUnitsMax = 1250
+
+// checkSize returns bad_request when the page has read more than that many units and is not complete.
+func (l *listing) checkSize(units float64) error {
+	read := l.stored.units
+	if l.days != nil {
+		read += l.days.units
+	}
+	field := "query.seriesId"
+	switch {
+	case read <= units, l.total == nil && l.q.SeriesID == "":
+		return nil
+	case l.total != nil:
+		field = "query.total"
+	}
+	return fault.Invalid(field, "the metric has so many series that this page would read more than 10 MB of points; narrow from and to, or lower limit")
 }
 
 // startListing reads the definition of a key and the first records in parallel. defined reports whether there is one.
@@ -316,6 +340,7 @@ type pointReader struct {
 	low    string // that of the last round
 	in     *dynamodb.QueryInput
 	items  []table.Item // of the last round
+	units  float64      // read units of all rounds
 	found  int          // how many points or buckets of the page they have
 	series map[string]bool
 	begun  bool
@@ -376,6 +401,9 @@ func (r *pointReader) read(ctx context.Context, t *table.Client) error {
 		return err
 	}
 	r.begun, r.items, r.in.ExclusiveStartKey = true, out.Items, out.LastEvaluatedKey
+	if out.ConsumedCapacity != nil {
+		r.units += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	}
 	switch {
 	case len(out.LastEvaluatedKey) > 0:
 		period, err := periodOf(out.LastEvaluatedKey)

@@ -84,15 +84,16 @@ func appendPoints(points []Point, item table.Item, keep func(*Point) bool) ([]Po
 	if names == nil {
 		return nil, fmt.Errorf("the record %s has no period", record.SK)
 	}
-	cells := make([]cell, len(names))
+	cells := make([]cell, 0, min(len(names), len(item)))
 	var month month
-	for i, name := range slices.Backward(names) {
+	for _, name := range slices.Backward(names) {
 		value, ok := item[name]
 		if !ok {
 			continue
 		}
 		day, _ := record.Grain.join(period, name)
-		c, key := &cells[i], string(record.Grain)+":"+day+midnight // pointKey and ts are both parts of this text
+		cells = append(cells, cell{})                                         // never more than there are attributes
+		c, key := &cells[len(cells)-1], string(record.Grain)+":"+day+midnight // pointKey and ts are both parts of this text
 		c.ts = key[len(record.Grain)+1:]
 		points = append(points, Point{
 			SeriesID: record.SeriesID, PointKey: key[:len(key)-len(midnight)], CompanyID: companyID,

@@ -9,6 +9,7 @@ import (
 
 	"growthworkspace/functions/metrics"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/fault"
 )
 
 // points of a metric, for the oracle, one at a time.
@@ -138,5 +139,67 @@ func TestTotalPagesAgainstOracle(t *testing.T) {
 	}
 	if compared < 20*worlds {
 		t.Errorf("only %d points were compared", compared)
+	}
+}
+
+// Ensure a page of a total, or of one series, that would read too much is refused while it reads, and that a narrower window or a
+// lower limit succeeds, with the same points. A list of all series is never refused.
+func TestPageOfVeryManySeries(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum"`))
+	var points []metrics.Point
+	for n := range 100 {
+		points = append(points, series(t, "a", metrics.GrainDay, json.RawMessage(fmt.Sprintf(`{"n":"%02d"}`, n)), "2025-01-01", 365)...)
+	}
+	for i := range points {
+		points[i].CompanyID, points[i].Value = s.CompanyID, new(1.0)
+	}
+	if err := metrics.PutRecords(t.Context(), store, s.CompanyID, points); err != nil {
+		t.Fatal(err)
+	}
+	bounded := metrics.ReadingAtMost(store, 25)
+	whole := metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainMonth, From: "2025-01-01", To: "2025-12-31", Limit: 365, Total: true}
+	one := whole
+	one.Total, one.SeriesID = false, seriesOf(t, "a", "month", `{"n":"07"}`)
+	all := whole
+	all.Total = false
+	if got, _, err := bounded.ListPoints(t.Context(), s.CompanyID, all); err != nil || len(got) != 365 {
+		t.Errorf("all: %d points, %v", len(got), err)
+	}
+	for field, q := range map[string]metrics.PointQuery{"total": whole, "seriesId": one} {
+		want, _, err := store.ListPoints(t.Context(), s.CompanyID, q)
+		if err != nil || len(want) != 12 {
+			t.Fatalf("%s: %d points, %v", field, len(want), err)
+		}
+		ctx, m := apitest.Request(t)
+		_, _, err = bounded.ListPoints(ctx, s.CompanyID, q)
+		public := fault.Public(err)
+		if message := "query." + field + ": the metric has so many series that this page would read more than 10 MB of points; narrow from and to, or lower limit"; err == nil ||
+			public.Code != fault.BadRequest || public.Messages[0] != message {
+			t.Errorf("%s: %v", field, err)
+		}
+		if read := m.Units().Read; read <= 25 || read > 40 { // all of it takes 94
+			t.Errorf("%s: refused after %v units", field, read)
+		}
+		narrow := q
+		narrow.From, narrow.To = "2025-11-01", "2025-12-31"
+		got, _, err := bounded.ListPoints(t.Context(), s.CompanyID, narrow)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, field+" of two months", asJSON(t, got), asJSON(t, want[10:]))
+		var pages []string
+		for q.Limit = 1; ; {
+			got, next, err := bounded.ListPoints(t.Context(), s.CompanyID, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages = append(asJSON(t, got), pages...)
+			if q.Before = next; next == (metrics.Position{}) {
+				break
+			}
+		}
+		same(t, field+" in pages", pages, asJSON(t, want))
 	}
 }

@@ -131,7 +131,8 @@ var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}
 //
 // Returns the newest limit points of the window; the next page has older ones. A week or month that is not stored is
 // computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one
-// series: the one without dims, or where it has no point the sum, min or max of all others.
+// series: the one without dims, or where it has no point the sum, min or max of all others. A total or a series that
+// would read more than 10 MB is refused: narrow from and to, or lower limit.
 //
 // It sends GET /v1/companies/{companyId}/metrics/points and needs the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {

@@ -35,7 +35,7 @@ func TestCompany(t *testing.T) {
 		{Name: "update changes only the sent fields", Op: "update_company", Args: map[string]any{"stage": "mvp", "summary": "Tools & more <3"},
 			WantFields: map[string]any{"name": "Acme", "stage": "mvp", "summary": "Tools & more <3", "updatedAt": "2026-08-11T09:30:00.000Z"}},
 		{Name: "empty text clears", Op: "update_company", Args: map[string]any{"summary": ""}, WantFields: map[string]any{"summary": "", "stage": "mvp"}},
-		{Name: "empty name", Op: "update_company", Args: map[string]any{"name": ""}, Want: 400, WantCode: "bad_request", WantMessage: "body.name: must have at least 1 characters"},
+		{Name: "empty name", Op: "update_company", Args: map[string]any{"name": ""}, Want: 400, WantCode: "bad_request", WantMessage: "body.name: must not be empty"},
 		{Name: "null clears", Op: "update_company", Args: map[string]any{"summary": nil, "stage": nil}, WantFields: map[string]any{"name": "Acme", "summary": nil, "stage": nil}},
 		{Name: "null where nothing is stored", Op: "update_company", Args: map[string]any{"timezone": nil}, WantFields: map[string]any{"timezone": nil}},
 		{Name: "null name", Op: "update_company", Args: map[string]any{"name": nil}, Want: 400, WantMessage: "body.name: must not be null; leave it out"},

@@ -117,7 +117,7 @@ func TestCreateKeyRefuses(t *testing.T) {
 	scopes := strings.Join(auth.Scope("").Values(), ", ")
 	for body, want := range map[string][]string{
 		`{}`:                      {"body.name: is required", "body.scopes: is required"},
-		`{"name":"","scopes":[]}`: {"body.name: must have at least 1 characters, has 0", "body.scopes: must have 1 to 50 elements, has 0"},
+		`{"name":"","scopes":[]}`: {"body.name: must not be empty", "body.scopes: must have 1 to 50 elements, has 0"},
 		`{"name":"x","scopes":["keys:read","all"]}`:                                              {"body.scopes[1]: must be one of " + scopes},
 		`{"name":"x","scopes":["keys:read"],"expiresAt":"tomorrow"}`:                             {"body.expiresAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z"},
 		`{"name":"x","scopes":["keys:read"],"expiresAt":"2026-08-11T09:30:00Z"}`:                 {"body.expiresAt: must be in the future"},

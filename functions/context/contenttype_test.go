@@ -37,7 +37,7 @@ func TestCreateContentType(t *testing.T) {
 			}
 		}},
 		{Name: "name and active are required", Op: "create_context_content_type", Want: 400, WantCode: "bad_request", WantMessage: "body.name: is required\nbody.active: is required"},
-		{Name: "empty name", Op: "create_context_content_type", Args: valid("name", ""), Want: 400, WantMessage: "body.name: must have at least 1 characters"},
+		{Name: "empty name", Op: "create_context_content_type", Args: valid("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
 		{Name: "name too long", Op: "create_context_content_type", Args: valid("name", long[:402]), Want: 400, WantMessage: "body.name: must have at most 200 characters, has 201"},
 		{Name: "description too long", Op: "create_context_content_type", Args: valid("description", long+"x"), Want: 400, WantMessage: "body.description: must have at most 2000"},
 		{Name: "guidance too long", Op: "create_context_content_type", Args: valid("guidance", long+"x"), Want: 400, WantMessage: "body.guidance: must have at most 2000"},
@@ -67,7 +67,7 @@ func TestUpdateContentType(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "empty", Op: "update_context_content_type", Args: map[string]any{"contentTypeId": "cty_1"}, WantFields: unchanged},
 		{Name: "same value", Op: "update_context_content_type", Args: args("defaultPlatforms", []string{"x"}), WantFields: unchanged},
-		{Name: "name too short", Op: "update_context_content_type", Args: args("name", ""), Want: 400, WantMessage: "body.name: must have at least 1 characters"},
+		{Name: "name too short", Op: "update_context_content_type", Args: args("name", ""), Want: 400, WantMessage: "body.name: must not be empty"},
 		{Name: "null clears what is clear", Op: "update_context_content_type", Args: args("description", nil), WantFields: unchanged},
 		{Name: "null name", Op: "update_context_content_type", Args: args("name", nil), Want: 400, WantMessage: "body.name: must not be null"},
 		{Name: "null active", Op: "update_context_content_type", Args: args("active", nil), Want: 400, WantMessage: "body.active: must not be null"},

@@ -153,7 +153,7 @@ func TestPushRejectsAll(t *testing.T) {
 			`{"title":"` + strings.Repeat("é", 301) + `","body":"` + strings.Repeat("b", 40_001) + `","rating":0,"postedAt":"yesterday","replyBody":"x"}`,
 			`{"source":null,"externalId":null,"rating":4.5,"flags":"money"}`,
 		}, []string{
-			"body.records[1].source: must be one of app_store, google_play, reddit", "body.records[1].externalId: must have at least 1 characters, has 0",
+			"body.records[1].source: must be one of app_store, google_play, reddit", "body.records[1].externalId: must not be empty",
 			"body.records[1].kind: must not be null; leave it out", "body.records[1].externalUrl: must be an http or https address with a host, for example https://example.com",
 			"body.records[1].rating: must be between 1 and 5", "body.records[1].flags[0]: must be one of money, defect, legal, safety, churn",
 			"body.records[1].priority: must be a whole number, between -9007199254740991 and 9007199254740991",

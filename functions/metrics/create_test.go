@@ -51,7 +51,7 @@ func TestCreateDefinition(t *testing.T) {
 		{Name: "ErrSplitWithoutDimensions", Op: op, Args: create("a", "kind", "split"), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split, with at least one name"},
 		{Name: "ErrSplitWithNoDimension", Op: op, Args: create("a", "kind", "split", "dimensions", []any{}), Want: 400, WantMessage: "body.dimensions: is required for a metric of kind split"},
 		{Name: "ErrDerivedWithoutFormula", Op: op, Args: create("a", "kind", "derived"), Want: 400, WantMessage: "body.formula: is required for a metric of kind derived"},
-		{Name: "ErrFormulaEmpty", Op: op, Args: create("a", "kind", "derived", "formula", ""), Want: 400, WantMessage: "body.formula: must have at least 1 character"},
+		{Name: "ErrFormulaEmpty", Op: op, Args: create("a", "kind", "derived", "formula", ""), Want: 400, WantMessage: "body.formula: must not be empty"},
 		{Name: "ErrFormula", Op: op, Args: create("a", "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
 		{Name: "ErrFormulaOfSplit", Op: op, Args: create("a", "kind", "split", "dimensions", []any{"b"}, "formula", "b"), Want: 400, WantMessage: "body.formula: is only for a metric of kind derived"},
 		{Name: "ErrNeedsReview", Op: op, Args: create("a", "needsReview", true), Want: 400, WantMessage: "body.needsReview: unknown property"},

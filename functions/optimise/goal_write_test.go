@@ -35,7 +35,7 @@ func TestCreateGoal(t *testing.T) {
 		}, WantFields: map[string]any{"kind": "event", "matchType": "regex", "pattern": `^a|b\d+$`, "value": -0.5, "order": -3, "active": false}},
 		{Name: "pattern of 500", Op: op, Args: with("pattern", strings.Repeat("é", 500)), WantFields: map[string]any{"pattern": strings.Repeat("é", 500)}},
 		{Name: "pattern of 501", Op: op, Args: with("pattern", strings.Repeat("é", 501)), Want: 400, WantMessage: "body.pattern: must have at most 500 characters, has 501"},
-		{Name: "empty pattern", Op: op, Args: with("pattern", ""), Want: 400, WantMessage: "body.pattern: must have at least 1 characters, has 0"},
+		{Name: "empty pattern", Op: op, Args: with("pattern", ""), Want: 400, WantMessage: "body.pattern: must not be empty"},
 		{Name: "no pattern", Op: op, Args: with("pattern", nil), Want: 400, WantMessage: "body.pattern: is required"},
 		{Name: "no kind", Op: op, Args: with("kind", nil), Want: 400, WantMessage: "body.kind: is required"},
 		{Name: "no match", Op: op, Args: with("matchType", nil), Want: 400, WantMessage: "body.matchType: is required"},
@@ -45,7 +45,7 @@ func TestCreateGoal(t *testing.T) {
 		{Name: "a parenthesis elsewhere", Op: op, Args: both("contains", "a("), WantFields: map[string]any{"pattern": "a("}},
 		{Name: "order is whole", Op: op, Args: with("order", 1.5), Want: 400, WantMessage: "body.order: must be a whole number"},
 		{Name: "all problems", Op: op, Args: map[string]any{"siteId": "sit_a", "name": "", "kind": "page", "matchType": "regex", "pattern": "["}, Want: 400,
-			WantMessage: "body.name: must have at least 1 characters, has 0\nbody.kind: must be one of path, event\nbody.pattern: with matchType regex"},
+			WantMessage: "body.name: must not be empty\nbody.kind: must be one of path, event\nbody.pattern: with matchType regex"},
 		{Name: "no such site", Op: op, Args: with("siteId", "sit_none"), Want: 404, WantCode: "not_found"},
 		{Name: "nothing else was stored", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 4 {

@@ -92,7 +92,7 @@ func TestWriteBoards(t *testing.T) {
 		{Name: "nor on a create", Op: "create_plan_board", Args: map[string]any{"name": "D", "publicKey": "pk_live_mine"}, Want: 400, WantMessage: "body.publicKey: unknown property"},
 		{Name: "the version cannot be set", Op: "update_plan_board", Args: of(map[string]any{"publishedVersion": 1}), Want: 400, WantMessage: "body.publishedVersion: unknown property"},
 		{Name: "no name", Op: "create_plan_board", Args: map[string]any{}, Want: 400, WantMessage: "body.name: is required"},
-		{Name: "an empty name", Op: "create_plan_board", Args: map[string]any{"name": ""}, Want: 400, WantMessage: "body.name: must have at least 1 characters"},
+		{Name: "an empty name", Op: "create_plan_board", Args: map[string]any{"name": ""}, Want: 400, WantMessage: "body.name: must not be empty"},
 		{Name: "a name of 200 characters", Op: "update_plan_board", Args: of(map[string]any{"name": strings.Repeat("ö", 200)})},
 		{Name: "a name of 201 characters", Op: "update_plan_board", Args: of(map[string]any{"name": strings.Repeat("ö", 201)}), Want: 400, WantMessage: "body.name: must have at most 200"},
 		{Name: "the name cannot be null", Op: "update_plan_board", Args: of(map[string]any{"name": nil}), Want: 400, WantMessage: "body.name: must not be null"},

@@ -268,6 +268,8 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	switch n := utf8.RuneCountInString(s); {
 	case f.Enum != nil && !slices.Contains(f.Enum, s):
 		b.Problem(path, "must be one of %s", strings.Join(f.Enum, ", "))
+	case f.Min != nil && *f.Min == 1 && n == 0:
+		b.Problem(path, "must not be empty")
 	case f.Min != nil && n < int(*f.Min):
 		b.Problem(path, "must have at least %d characters, has %d", int(*f.Min), n)
 	case f.Max != nil && n > int(*f.Max):

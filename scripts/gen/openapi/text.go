@@ -113,7 +113,7 @@ months after its successor.
 
 // refusalTexts has the meaning of each error code, and an example message (scripts/docs/reference/errors.md).
 var refusalTexts = map[fault.Code]struct{ meaning, message string }{
-	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must have at least 1 characters"},
+	fault.BadRequest:         {"the request is not valid; the message names the field", "body.title: must not be empty"},
 	fault.Unauthorised:       {"the key is missing, unknown, revoked or expired, or it lacks the scope", "missing, unknown or revoked key; send Authorization: Bearer <secret key>"},
 	fault.Forbidden:          {"the operator has suspended the company or the key, or frozen the operation's quota for the key", "the company or the key is suspended by the operator"},
 	fault.NotFound:           {"no such path, no such record, or a record that the key cannot reach", "no such record"},

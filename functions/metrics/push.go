@@ -46,7 +46,7 @@ const pushTriesMax = 16
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
 	result := PushResult{Accepted: float64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushTriesMax {
-		known, err := s.store.Definitions(ctx, caller.CompanyID, in.keys())
+		known, own, err := s.store.pushDefinitions(ctx, caller.CompanyID, in.keys())
 		if err != nil {
 			return result, err
 		}
@@ -55,7 +55,13 @@ func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPoint
 			return result, err
 		}
 		with := func(created []string) PushResult {
-			return PushResult{result.Accepted, append(slices.Clone(result.CreatedKeys), created...)}
+			keys := slices.Clone(result.CreatedKeys)
+			for _, key := range slices.Concat(own, created) {
+				if !slices.Contains(keys, key) {
+					keys = append(keys, key)
+				}
+			}
+			return PushResult{result.Accepted, keys}
 		}
 		created, err := s.store.Push(ctx, caller.CompanyID, fresh, points, with)
 		result = with(created)

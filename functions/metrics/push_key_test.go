@@ -133,6 +133,9 @@ func TestPushThroughDeaths(t *testing.T) {
 					if retry.Status != http.StatusOK || again.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
 						t.Errorf("%s: the retry: %d %s\nand again: %d %s", prefix, retry.Status, retry.Body, again.Status, again.Body)
 					}
+					if created := retry.JSON(t)["createdKeys"].([]any); len(created) != n { // of the push as a whole
+						t.Errorf("%s: %d created keys: %v", prefix, len(created), created)
+					}
 					if got := stored(t, s, prefix); len(got) != 2*n {
 						t.Errorf("%s: %d points and definitions, want %d of each", prefix, len(got), n)
 					}
@@ -191,5 +194,26 @@ func TestPushBesideADeadOne(t *testing.T) {
 	s.Clock.Advance(15 * time.Second)
 	if r := once(t, s, key, "k", body...); r.Status != http.StatusOK || len(stored(t, s, "m")) != 60 {
 		t.Errorf("%d %s, %d records", r.Status, r.Body, len(stored(t, s, "m")))
+	}
+}
+
+// Ensure a push with an Idempotency-Key that was forgotten, after a day, does not count what it created then.
+func TestCreatedKeysOfForgottenPush(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	key := s.Key(t)
+	body := metricsOf(30, "m", 1)
+	for day, want := range []int{30, 0, 0} {
+		r := once(t, s, key, "k", body...)
+		if r.Status != http.StatusOK || len(r.JSON(t)["createdKeys"].([]any)) != want || r.Header.Get("Idempotent-Replayed") != "" {
+			t.Errorf("day %d: %d %s %v", day, r.Status, r.Body, r.Header)
+		}
+		s.Clock.Advance(24*time.Hour + time.Second)
+	}
+	if r := once(t, s, key, "other", metricsOf(30, "n", 1)...); len(r.JSON(t)["createdKeys"].([]any)) != 30 {
+		t.Error(r.Body)
+	}
+	if r := once(t, s, key, "another", metricsOf(30, "n", 2)...); len(r.JSON(t)["createdKeys"].([]any)) != 0 {
+		t.Errorf("keys that another push created: %s", r.Body)
 	}
 }

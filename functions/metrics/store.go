@@ -70,9 +70,13 @@ func keysOf(d Definition) table.Keys {
 }
 
 // writeNewDefinition returns the writes that create a definition with its id. Their conditions are that no definition has the
-// key or the metric's other name.
-func (s Store) writeNewDefinition(d Definition) []table.Write {
-	writes := []table.Write{s.table.WriteNew(keysOf(d), d), s.writeDefinitionName(d)}
+// key or the metric's other name. origin is that of the push that creates it, empty if it is created otherwise.
+func (s Store) writeNewDefinition(d Definition, origin string) []table.Write {
+	record := any(d)
+	if origin != "" {
+		record = pushed{d, &origin}
+	}
+	writes := []table.Write{s.table.WriteNew(keysOf(d), record), s.writeDefinitionName(d)}
 	if other := otherName(d.Key); other != "" {
 		writes = append(writes, s.table.CheckAbsent(definitionKey(d.CompanyID, other)))
 	}
@@ -150,7 +154,7 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 func (s Store) CreateDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
 	now := s.table.Now()
 	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
-	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d)...)
+	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d, "")...)
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		stored := d.Key

@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/timestamp"
 )
 
 // pushRecordsMax is how many point records one transaction of a push writes. A transaction accepts a hundred writes. Each
@@ -30,6 +31,33 @@ func (s Store) Definitions(ctx context.Context, companyID string, keys []string)
 		known[d.Key] = d
 	}
 	return known, err
+}
+
+// pushed is a definition with the push that created it.
+type pushed struct {
+	Definition
+
+	Origin *string `store:"pushOrigin"` // idempotency.Origin; only of a push of several transactions
+}
+
+// pushDefinitions returns the definitions that exist for the keys of a push, by key. own has the keys of those that an earlier
+// attempt of this push created, which died or failed half-way.
+func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []string) (known map[string]Definition, own []string, err error) {
+	at := make([]table.Key, len(keys))
+	for i, key := range keys {
+		at[i] = definitionKey(companyID, key)
+	}
+	found, err := table.Many[pushed](ctx, s.table, at)
+	known = make(map[string]Definition, len(found))
+	now, _ := timestamp.Parse(s.now())
+	origin, since := idempotency.Origin(ctx), timestamp.Format(now.Add(-idempotency.KeepFor))
+	for _, d := range found {
+		known[d.Key] = d.Definition
+		if d.Origin != nil && *d.Origin == origin && d.CreatedAt != nil && *d.CreatedAt > since {
+			own = append(own, d.Key)
+		}
+	}
+	return known, own, err
 }
 
 // Push stores new definitions, which need no id, and points with identities (Point.Identify). It returns the keys of the
@@ -61,6 +89,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 	if len(p.parts) == 1 {
 		return p.store(ctx, p.parts[0], respond)
 	}
+	p.origin = idempotency.Origin(ctx)
 	if err := idempotency.Claim(ctx, s.table); err != nil {
 		return nil, err
 	}
@@ -86,6 +115,7 @@ type pushing struct {
 	companyID string
 	parts     [][]*pointUpdate // the records of each transaction
 	metrics   map[string]*pushedMetric
+	origin    string // of the definitions that it creates, if it has several parts
 }
 
 // pushedMetric is a metric of a push.
@@ -146,7 +176,7 @@ func (p *pushing) try(ctx context.Context, part []*pointUpdate, respond func(cre
 		case done[key]:
 		case missing != nil:
 			missing.ID, missing.CompanyID = p.table.NewID(definitionIDs), p.companyID
-			writes = append(writes, p.writeNewDefinition(*missing)...)
+			writes = append(writes, p.writeNewDefinition(*missing, p.origin)...)
 			created, done[key] = append(created, key), true
 		case u.isNew:
 			writes = append(writes, p.table.WriteChild(definitionKey(p.companyID, key)))

@@ -195,7 +195,7 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 			case both:
 				writes = append(writes, s.table.WriteNew(keysOf(d), d), s.writeDefinitionName(d))
 			default:
-				writes = append(writes, s.writeNewDefinition(d)...)
+				writes = append(writes, s.writeNewDefinition(d, "")...)
 			}
 		}
 		if len(writes) == 0 {

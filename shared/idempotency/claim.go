@@ -2,6 +2,8 @@ package idempotency
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -30,6 +32,21 @@ const claimMargin = 1500 * time.Millisecond
 
 // Keyed reports whether the request has an Idempotency-Key.
 func Keyed(ctx context.Context) bool { return attemptOf(ctx) != nil }
+
+// KeepFor is how long a response is stored.
+const KeepFor = 24 * time.Hour
+
+// Origin identifies the request across its attempts: a digest of its caller, its Idempotency-Key and its arguments. It is empty
+// without an Idempotency-Key. A change that needs several transactions stores it with what it creates, so that an attempt that
+// takes over a claim knows what the earlier one created. After KeepFor the key can be used again: what is older is of another push.
+func Origin(ctx context.Context) string {
+	a := attemptOf(ctx)
+	if a == nil {
+		return ""
+	}
+	sum := sha256.Sum256(append([]byte(a.prefix()), a.Request[:]...))
+	return hex.EncodeToString(sum[:16])
+}
 
 // Claim claims the Idempotency-Key of the request for a change that needs several transactions, which must give the same
 // result when it is made twice. It does nothing without an Idempotency-Key, or when the request has the claim already.

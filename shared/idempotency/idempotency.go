@@ -66,9 +66,6 @@ var (
 // sent.
 const formNow = 2
 
-// keepFor is how long a response is stored.
-const keepFor = 24 * time.Hour
-
 // partBytes is the largest part of a response in one record; DynamoDB accepts 400 KB.
 const partBytes = 350 << 10
 
@@ -342,7 +339,7 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 
 // record returns the fields that the records of a response and of a claim share.
 func (a *Attempt) record() stored {
-	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(keepFor).Unix()}
+	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(KeepFor).Unix()}
 }
 
 // prepare encrypts a response and writes the parts that do not fit into its record. Parts that no record names expire.

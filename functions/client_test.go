@@ -153,10 +153,10 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// paged reports whether an operation is a list with pages.
+// paged reports whether an operation is a list whose pages can have one record.
 func paged(op api.Operation) bool {
 	for _, f := range op.Input {
-		if f.Name == "cursor" {
+		if f.Name == "limit" {
 			return op.IsList()
 		}
 	}

@@ -108,13 +108,14 @@ func spell(op api.Operation, in schema.Place) string {
 	return strings.Join(out, " ")
 }
 
-// Ensure every list with a limit has a cursor, and no other operation has one.
-func TestLimitsHaveCursors(t *testing.T) {
+// Ensure every list has a cursor, because the bytes of a page are bounded, and no other operation has one. The list of companies has one
+// record.
+func TestListsHaveCursors(t *testing.T) {
 	for _, op := range functions.Operations(nil) {
 		has := func(name string) bool {
 			return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == name })
 		}
-		if has("cursor") != has("limit") || has("cursor") && !op.IsList() {
+		if has("cursor") != (op.IsList() && op.ID != "list_companies") || has("limit") && !has("cursor") {
 			t.Errorf("%s: limit %v, cursor %v, list %v", op.ID, has("limit"), has("cursor"), op.IsList())
 		}
 	}

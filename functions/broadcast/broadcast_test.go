@@ -163,6 +163,6 @@ func TestChannels(t *testing.T) {
 			}
 		}},
 		{Name: "no limit", Op: "list_broadcast_channels", Args: record{"limit": 1}, Want: 400, WantMessage: "query.limit: unknown"},
-		{Name: "no cursor", Op: "list_broadcast_channels", Args: record{"cursor": "x"}, Want: 400, WantMessage: "query.cursor: unknown"},
+		{Name: "no such cursor", Op: "list_broadcast_channels", Args: record{"cursor": "x"}, Want: 400, WantMessage: "query.cursor: is not a cursor of this list"},
 	})
 }

@@ -43,12 +43,14 @@ func (c Channel) byPlatform() string {
 	return table.Join(platform, c.ID)
 }
 
-type listChannelsInput struct{}
+type listChannelsInput struct {
+	Cursor api.Cursor `query:"cursor"`
+}
 
-func (s service) listChannels(ctx context.Context, caller api.Caller, _ listChannelsInput) (api.List[Channel], error) {
-	channels, err := s.store.ListChannels(ctx, caller.CompanyID)
+func (s service) listChannels(ctx context.Context, caller api.Caller, in listChannelsInput) (api.List[Channel], error) {
+	channels, err := s.store.ListChannels(ctx, caller.CompanyID, string(in.Cursor))
 	if err != nil {
 		return api.List[Channel]{}, err
 	}
-	return api.NewList(channels, ""), nil
+	return api.NewList(channels), nil
 }

@@ -53,14 +53,14 @@ type listIdeasInput struct {
 // listIdeas lists ideas. A malformed planId matches nothing, like an unknown one.
 func (s service) listIdeas(ctx context.Context, caller api.Caller, in listIdeasInput) (api.List[Idea], error) {
 	if in.PlanID != nil && !id.Valid(planIDs, *in.PlanID) {
-		return api.NewList[Idea](nil, ""), nil
+		return api.List[Idea]{}, nil
 	}
 	filter := IdeaFilter{PlanID: in.PlanID, Status: in.Status}
-	ideas, next, err := s.store.ListIdeas(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
+	ideas, err := s.store.ListIdeas(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Idea]{}, err
 	}
-	return api.NewTextList[Idea](ideas, next), nil
+	return api.NewTextList[Idea](ideas), nil
 }
 
 type getIdeaInput struct {

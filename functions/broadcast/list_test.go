@@ -265,9 +265,9 @@ func TestDuePostsByKeys(t *testing.T) {
 	for _, platform := range broadcast.Platform("").Values() {
 		q.Partitions = append(q.Partitions, table.Partition(s.CompanyID, "broadcast", "posts", platform, "scheduled"))
 	}
-	due, _, err := table.List[broadcast.Post](t.Context(), s.Table, q)
+	due, err := table.List[broadcast.Post](t.Context(), s.Table, q)
 	var got []string
-	for _, p := range due {
+	for _, p := range due.Records {
 		got = append(got, p.ID)
 	}
 	if err != nil || !slices.Equal(got, []string{"pst_1", "pst_2", "pst_3"}) {

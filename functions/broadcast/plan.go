@@ -45,11 +45,11 @@ type listPlansInput struct {
 }
 
 func (s service) listPlans(ctx context.Context, caller api.Caller, in listPlansInput) (api.List[Plan], error) {
-	plans, next, err := s.store.ListPlans(ctx, caller.CompanyID, string(in.Cursor), int(in.Limit))
+	plans, err := s.store.ListPlans(ctx, caller.CompanyID, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Plan]{}, err
 	}
-	return api.NewList(plans, next), nil
+	return api.NewList(plans), nil
 }
 
 type getPlanInput struct {

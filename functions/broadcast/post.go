@@ -145,7 +145,7 @@ func (Order) Values() []string { return []string{"desc", string(OrderAscending)}
 // listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
 	if in.IdeaID != nil && !id.Valid(ideaIDs, *in.IdeaID) {
-		return api.NewList[Post](nil, ""), nil
+		return api.List[Post]{}, nil
 	}
 	filter := PostFilter{IdeaID: in.IdeaID, Platform: in.Platform, Status: in.Status, Order: in.Order}
 	if in.From != nil {
@@ -156,11 +156,11 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 		day, _ := timestamp.ParseDay(*in.To)
 		filter.Until = new(timestamp.Format(day.AddDate(0, 0, 1).Add(-time.Millisecond)))
 	}
-	posts, next, err := s.store.ListPosts(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
+	posts, err := s.store.ListPosts(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Post]{}, err
 	}
-	return api.NewTextList[Post](posts, next), nil
+	return api.NewTextList[Post](posts), nil
 }
 
 type createPostInput struct {

@@ -112,13 +112,9 @@ func parts[T ~string](value *T, all []string) []string {
 }
 
 // ListPlans returns a page of content plans, newest first.
-func (s Store) ListPlans(ctx context.Context, companyID, after string, limit int) (page []Plan, next string, err error) {
+func (s Store) ListPlans(ctx context.Context, companyID, after string, limit int) (table.Page[Plan], error) {
 	plans, err := whole[Plan](ctx, s, companyID, kindPlan)
-	if err != nil {
-		return nil, "", err
-	}
-	page, next = table.Page(plans, Plan.newestFirst, after, limit)
-	return page, next, nil
+	return table.PageOf(plans, Plan.newestFirst, after, limit), err
 }
 
 // plansMax is how many content plans a company may create. An import may bring more.
@@ -151,14 +147,10 @@ func (s Store) RemovePlan(ctx context.Context, companyID, planID string, check f
 	return err
 }
 
-// ListChannels returns all channels, ordered by platform.
-func (s Store) ListChannels(ctx context.Context, companyID string) ([]Channel, error) {
+// ListChannels returns all channels behind a position, ordered by platform.
+func (s Store) ListChannels(ctx context.Context, companyID, after string) (table.Page[Channel], error) {
 	channels, err := whole[Channel](ctx, s, companyID, kindChannel)
-	if err != nil {
-		return nil, err
-	}
-	page, _ := table.Page(channels, Channel.byPlatform, "", len(channels))
-	return page, nil
+	return table.PageOf(channels, Channel.byPlatform, after, len(channels)), err
 }
 
 func whole[T any](ctx context.Context, s Store, companyID, kind string) ([]T, error) {
@@ -176,7 +168,7 @@ type IdeaFilter struct {
 }
 
 // ListIdeas returns a page of ideas as JSON texts, newest first.
-func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
+func (s Store) ListIdeas(ctx context.Context, companyID string, f IdeaFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit}
 	switch {
 	case f.PlanID != nil:
@@ -227,7 +219,7 @@ type PostFilter struct {
 
 // ListPosts returns a page of posts as JSON texts, latest first unless the filter has another order. It reads no post outside From and
 // Until.
-func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
+func (s Store) ListPosts(ctx context.Context, companyID string, f PostFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{After: after, Limit: limit, Descending: f.Order == OrderAscending} // the keys begin with the latest
 	q.From, q.Until = positions(f.From, f.Until)
 	switch {

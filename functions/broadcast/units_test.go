@@ -46,9 +46,9 @@ func TestReadUnits(t *testing.T) {
 				name := fmt.Sprintf("posts platform=%t status=%t ideaId=%t", p != nil, st != nil, i != nil)
 				compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
 					ctx, m := apitest.Request(t)
-					got, next, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, filter, "", limit)
-					if err != nil || len(got) != limit || next == "" {
-						t.Errorf("%s: %d posts, next %q, %v", name, len(got), next, err)
+					got, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, filter, "", limit)
+					if err != nil || len(got.Records) != limit || got.Next == "" {
+						t.Errorf("%s: %d posts, next %q, %v", name, len(got.Records), got.Next, err)
 					}
 					return m.Units()
 				})
@@ -61,9 +61,9 @@ func TestReadUnits(t *testing.T) {
 			name := fmt.Sprintf("ideas planId=%t status=%t", p != nil, st != nil)
 			compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
 				ctx, m := apitest.Request(t)
-				got, next, err := broadcast.NewStore(s.Table).ListIdeas(ctx, s.CompanyID, broadcast.IdeaFilter{PlanID: p, Status: st}, "", limit)
-				if err != nil || len(got) != limit || next == "" {
-					t.Errorf("%s: %d ideas, next %q, %v", name, len(got), next, err)
+				got, err := broadcast.NewStore(s.Table).ListIdeas(ctx, s.CompanyID, broadcast.IdeaFilter{PlanID: p, Status: st}, "", limit)
+				if err != nil || len(got.Records) != limit || got.Next == "" {
+					t.Errorf("%s: %d ideas, next %q, %v", name, len(got.Records), got.Next, err)
 				}
 				return m.Units()
 			})
@@ -104,12 +104,12 @@ func TestReadUnitsOfDays(t *testing.T) {
 			for page, after := 1, ""; page == 1 || after != ""; page++ {
 				compareUnits(t, fmt.Sprintf("%s, page %d", name, page), few, many, func(s *apitest.Service) table.Units {
 					ctx, m := apitest.Request(t)
-					_, next, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, f, after, limit)
+					got, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, f, after, limit)
 					if err != nil {
 						t.Error(err)
 					}
 					if s == many {
-						after = next
+						after = got.Next
 					}
 					return m.Units()
 				})
@@ -176,16 +176,16 @@ func TestDefaultListUnits(t *testing.T) {
 			"posts of a platform with a status": {Platform: new(broadcast.PlatformX), Status: new(broadcast.PostStatusPublished)},
 		} {
 			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {
-				page, _, err := store.ListPosts(ctx, s.CompanyID, f, "", limit)
-				return len(page), err
+				page, err := store.ListPosts(ctx, s.CompanyID, f, "", limit)
+				return len(page.Records), err
 			})
 		}
 		for what, f := range map[string]broadcast.IdeaFilter{
 			"ideas": {}, "ideas of a plan": {PlanID: new("pln_a")}, "ideas with a status": {Status: new(broadcast.IdeaStatus("accepted"))},
 		} {
 			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {
-				page, _, err := store.ListIdeas(ctx, s.CompanyID, f, "", limit)
-				return len(page), err
+				page, err := store.ListIdeas(ctx, s.CompanyID, f, "", limit)
+				return len(page.Records), err
 			})
 		}
 	}

@@ -27,7 +27,7 @@ func (s service) listKeys(ctx context.Context, caller api.Caller, in listKeysInp
 	for i := range all {
 		all[i] = s.inUse(all[i], caller)
 	}
-	return api.NewList(table.Page(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
+	return api.NewList(table.PageOf(all, func(k keys.Key) string { return k.ID }, string(in.Cursor), int(in.Limit))), nil
 }
 
 // inUse sets the last use of the caller's own key to now. This use is stored in parallel with the read of the record,

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
 )
 
 // Company is the profile of a company.
@@ -61,7 +62,7 @@ func (s service) listCompanies(ctx context.Context, caller api.Caller, _ listCom
 	if err != nil {
 		return api.List[Company]{}, err
 	}
-	return api.NewList([]Company{company}, ""), nil
+	return api.NewList(table.Page[Company]{Records: []Company{company}}), nil
 }
 
 type getCompanyInput struct{}

@@ -31,7 +31,7 @@ func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in 
 	if err != nil {
 		return api.List[ContentType]{}, err
 	}
-	return api.NewList(table.Page(all, contentTypeOrder, string(in.Cursor), int(in.Limit))), nil
+	return api.NewList(table.PageOf(all, contentTypeOrder, string(in.Cursor), int(in.Limit))), nil
 }
 
 // nameCharsOrdered is how many characters of a name are compared: as many as a name may have. They fit into a cursor, whatever they

@@ -39,7 +39,7 @@ func (s service) listGoals(ctx stdcontext.Context, caller api.Caller, in listGoa
 	if err != nil {
 		return api.List[Goal]{}, err
 	}
-	return api.NewList(table.Page(all, goalOrder, string(in.Cursor), int(in.Limit))), nil
+	return api.NewList(table.PageOf(all, goalOrder, string(in.Cursor), int(in.Limit))), nil
 }
 
 // goalOrder returns the sort key of a goal: by createdAt, null last, then by id.

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ func postedQuery(companyID string, f Filter) table.Query {
 }
 
 // listPosted is List for a filter with days. It reads the mark in parallel with the index.
-func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (texts []json.RawMessage, next string, err error) {
+func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
 	var mark postedMark
 	var failure error // of the index, which an older version's table does not have
 	err = table.Both(func() (err error) {
@@ -96,42 +97,38 @@ func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after
 	}, func() error {
 		q := postedQuery(companyID, f)
 		q.After, q.Limit = after, limit
-		texts, next, failure = table.ListTexts[Feedback](ctx, s.table, q)
+		page, failure = table.ListTexts[Feedback](ctx, s.table, q)
 		return nil
 	})
 	switch {
 	case err != nil:
-		return nil, "", err
+		return page, err
 	case mark.CompleteAt != nil:
-		return texts, next, failure
+		return page, failure
 	}
 	return s.listUnindexed(ctx, companyID, f, after, limit)
 }
 
 // listUnindexed returns what the index would, from the records themselves. It reads all of them, and holds a few pages.
-func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
+func (s Store) listUnindexed(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	order := func(f Feedback) string { return postedKey(f).SK }
-	var page []Feedback
+	var found []Feedback
 	err := table.Each(ctx, s.table, collection(companyID), func(record Feedback) error {
 		if !f.matches(record) {
 			return nil
 		}
-		if page = append(page, record); len(page) > 4*limit {
-			page, _ = table.Page(page, order, after, limit+1)
+		if found = append(found, record); len(found) > 4*limit {
+			found = table.PageOf(found, order, after, limit+1).Records
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, "", err
+	page := table.PageOf(found, order, after, limit)
+	texts := table.Page[json.RawMessage]{Next: page.Next, Behind: page.Behind}
+	for i := range page.Records {
+		text, failure := schema.Encode(&page.Records[i])
+		texts.Records, err = append(texts.Records, text), cmp.Or(err, failure)
 	}
-	page, next := table.Page(page, order, after, limit)
-	texts := make([]json.RawMessage, len(page))
-	for i := range page {
-		if texts[i], err = schema.Encode(&page[i]); err != nil {
-			return nil, "", err
-		}
-	}
-	return texts, next, nil
+	return texts, err
 }
 
 // matches reports whether a record has every value of the filter.

@@ -88,8 +88,8 @@ func (s service) listFeedback(ctx context.Context, caller api.Caller, in listFee
 	if in.PostedFrom != nil || in.PostedTo != nil {
 		filter.Posted = &Days{*cmp.Or(in.PostedFrom, new("")), *cmp.Or(in.PostedTo, new(""))}
 	}
-	records, next, err := s.store.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
-	return api.NewTextList[Feedback](records, next), err
+	records, err := s.store.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
+	return api.NewTextList[Feedback](records), err
 }
 
 type getFeedbackInput struct {

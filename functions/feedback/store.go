@@ -130,8 +130,8 @@ func query(companyID string, f Filter) table.Query {
 	return q
 }
 
-// List returns a page of the records that match a filter, as JSON texts, and the position of the next page.
-func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) ([]json.RawMessage, string, error) {
+// List returns a page of the records that match a filter, as JSON texts.
+func (s Store) List(ctx context.Context, companyID string, f Filter, after string, limit int) (table.Page[json.RawMessage], error) {
 	if f.Posted != nil {
 		return s.listPosted(ctx, companyID, f, after, limit)
 	}

@@ -103,7 +103,7 @@ func partitionsOf(f feedback.Filter) int {
 func spent(t *testing.T, s *apitest.Service, f feedback.Filter, limit int) table.Units {
 	t.Helper()
 	ctx, m := apitest.Request(t)
-	if _, _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", limit); err != nil {
+	if _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", limit); err != nil {
 		t.Fatal(err)
 	}
 	return m.Units()
@@ -175,8 +175,8 @@ func TestListPostedCalls(t *testing.T) {
 	fillPosted(t, s)
 	f := feedback.Filter{Source: last.Source, Sentiment: last.Sentiment, Posted: &feedback.Days{From: "2026-03-01"}}
 	ctx, m := apitest.Request(t)
-	found, _, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
-	if err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {
+	page, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
+	if found := page.Records; err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {
 		t.Fatal(found, err)
 	}
 	t.Logf("%+v", m.Units())

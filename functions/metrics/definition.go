@@ -116,11 +116,11 @@ func (s service) listDefinitions(ctx context.Context, caller api.Caller, in list
 	if in.NeedsReview != nil {
 		review = *in.NeedsReview
 	}
-	definitions, next, err := s.store.ListDefinitions(ctx, caller.CompanyID, review, string(in.Cursor), int(in.Limit))
+	definitions, err := s.store.ListDefinitions(ctx, caller.CompanyID, review, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Definition]{}, err
 	}
-	return api.NewTextList[Definition](definitions, next), nil
+	return api.NewTextList[Definition](definitions), nil
 }
 
 type getDefinitionInput struct {

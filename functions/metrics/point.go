@@ -12,6 +12,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -139,7 +140,9 @@ func (s service) listPoints(ctx context.Context, caller api.Caller, in listPoint
 	if err != nil {
 		return api.List[Point]{}, err
 	}
-	return api.NewList(points, next.String()), nil
+	return api.NewList(table.Page[Point]{
+		Records: points, Next: next.String(), Backward: true, Behind: func(n int) string { return positionOf(&points[n]).String() },
+	}), nil
 }
 
 // day returns the day of a bound of the window, "" for no bound. The bound has been validated.

@@ -45,9 +45,9 @@ func TestDefinitionUnits(t *testing.T) {
 		var spent [2]table.Units
 		for i, companyID := range []string{s.CompanyID, many} {
 			ctx, m := apitest.Request(t)
-			page, _, err := store.ListDefinitions(ctx, companyID, review, "", 13)
-			if err != nil || len(page) != 13 {
-				t.Fatal(len(page), err)
+			page, err := store.ListDefinitions(ctx, companyID, review, "", 13)
+			if err != nil || len(page.Records) != 13 {
+				t.Fatal(len(page.Records), err)
 			}
 			spent[i] = m.Units()
 		}

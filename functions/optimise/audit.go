@@ -71,13 +71,13 @@ type listAuditsInput struct {
 
 func (s service) listAudits(ctx context.Context, caller api.Caller, in listAuditsInput) (api.List[AuditSummary], error) {
 	if in.SiteID != nil && !id.Valid(siteIDs, *in.SiteID) {
-		return api.NewList[AuditSummary](nil, ""), nil // an invalid id matches no site, and must not become part of a table key
+		return api.List[AuditSummary]{}, nil // an invalid id matches no site, and must not become part of a table key
 	}
-	audits, next, err := s.store.ListAudits(ctx, caller.CompanyID, AuditFilter{in.SiteID, in.Status}, string(in.Cursor), int(in.Limit))
+	audits, err := s.store.ListAudits(ctx, caller.CompanyID, AuditFilter{in.SiteID, in.Status}, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[AuditSummary]{}, err
 	}
-	return api.NewTextList[AuditSummary](audits, next), nil
+	return api.NewTextList[AuditSummary](audits), nil
 }
 
 type getAuditInput struct {

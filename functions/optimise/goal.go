@@ -42,15 +42,16 @@ func (GoalMatch) Values() []string {
 }
 
 type listGoalsInput struct {
-	SiteID string `path:"siteId"`
+	SiteID string     `path:"siteId"`
+	Cursor api.Cursor `query:"cursor"`
 }
 
 func (s service) listGoals(ctx context.Context, caller api.Caller, in listGoalsInput) (api.List[SiteGoal], error) {
-	goals, err := s.store.ListGoals(ctx, caller.CompanyID, in.SiteID)
+	goals, err := s.store.ListGoals(ctx, caller.CompanyID, in.SiteID, string(in.Cursor))
 	if err != nil {
 		return api.List[SiteGoal]{}, err
 	}
-	return api.NewList(goals, ""), nil
+	return api.NewList(goals), nil
 }
 
 // checkPattern returns the problem of a goal's pattern and match together, "" when there is none. field is the path of the property

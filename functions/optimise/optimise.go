@@ -26,7 +26,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_optimise_sites", Method: "GET", Path: sites, Scope: auth.OptimiseRead,
 			Summary:     "List the measured sites",
-			Description: "All of them, oldest first.",
+			Description: "Oldest first.",
 		}, s.listSites),
 		api.Define(api.Spec{
 			ID: "get_optimise_site", Method: "GET", Path: sites + "/{siteId}", Scope: auth.OptimiseRead,
@@ -52,7 +52,7 @@ func Operations(t *table.Client) []api.Operation {
 		api.Define(api.Spec{
 			ID: "list_optimise_goals", Method: "GET", Path: goals, Scope: auth.OptimiseRead,
 			Summary:     "List the goals of a site",
-			Description: "All of them, by their order.",
+			Description: "By their order.",
 		}, s.listGoals),
 		api.Define(api.Spec{
 			ID: "get_optimise_goal", Method: "GET", Path: goals + "/{goalId}", Scope: auth.OptimiseRead,

@@ -20,14 +20,16 @@ type Site struct {
 	UpdatedAt   *string  `json:"updatedAt" format:"date-time"`
 }
 
-type listSitesInput struct{}
+type listSitesInput struct {
+	Cursor api.Cursor `query:"cursor"`
+}
 
-func (s service) listSites(ctx context.Context, caller api.Caller, _ listSitesInput) (api.List[Site], error) {
-	sites, err := s.store.ListSites(ctx, caller.CompanyID)
+func (s service) listSites(ctx context.Context, caller api.Caller, in listSitesInput) (api.List[Site], error) {
+	sites, err := s.store.ListSites(ctx, caller.CompanyID, string(in.Cursor))
 	if err != nil {
 		return api.List[Site]{}, err
 	}
-	return api.NewList(sites, ""), nil
+	return api.NewList(sites), nil
 }
 
 type getSiteInput struct {

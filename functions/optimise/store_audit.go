@@ -46,8 +46,8 @@ type AuditFilter struct {
 	Status *AuditStatus
 }
 
-// ListAudits returns a page of audits as JSON texts, newest first, and the position of the next page.
-func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (page []json.RawMessage, next string, err error) {
+// ListAudits returns a page of audits as JSON texts, newest first.
+func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
 	switch {
 	case f.SiteID != nil && f.Status != nil:

@@ -27,9 +27,9 @@ func goalsOfSite(companyID, siteID string) table.Collection {
 	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
 }
 
-// ListGoals returns the goals of a site, ordered by their Order field. Returns fault.ErrNotFound when there is no such
-// site.
-func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteGoal, error) {
+// ListGoals returns the goals of a site behind a position, ordered by their Order field. Returns fault.ErrNotFound when
+// there is no such site.
+func (s Store) ListGoals(ctx context.Context, companyID, siteID, after string) (table.Page[SiteGoal], error) {
 	var goals []SiteGoal
 	err := table.Both(
 		func() (err error) {
@@ -41,7 +41,7 @@ func (s Store) ListGoals(ctx context.Context, companyID, siteID string) ([]SiteG
 			return err
 		},
 	)
-	return goals, err
+	return table.PageOf(goals, func(g SiteGoal) string { return keysOfGoal(g).GSI1.SK }, after, len(goals)), err
 }
 
 // GetGoal returns a goal of a site. Returns fault.ErrNotFound when there is no such site, or the goal is of another one.

@@ -14,14 +14,10 @@ func siteKey(companyID, siteID string) table.Key { return key(companyID, siteKin
 
 func keysOfSite(s Site) table.Keys { return table.Keys{Key: siteKey(s.CompanyID, s.ID)} }
 
-// ListSites returns the company's sites, ordered by createdAt.
-func (s Store) ListSites(ctx context.Context, companyID string) ([]Site, error) {
+// ListSites returns the company's sites behind a position, ordered by createdAt.
+func (s Store) ListSites(ctx context.Context, companyID, after string) (table.Page[Site], error) {
 	sites, err := table.Whole[Site](ctx, s.table, collection(companyID, siteKind))
-	if err != nil {
-		return nil, err
-	}
-	ordered, _ := table.Page(sites, func(s Site) string { return table.Join(table.SortTime(s.CreatedAt), s.ID) }, "", len(sites))
-	return ordered, nil
+	return table.PageOf(sites, func(s Site) string { return table.Join(table.SortTime(s.CreatedAt), s.ID) }, after, len(sites)), err
 }
 
 // GetSite returns a site. Returns fault.ErrNotFound when there is none.

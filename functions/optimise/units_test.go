@@ -64,7 +64,7 @@ func TestAuditUnits(t *testing.T) {
 	} {
 		list := func(limit int) func(context.Context, optimise.Store, string) error {
 			return func(ctx context.Context, store optimise.Store, companyID string) error {
-				_, _, err := store.ListAudits(ctx, companyID, optimise.AuditFilter{SiteID: c.site, Status: c.status}, "", limit)
+				_, err := store.ListAudits(ctx, companyID, optimise.AuditFilter{SiteID: c.site, Status: c.status}, "", limit)
 				return err
 			}
 		}
@@ -95,11 +95,11 @@ func TestUnitsBesideMuch(t *testing.T) {
 	}
 	load(t, much, "site-goal", goals...)
 	sites := func(ctx context.Context, s optimise.Store, companyID string) error {
-		_, err := s.ListSites(ctx, companyID)
+		_, err := s.ListSites(ctx, companyID, "")
 		return err
 	}
 	ofSite := func(ctx context.Context, s optimise.Store, companyID string) error {
-		_, err := s.ListGoals(ctx, companyID, "sit_a")
+		_, err := s.ListGoals(ctx, companyID, "sit_a", "")
 		return err
 	}
 	audit := func(id string) func(context.Context, optimise.Store, string) error {

@@ -31,7 +31,7 @@ func (s service) listBoards(ctx context.Context, caller api.Caller, in listBoard
 	if err != nil {
 		return api.List[Board]{}, err
 	}
-	return api.NewList(table.Page(all, boardOrder, string(in.Cursor), int(in.Limit))), nil
+	return api.NewList(table.PageOf(all, boardOrder, string(in.Cursor), int(in.Limit))), nil
 }
 
 func boardOrder(b Board) string { return table.Join(table.SortTime(b.CreatedAt), b.ID) }

@@ -131,7 +131,7 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 			return err
 		},
 		"a list of live items": func(ctx context.Context, store plan.Store, companyID string) error {
-			_, _, err := store.LiveItems(ctx, companyID, "brd_1", "", 1)
+			_, err := store.LiveItems(ctx, companyID, "brd_1", "", 1)
 			return err
 		},
 		"an item": func(ctx context.Context, store plan.Store, companyID string) error {

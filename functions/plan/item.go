@@ -48,11 +48,11 @@ type listItemsInput struct {
 }
 
 func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {
-	page, next, err := s.store.Items(ctx, caller.CompanyID, in.BoardID, in.Status, string(in.Cursor), int(in.Limit))
+	page, err := s.store.Items(ctx, caller.CompanyID, in.BoardID, in.Status, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Item]{}, err
 	}
-	return api.NewList(page, next), nil
+	return api.NewList(page), nil
 }
 
 type createItemInput struct {

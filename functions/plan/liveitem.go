@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
 )
 
 // LiveItem is an item as visitors see it now.
@@ -30,11 +31,11 @@ type listLiveItemsInput struct {
 }
 
 func (s service) listLiveItems(ctx context.Context, caller api.Caller, in listLiveItemsInput) (api.List[LiveItem], error) {
-	page, next, err := s.store.LiveItems(ctx, caller.CompanyID, in.BoardID, string(in.Cursor), int(in.Limit))
+	page, err := s.store.LiveItems(ctx, caller.CompanyID, in.BoardID, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[LiveItem]{}, err
 	}
-	return api.NewList(page, next), nil
+	return api.NewList(page), nil
 }
 
 // whyNothingLive says why visitors see nothing of a board.
@@ -55,35 +56,39 @@ func (s service) whyNothingLive(ctx context.Context, caller api.Caller, in listL
 // imported without its snapshot: then visitors see nothing. Returns fault.ErrNotFound when the board does not exist, and
 // fault.BadRequest when another snapshot went live since the page before. The page costs a read of the board and of the chunks that it
 // spans, however many items are live.
-func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page []LiveItem, next string, err error) {
+func (s Store) LiveItems(ctx context.Context, companyID, boardID, after string, limit int) (page table.Page[LiveItem], err error) {
 	b, err := s.board(ctx, companyID, boardID)
 	if err != nil || b.SnapshotID == nil {
-		return nil, "", err
+		return page, err
 	}
 	at, ok := snapshotPosition{Snapshot: *b.SnapshotID}, true
 	if after != "" {
 		at, ok = parsePosition(after)
 	}
 	if !ok || at.Snapshot != *b.SnapshotID {
-		return nil, "", errPublishedMeanwhile
+		return page, errPublishedMeanwhile
 	}
+	var behind []snapshotPosition // each item of the page
+	page.Behind = func(n int) string { return behind[n].String() }
 	for chunks := int(*b.SnapshotChunks); at.Chunk < chunks; {
 		items, err := s.part(ctx, b, at.Chunk)
 		if err != nil {
-			return nil, "", s.orRemoved(ctx, b, err)
+			return page, s.orRemoved(ctx, b, err)
 		}
-		end := min(at.Item+limit-len(page), len(items))
-		for _, i := range items[min(at.Item, end):end] {
-			page = append(page, LiveItem{i.ID, i.Slug, i.Title, i.Summary, i.ColumnID, i.CategoryIDs, i.SortOrder, i.TargetLabel, *b.SnapshotVersion})
+		end := min(at.Item+limit-len(page.Records), len(items))
+		for n, i := range items[min(at.Item, end):end] {
+			page.Records = append(page.Records, LiveItem{i.ID, i.Slug, i.Title, i.Summary, i.ColumnID, i.CategoryIDs, i.SortOrder, i.TargetLabel, *b.SnapshotVersion})
+			behind = append(behind, snapshotPosition{at.Snapshot, at.Chunk, at.Item + n + 1})
 		}
 		if at.Item = end; end == len(items) {
 			at.Chunk, at.Item = at.Chunk+1, 0
 		}
-		if len(page) == limit && at.Chunk < chunks {
-			return page, at.String(), nil
+		if len(page.Records) == limit && at.Chunk < chunks {
+			page.Next = at.String()
+			return page, nil
 		}
 	}
-	return page, "", nil
+	return page, nil
 }
 
 var errPublishedMeanwhile = fault.New(fault.BadRequest, "query.cursor: the board was published since; start again without cursor")

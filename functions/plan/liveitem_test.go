@@ -116,19 +116,19 @@ func TestLiveItemsOfManyChunks(t *testing.T) {
 		}
 	}
 	store := plan.NewStore(s.Table)
-	_, next, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", "", 1)
+	first, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", "", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot, _, _ := strings.Cut(next, "#")
+	snapshot, _, _ := strings.Cut(first.Next, "#")
 	for _, position := range []string{"x", snapshot, snapshot + "#0", snapshot + "#0#-1", snapshot + "#x#0", snapshot + "#0#1#2", "snp_other#0#1", snapshot + "#99999999999#0", snapshot + "# 1#0"} {
-		if page, _, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 1); err == nil {
+		if page, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 1); err == nil {
 			t.Errorf("%s: %v", position, page)
 		}
 	}
 	for _, position := range []string{snapshot + "#99#0", snapshot + "#0#99999", snapshot + "#5#0"} {
-		if page, _, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 200); err != nil || len(page) >= total {
-			t.Errorf("%s: %d items, %v", position, len(page), err)
+		if page, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 200); err != nil || len(page.Records) >= total {
+			t.Errorf("%s: %d items, %v", position, len(page.Records), err)
 		}
 	}
 }

@@ -202,21 +202,22 @@ func itemsOf(companyID, boardID string) table.Collection {
 // The page comes from an index, which lags a write by milliseconds, and the board is read in parallel. While a publish goes
 // live, a page may therefore show the new version on an item that this version removed, or the old state of one that it added.
 // Item never does.
-func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (page []Item, next string, err error) {
+func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
 		q.Index, q.Partitions = table.GSI2, []string{boardPartition(companyID, boardID, string(*status))}
 	}
-	var stored []storedItem
+	var stored table.Page[storedItem]
 	var b storedBoard
-	err = table.Both(
-		func() (err error) { stored, next, err = table.List[storedItem](ctx, s.table, q); return err },
+	err := table.Both(
+		func() (err error) { stored, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
 	)
-	for _, i := range stored {
-		page = append(page, i.seen(b.PublishedVersion))
+	page := table.Page[Item]{Next: stored.Next, Behind: stored.Behind}
+	for _, i := range stored.Records {
+		page.Records = append(page.Records, i.seen(b.PublishedVersion))
 	}
-	return page, next, err
+	return page, err
 }
 
 // Item returns an item, or fault.ErrNotFound.

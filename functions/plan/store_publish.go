@@ -218,17 +218,17 @@ func (s Store) prune(ctx context.Context, b storedBoard, live float64) error {
 	ctx, stop := context.WithTimeout(ctx, pruneTime)
 	defer stop()
 	partition := key(b.CompanyID).PK
-	old, more, err := table.List[storedVersion](ctx, s.table, table.Query{
+	old, err := table.List[storedVersion](ctx, s.table, table.Query{
 		Partitions: []string{partition}, Prefix: table.Join(versionOf, b.ID, ""), Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: pruneMax,
 	})
 	if err != nil {
 		return fmt.Errorf("remove old versions: %w", err)
 	}
-	if more != "" {
-		last = old[len(old)-1].Version
+	if old.Next != "" {
+		last = old.Records[len(old.Records)-1].Version
 	}
-	keys := make([]table.Key, len(old))
-	for n, v := range old {
+	keys := make([]table.Key, len(old.Records))
+	for n, v := range old.Records {
 		keys[n] = versionKey(b.CompanyID, b.ID, v.Version)
 	}
 	if err := s.table.Delete(ctx, keys); err != nil {

@@ -30,9 +30,9 @@ func TestReadUnits(t *testing.T) {
 	for _, status := range []*plan.Status{nil, &draft} {
 		read := func(s *apitest.Service) table.Units {
 			ctx, m := apitest.Request(t)
-			page, next, err := plan.NewStore(s.Table).Items(ctx, s.CompanyID, "brd_1", status, "", limit)
-			if err != nil || len(page) != limit || next == "" {
-				t.Errorf("%d items, next %q, %v", len(page), next, err)
+			page, err := plan.NewStore(s.Table).Items(ctx, s.CompanyID, "brd_1", status, "", limit)
+			if err != nil || len(page.Records) != limit || page.Next == "" {
+				t.Errorf("%d items, next %q, %v", len(page.Records), page.Next, err)
 			}
 			return m.Units()
 		}
@@ -57,9 +57,9 @@ func TestLiveItemsUnits(t *testing.T) {
 		}
 		load(t, s, "board", fmt.Sprintf(`{"id":%q,"publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[%s]}`, boardID, strings.Join(items, ",")))
 		ctx, m := apitest.Request(t)
-		page, next, err := plan.NewStore(s.Table).LiveItems(ctx, s.CompanyID, boardID, "", 5)
-		if err != nil || len(page) != 5 || next == "" {
-			t.Errorf("%d items, next %q, %v", len(page), next, err)
+		page, err := plan.NewStore(s.Table).LiveItems(ctx, s.CompanyID, boardID, "", 5)
+		if err != nil || len(page.Records) != 5 || page.Next == "" {
+			t.Errorf("%d items, next %q, %v", len(page.Records), page.Next, err)
 		}
 		return m.Units()
 	}

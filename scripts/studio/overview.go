@@ -111,7 +111,7 @@ func (v *visit) readNews(d *overviewData) {
 			Status: client.Value(client.BroadcastPostStatusFailed), Limit: client.Value(3),
 		}, options...)
 	})
-	d.Channels = read(v, "broadcast:read", "The channels", v.api.ListBroadcastChannels)
+	d.Channels = v.listChannels()
 	d.Boards = read(v, "plan:read", "The roadmap boards", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Board], error) {
 		return v.api.ListPlanBoards(ctx, client.ListPlanBoardsInput{Limit: client.Value(100)}, options...)
 	})

@@ -144,7 +144,7 @@ func (v *visit) postPage(typed url.Values, refused *failure) *view {
 		out.status = refused.status()
 		v.readFrame()
 	}
-	channels := read(v, "broadcast:read", "The channels", v.api.ListBroadcastChannels)
+	channels := v.listChannels()
 	got, idea := &result[client.Post]{}, &result[client.Idea]{}
 	if id != "" {
 		got = v.getPost(id)
@@ -347,5 +347,11 @@ func (s *Studio) deletePost(v *visit) *view {
 func (v *visit) getIdea(id string) *result[client.Idea] {
 	return read(v, "broadcast:read", "The idea", func(ctx context.Context, options ...client.CallOption) (client.Idea, error) {
 		return v.api.GetBroadcastIdea(ctx, client.GetBroadcastIdeaInput{IdeaID: id}, options...)
+	})
+}
+
+func (v *visit) listChannels() *result[client.Page[client.Channel]] {
+	return read(v, "broadcast:read", "The channels", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Channel], error) {
+		return v.api.ListBroadcastChannels(ctx, client.ListBroadcastChannelsInput{}, options...)
 	})
 }

@@ -61,7 +61,9 @@ func (s *Studio) siteScreens(page, bare func(string, func(*visit) *view)) {
 }
 
 func (v *visit) listSites() *result[client.Page[client.Site]] {
-	return read(v, "optimise:read", "The sites", v.api.ListOptimiseSites)
+	return read(v, "optimise:read", "The sites", func(ctx context.Context, options ...client.CallOption) (client.Page[client.Site], error) {
+		return v.api.ListOptimiseSites(ctx, client.ListOptimiseSitesInput{}, options...)
+	})
 }
 
 func (v *visit) listAudits(site, cursor string) *result[client.Page[client.AuditSummary]] {

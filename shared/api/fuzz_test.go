@@ -14,6 +14,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -33,7 +34,7 @@ func reach(t *testing.T, path string) (to reached, status int, sent bool) {
 	}
 	s.list = func(_ context.Context, c api.Caller, in listInput) (api.List[record], error) {
 		to.ids = []string{c.CompanyID, in.BoardID}
-		return api.NewList([]record{}, "here"), nil
+		return api.NewList(table.Page[record]{Records: []record{}, Next: "here"}), nil
 	}
 	u, err := url.ParseRequestURI(strings.ReplaceAll(path, "{companyId}", s.co))
 	if err != nil || u.RawQuery != "" || u.ForceQuery {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
 )
 
 // at sets the path of a request to exactly this text, which httptest and clients would reject or clean.
@@ -87,7 +88,7 @@ func TestLiteralBeatsParameter(t *testing.T) {
 func TestHead(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
-		return api.NewList([]record{{}}, "next"), nil
+		return api.NewList(table.Page[record]{Records: []record{{}}, Next: "next"}), nil
 	}
 	for _, target := range []string{item, items, items + "?limit=0", root + "/items/x", "/v1/nothing", "/v1/companies/co_other/items/itm_1"} {
 		get, head := s.do(s.request("GET", target, "")), s.do(s.request("HEAD", target, ""))

@@ -12,6 +12,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
 )
 
 var (
@@ -126,7 +127,7 @@ func TestUnavailable(t *testing.T) {
 func TestPanicOutsideOfACall(t *testing.T) {
 	s := start(t)
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
-		return api.NewList([]record{{}}, "next"), nil
+		return api.NewList(table.Page[record]{Records: []record{{}}, Next: "next"}), nil
 	}
 	s.base = func(*http.Request) string { panic("AKIAPLANTED") }
 	if a := s.expect(s.request("GET", items, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/table"
 )
 
 // Ensure the body of an empty list is exactly {"items":[]}, and Service-Has-More is false.
 func TestEmptyList(t *testing.T) {
 	s := start(t)
-	for name, list := range map[string]api.List[record]{"nil": api.NewList[record](nil, ""), "zero": {}, "empty": api.NewList([]record{}, "")} {
+	for name, list := range map[string]api.List[record]{"nil": api.NewList(table.Page[record]{}), "zero": {}, "empty": api.NewList(table.Page[record]{Records: []record{}})} {
 		s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) { return list, nil }
 		a := s.expect(s.request("GET", items, ""), 200, "")
 		if a.Body.String() != `{"items":[]}` || a.Header().Get("Service-Has-More") != "false" || a.Header()["Link"] != nil {
@@ -30,7 +31,7 @@ func TestEmptyList(t *testing.T) {
 func (s *service) page(target, next string) *url.URL {
 	s.t.Helper()
 	s.list = func(context.Context, api.Caller, listInput) (api.List[record], error) {
-		return api.NewList([]record{{}}, next), nil
+		return api.NewList(table.Page[record]{Records: []record{{}}, Next: next}), nil
 	}
 	h := s.expect(s.request("GET", target, ""), 200, "").Header()
 	link, ok := strings.CutSuffix(h.Get("Link"), `>; rel="next"`)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 )
 
 // List is the response of every list: an object with items and nothing else. The cursor of the next page is in a header, because
@@ -12,18 +13,21 @@ import (
 type List[T any] struct {
 	Items []T `json:"items"`
 
-	texts []json.RawMessage // replaces Items
-	next  string
+	texts    []json.RawMessage // replaces Items
+	next     string
+	behind   func(n int) string
+	backward bool
 }
 
-// NewList returns a page of records. next is the position at which the next page continues, empty at the end of the list.
-func NewList[T any](items []T, next string) List[T] {
-	return List[T]{Items: items, next: next}
+// NewList returns a page of records. A response has at most table.PageBytes of JSON: the records of the page that do not fit are left to
+// the next one. A page without the function Behind is returned whole.
+func NewList[T any](page table.Page[T]) List[T] {
+	return List[T]{Items: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
 }
 
 // NewTextList is NewList for records that are encoded as JSON already.
-func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
-	return List[T]{texts: texts, next: next}
+func NewTextList[T any](page table.Page[json.RawMessage]) List[T] {
+	return List[T]{texts: page.Records, next: page.Next, behind: page.Behind, backward: page.Backward}
 }
 
 // Partial is implemented by the response of an operation that is no list and may end before everything is done, such as a delete
@@ -31,37 +35,69 @@ func NewTextList[T any](texts []json.RawMessage, next string) List[T] {
 type Partial interface{ HasMore() bool }
 
 type lister interface {
-	Body() ([]byte, error)
-	position() string
+	Page() (body []byte, next string, err error)
 	empty() bool
 }
 
 // MarshalJSON implements json.Marshaler.
-func (l List[T]) MarshalJSON() ([]byte, error) { return l.Body() }
+func (l List[T]) MarshalJSON() ([]byte, error) {
+	body, _, err := l.Page()
+	return body, err
+}
 
-// Body returns the list as JSON. Encoded records are copied: encoding/json would validate each of their bytes again.
-func (l List[T]) Body() ([]byte, error) {
-	if len(l.texts) == 0 {
-		items := l.Items
-		if items == nil {
-			items = []T{} // encoding/json would write null
+// Page returns the list as JSON, and the position of the next page, empty at the end.
+func (l List[T]) Page() (body []byte, next string, err error) {
+	if len(l.texts) > 0 {
+		body, next = l.fitting(l.texts)
+		return body, next, nil
+	}
+	items := l.Items
+	if items == nil {
+		items = []T{} // encoding/json would write null
+	}
+	body, err = schema.Encode(map[string][]T{"items": items})
+	if err != nil || len(body) <= table.PageBytes || l.behind == nil {
+		return body, l.next, err
+	}
+	texts := make([]json.RawMessage, len(items))
+	for i := range items {
+		if texts[i], err = schema.Encode(&items[i]); err != nil {
+			return nil, "", err
 		}
-		return schema.Encode(map[string][]T{"items": items})
 	}
-	size := len(`{"items":[]}`)
-	for _, text := range l.texts {
-		size += len(text) + len(",")
+	body, next = l.fitting(texts)
+	return body, next, nil
+}
+
+// fitting returns the list of the records that fit into one page, at least one, and the position of the next page. Records are
+// copied: encoding/json would validate each of their bytes again.
+func (l List[T]) fitting(texts []json.RawMessage) (body []byte, next string) {
+	size, n := len(`{"items":`+"]}"), 0
+	for n < len(texts) {
+		text := texts[n]
+		if l.backward {
+			text = texts[len(texts)-1-n]
+		}
+		if n > 0 && size+len(text)+len(",") > table.PageBytes && l.behind != nil {
+			break
+		}
+		size, n = size+len(text)+len(","), n+1
 	}
-	body := append(make([]byte, 0, size), `{"items":`...)
+	switch next = l.next; {
+	case n == len(texts):
+	case l.backward:
+		texts, next = texts[len(texts)-n:], l.behind(len(texts)-n)
+	default:
+		texts, next = texts[:n], l.behind(n-1)
+	}
+	body = append(make([]byte, 0, size), `{"items":`...)
 	separator := byte('[')
-	for _, text := range l.texts {
+	for _, text := range texts {
 		body = append(append(body, separator), text...)
 		separator = ','
 	}
-	return append(body, "]}"...), nil
+	return append(body, "]}"...), next
 }
-
-func (l List[T]) position() string { return l.next }
 
 func (l List[T]) empty() bool { return len(l.Items) == 0 && len(l.texts) == 0 }
 
@@ -81,9 +117,8 @@ func encode(value any, tagged bool) (result, error) {
 	r := result{}
 	var err error
 	if list, ok := value.(lister); ok {
-		r.next, r.empty = list.position(), list.empty()
-		r.more = new(r.next != "")
-		r.body, err = list.Body()
+		r.body, r.next, err = list.Page()
+		r.more, r.empty = new(r.next != ""), list.empty()
 	} else {
 		r.body, err = schema.Encode(value)
 	}

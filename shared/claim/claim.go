@@ -115,11 +115,11 @@ func Ready[T any](ctx context.Context, t *table.Client, q table.Query, limit int
 	q.Limit = limit + 1
 	found = []T{}
 	for {
-		page, after, err := table.List[T](ctx, t, q)
+		page, err := table.List[T](ctx, t, q)
 		if err != nil {
 			return nil, "", err
 		}
-		for _, record := range page {
+		for _, record := range page.Records {
 			ready, more := judge(record)
 			switch {
 			case !more:
@@ -130,9 +130,9 @@ func Ready[T any](ctx context.Context, t *table.Client, q table.Query, limit int
 				found = append(found, record)
 			}
 		}
-		if after == "" {
+		if page.Next == "" {
 			return found, "", nil
 		}
-		q.After = after
+		q.After = page.Next
 	}
 }

@@ -331,6 +331,11 @@ func (c *Client) DeleteBroadcastPost(ctx context.Context, in DeleteBroadcastPost
 	return call[Deleted](ctx, c, deleteBroadcastPost, in, options)
 }
 
+// ListBroadcastChannelsInput is the input of ListBroadcastChannels.
+type ListBroadcastChannelsInput struct {
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+}
+
 var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/channels", repeatable: true}
 
 // ListBroadcastChannels calls list_broadcast_channels: list the connected channels, by platform.
@@ -338,11 +343,11 @@ var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{compa
 // A channel is an account on a platform; status says whether its credentials still work. Never returns tokens.
 //
 // It sends GET /v1/companies/{companyId}/broadcast/channels and needs the scope broadcast:read.
-func (c *Client) ListBroadcastChannels(ctx context.Context, options ...CallOption) (Page[Channel], error) {
-	return page[Channel](ctx, c, listBroadcastChannels, struct{}{}, options)
+func (c *Client) ListBroadcastChannels(ctx context.Context, in ListBroadcastChannelsInput, options ...CallOption) (Page[Channel], error) {
+	return page[Channel](ctx, c, listBroadcastChannels, in, options)
 }
 
 // AllBroadcastChannels calls ListBroadcastChannels for every page of the list. It stops at the first error.
-func (c *Client) AllBroadcastChannels(ctx context.Context, options ...CallOption) iter.Seq2[Channel, error] {
-	return all[Channel](ctx, c, listBroadcastChannels, struct{}{}, options)
+func (c *Client) AllBroadcastChannels(ctx context.Context, in ListBroadcastChannelsInput, options ...CallOption) iter.Seq2[Channel, error] {
+	return all[Channel](ctx, c, listBroadcastChannels, in, options)
 }

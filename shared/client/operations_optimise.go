@@ -9,20 +9,25 @@ import (
 	"time"
 )
 
+// ListOptimiseSitesInput is the input of ListOptimiseSites.
+type ListOptimiseSitesInput struct {
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
+}
+
 var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites", repeatable: true}
 
 // ListOptimiseSites calls list_optimise_sites: list the measured sites.
 //
-// All of them, oldest first.
+// Oldest first.
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites and needs the scope optimise:read.
-func (c *Client) ListOptimiseSites(ctx context.Context, options ...CallOption) (Page[Site], error) {
-	return page[Site](ctx, c, listOptimiseSites, struct{}{}, options)
+func (c *Client) ListOptimiseSites(ctx context.Context, in ListOptimiseSitesInput, options ...CallOption) (Page[Site], error) {
+	return page[Site](ctx, c, listOptimiseSites, in, options)
 }
 
 // AllOptimiseSites calls ListOptimiseSites for every page of the list. It stops at the first error.
-func (c *Client) AllOptimiseSites(ctx context.Context, options ...CallOption) iter.Seq2[Site, error] {
-	return all[Site](ctx, c, listOptimiseSites, struct{}{}, options)
+func (c *Client) AllOptimiseSites(ctx context.Context, in ListOptimiseSitesInput, options ...CallOption) iter.Seq2[Site, error] {
+	return all[Site](ctx, c, listOptimiseSites, in, options)
 }
 
 // GetOptimiseSiteInput is the input of GetOptimiseSite.
@@ -98,14 +103,15 @@ func (c *Client) DeleteOptimiseSite(ctx context.Context, in DeleteOptimiseSiteIn
 
 // ListOptimiseGoalsInput is the input of ListOptimiseGoals.
 type ListOptimiseGoalsInput struct {
-	SiteID string `json:"-" path:"siteId"`
+	SiteID string           `json:"-" path:"siteId"`
+	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
 var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", repeatable: true}
 
 // ListOptimiseGoals calls list_optimise_goals: list the goals of a site.
 //
-// All of them, by their order.
+// By their order.
 //
 // It sends GET /v1/companies/{companyId}/optimise/sites/{siteId}/goals and needs the scope optimise:read.
 func (c *Client) ListOptimiseGoals(ctx context.Context, in ListOptimiseGoalsInput, options ...CallOption) (Page[SiteGoal], error) {

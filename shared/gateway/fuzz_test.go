@@ -19,6 +19,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
 
@@ -62,7 +63,7 @@ func notes(t testing.TB) (h http.Handler, company, key string) {
 		api.Define(api.Spec{ID: "list_notes", Method: "GET", Path: path, Summary: "s"}, func(context.Context, api.Caller, struct {
 			Cursor api.Cursor `query:"cursor"`
 		}) (api.List[note], error) {
-			return api.NewList([]note{{ID: "a"}}, "a"), nil
+			return api.NewList(table.Page[note]{Records: []note{{ID: "a"}}, Next: "a"}), nil
 		}),
 		api.Define(api.Spec{ID: "create_note", Method: "POST", Path: path, Effect: api.Create, Summary: "s"}, func(_ context.Context, _ api.Caller, in noteInput) (note, error) {
 			if in.Text == "panic" {

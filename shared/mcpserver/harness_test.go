@@ -124,12 +124,12 @@ func operations() []api.Operation {
 					return api.List[record]{}, nil
 				}
 				if in.Cursor == "" {
-					return api.NewList([]record{{ID: "itm_1", Text: hard}}, "itm_1"), nil
+					return api.NewList(table.Page[record]{Records: []record{{ID: "itm_1", Text: hard}}, Next: "itm_1"}), nil
 				}
 				if in.State != nil && *in.State == "gone" { // deleted since the first page
 					return api.List[record]{}, nil
 				}
-				return api.NewList([]record{{ID: "itm_2"}}, ""), nil
+				return api.NewList(table.Page[record]{Records: []record{{ID: "itm_2"}}}), nil
 			}), func(_ context.Context, _ api.Caller, in listInput) (string, error) {
 			switch *in.Kind {
 			case "tipp":

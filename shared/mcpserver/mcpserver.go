@@ -40,8 +40,11 @@ const Path = "/mcp"
 // arguments, as over HTTP.
 const bodyBytesMax = 1 << 20
 
-// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s.
-const requestTimeout = 9500 * time.Millisecond
+// requestTimeout bounds one request: above the 9 s of a call, below the function's 10 s. beyondCall is how much longer it is.
+const (
+	requestTimeout = 9500 * time.Millisecond
+	beyondCall     = 500 * time.Millisecond
+)
 
 // logName is the operation in the log line of a message that calls none.
 const logName = "mcp"
@@ -53,12 +56,16 @@ type Server struct {
 	tools      func() []*Tool // of operations, in their order; built at the first tools/list
 	sdk        http.Handler
 	newID      id.Generator
+	timeout    time.Duration
 }
 
 // New returns a server of the operations. It panics when two of them have the same id or the same path.
 func New(operations []api.Operation, c api.Config) *Server {
 	operations = offered(operations)
-	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID}
+	s := &Server{api: api.New(operations, c), operations: operations, newID: c.NewID, timeout: requestTimeout}
+	if c.Timeout > 0 {
+		s.timeout = c.Timeout + beyondCall
+	}
 	s.tools = sync.OnceValue(func() []*Tool { return Tools(operations) })
 	s.sdk = s.connect()
 	return s
@@ -66,7 +73,7 @@ func New(operations []api.Operation, c api.Config) *Server {
 
 // ServeHTTP responds with JSON, or with an empty 202 when no message needs a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
 	defer cancel()
 	requestID := s.newID("req")
 	s.serve(r.WithContext(ctx), requestID).Write(w, r, requestID)

@@ -52,7 +52,7 @@ func TestChecksums(t *testing.T) {
 			return err
 		},
 		"list": func(ctx context.Context, c *table.Client, n note) error {
-			texts, _, err := table.ListTexts[listed](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
+			texts, _, err := listTexts[listed](ctx, c, table.Query{Partitions: []string{noteKey(n.Company, n.ID).PK}, Limit: 5})
 			if err == nil && (len(texts) != 1 || !bytes.Contains(texts[0], []byte(*n.Text))) {
 				return fmt.Errorf("listed %s", texts)
 			}

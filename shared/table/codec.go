@@ -41,6 +41,7 @@ type plan struct {
 type field struct {
 	name  string // of its attribute
 	index []int
+	shown bool // clients see it
 }
 
 var plans sync.Map // reflect.Type → *plan
@@ -88,7 +89,7 @@ func (p *plan) add(t reflect.Type, at []int) {
 		case !storable(f.Type):
 			panic(fmt.Sprintf("table: %s.%s: a record cannot hold a %s", t, f.Name, f.Type))
 		default:
-			p.fields = append(p.fields, field{name, index})
+			p.fields = append(p.fields, field{name, index, shown != "" && shown != "-"})
 		}
 	}
 }
@@ -115,6 +116,31 @@ func (p *plan) project(in *dynamodb.QueryInput, sortKey string) {
 		in.ExpressionAttributeNames["#sk"] = sortKey
 	}
 	in.ProjectionExpression = &expression
+}
+
+// sizes returns how many bytes the JSON of each item has at least: those of the texts that clients see.
+func (p *plan) sizes(items []Item) []int {
+	sizes := make([]int, len(items))
+	for i, item := range items {
+		for _, f := range p.fields {
+			if f.shown {
+				sizes[i] += textBytes(item[f.name])
+			}
+		}
+	}
+	return sizes
+}
+
+func textBytes(a types.AttributeValue) (bytes int) {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberS:
+		return len(a.Value)
+	case *types.AttributeValueMemberL:
+		for _, element := range a.Value {
+			bytes += textBytes(element)
+		}
+	}
+	return bytes
 }
 
 // Encode returns the attributes of a record, without keys. It panics on a type that is not a record.

@@ -226,14 +226,14 @@ func TestForeignRecordInAList(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := table.Query{Partitions: []string{noteKey(n.Company, "").PK}, Limit: 10}
-	if _, _, err := table.List[note](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
+	if _, _, err := list[note](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("List: %v", err)
 	}
-	if _, _, err := table.ListTexts[listed](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
+	if _, _, err := listTexts[listed](t.Context(), c, q); err == nil || !strings.Contains(err.Error(), "count") {
 		t.Errorf("ListTexts: %v", err)
 	}
 	q.Limit = 1 // the foreign record is just beyond the page
-	if _, _, err := table.ListTexts[listed](t.Context(), c, q); err == nil {
+	if _, _, err := listTexts[listed](t.Context(), c, q); err == nil {
 		t.Error("ListTexts of the page before: no error")
 	}
 	if _, err := table.Whole[note](t.Context(), c, table.Collection{Partition: q.Partitions[0]}); err == nil {

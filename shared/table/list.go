@@ -7,23 +7,43 @@ import (
 	"strings"
 )
 
-// List returns one page and the position for the next one, empty at the end. Only the last page may have fewer than
-// Limit records. A record that this program did not write fails every page that it is read with, including the page
-// just before it.
-func List[T any](ctx context.Context, c *Client, q Query) (records []T, next string, err error) {
+// PageBytes bounds the JSON of a page of a list. A function can return about 4.7 MB, whatever characters they are of.
+const PageBytes = 4 << 20
+
+// partBytes is how much JSON one wave reads from each of several partitions. It is what one call returns.
+const partBytes = 1 << 20
+
+// Page is one page of a list.
+type Page[R any] struct {
+	Records []R
+	Next    string // the position of the next page; empty at the end
+
+	// Behind returns the position at which a list goes on whose page ends with the n-th record, so that a page can be
+	// shortened. It is nil for a list of a single page.
+	Behind func(n int) string
+
+	// Backward is set when the next page has what comes before Records. A shortened page then keeps its last records, and
+	// Behind is the position of a page whose first record is the n-th.
+	Backward bool
+}
+
+// List returns one page. Only the last page has fewer than Limit records, unless the records of a page together have more
+// than PageBytes of JSON: then the reading stops there. A record that this program did not write fails every page that it
+// is read with, including the page just before it.
+func List[T any](ctx context.Context, c *Client, q Query) (Page[T], error) {
 	return list(ctx, q, recordsOf[T](c, q.Index.SK()))
 }
 
-func list[R any](ctx context.Context, q Query, read fetch[R]) (records []R, next string, err error) {
+func list[R any](ctx context.Context, q Query, read fetch[R]) (Page[R], error) {
 	found, err := merged(ctx, q, q.Limit+1, read) // the extra record shows whether there is a next page
 	if err != nil {
-		return nil, "", err
+		return Page[R]{}, err
 	}
-	if len(found.records) > q.Limit {
-		found.records = found.records[:q.Limit]
-		next = q.position(found.keys[q.Limit-1])
+	out := Page[R]{Records: found.records, Behind: func(n int) string { return q.position(found.keys[n]) }}
+	if last := min(len(found.records), q.Limit) - 1; found.more || last+1 < len(found.records) {
+		out.Records, out.Next = found.records[:last+1], out.Behind(last)
 	}
-	return found.records, next, nil
+	return out, nil
 }
 
 // firstShare is the part of a page, in percent, that the first wave of a merge requests from each partition. It is more
@@ -38,13 +58,13 @@ const firstLeast = 10
 type part[R any] struct {
 	rows[R]
 	partition string
-	more      bool // the partition may have records after these
 }
 
 // place names a record of a part.
 type place struct {
 	part, n int
 	key     string
+	size    int
 }
 
 // merged returns the first want records of the query's partitions in their common order; fewer if there are no more.
@@ -53,27 +73,35 @@ type place struct {
 // If the page needs more than that from a partition, a second wave requests the rest of it. There is never a third. So
 // a merge of n partitions reads at most firstShare × n + (100 % − firstShare) of a page, however the records are
 // spread.
+//
+// Large records end a wave earlier, at partBytes of each partition, and take more waves. The result then has at least
+// PageBytes of JSON rather than want records.
 func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[R], error) {
 	if len(q.Partitions) == 1 {
-		return page(ctx, q, q.Partitions[0], want, read)
+		return page(ctx, q, q.Partitions[0], want, PageBytes, read)
 	}
 	ask := make([]int, len(q.Partitions))
 	parts := make([]part[R], len(q.Partitions))
 	for i, partition := range q.Partitions {
-		ask[i], parts[i] = min(want, max(firstLeast, (want*firstShare+99)/100)), part[R]{partition: partition, more: true}
+		ask[i], parts[i] = min(want, max(firstLeast, (want*firstShare+99)/100)), part[R]{rows[R]{more: true}, partition}
 	}
 	for {
 		if err := extend(ctx, q, parts, ask, read); err != nil {
 			return rows[R]{}, err
 		}
 		places := inOrder(q, parts)
-		short := false
+		short, complete := false, len(places) // every record that sorts before the complete ones is known
 		for i, p := range parts {
-			ask[i] = p.missing(q, places, want)
-			short = short || ask[i] > 0
+			known := p.known(q, places)
+			if ask[i] = 0; p.more {
+				ask[i] = missing(places[:known], want)
+			}
+			short, complete = short || ask[i] > 0, min(complete, known)
 		}
 		if !short {
-			return gather(parts, places[:min(want, len(places))]), nil
+			found := gather(parts, places[:min(want, complete)])
+			found.more = slices.ContainsFunc(parts, func(p part[R]) bool { return p.more })
+			return found, nil
 		}
 	}
 }
@@ -88,22 +116,33 @@ func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, rea
 		if len(p.keys) > 0 {
 			after.After = q.position(p.keys[len(p.keys)-1])
 		}
-		found, err := page(ctx, after, p.partition, ask[i], read)
-		p.records, p.keys = append(p.records, found.records...), append(p.keys, found.keys...)
-		p.more = len(found.records) == ask[i]
+		found, err := page(ctx, after, p.partition, ask[i], partBytes, read)
+		p.add(found)
+		p.more = found.more
 		return err
 	})
 }
 
-// missing returns how many more records of a part may be among the first want. All records that sort up to the last one
-// of the part are known, so it is want minus their number.
-func (p part[R]) missing(q Query, places []place, want int) int {
-	if !p.more || len(p.keys) == 0 {
-		return 0
+// known returns how many places come first that are surely the first ones: all records that sort up to the last one of a
+// part are known, whatever else the part has.
+func (p part[R]) known(q Query, places []place) int {
+	if !p.more {
+		return len(places)
 	}
 	last := p.keys[len(p.keys)-1]
-	known := sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
-	return max(0, want-known)
+	return sort.Search(len(places), func(i int) bool { return q.compare(places[i].key, last) > 0 })
+}
+
+// missing returns how many records a page lacks of which the first ones are known.
+func missing(known []place, want int) int {
+	size := 0
+	for _, at := range known[:min(want, len(known))] {
+		size += at.size
+	}
+	if size >= PageBytes {
+		return 0
+	}
+	return max(0, want-len(known))
 }
 
 // inOrder returns the records of all parts in their common order.
@@ -111,7 +150,7 @@ func inOrder[R any](q Query, parts []part[R]) []place {
 	var places []place
 	for i, p := range parts {
 		for n, key := range p.keys {
-			places = append(places, place{i, n, key})
+			places = append(places, place{i, n, key, p.sizes[n]})
 		}
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return q.compare(a.key, b.key) })

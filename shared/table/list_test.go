@@ -1,6 +1,8 @@
 package table_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,11 +17,27 @@ import (
 	"growthworkspace/shared/table"
 )
 
+// list returns the records of a page and the position of the next one.
+func list[T any](ctx context.Context, c *table.Client, q table.Query) ([]T, string, error) {
+	page, err := table.List[T](ctx, c, q)
+	return page.Records, page.Next, err
+}
+
+func listTexts[T any](ctx context.Context, c *table.Client, q table.Query) ([]json.RawMessage, string, error) {
+	page, err := table.ListTexts[T](ctx, c, q)
+	return page.Records, page.Next, err
+}
+
+func pageOf[T any](records []T, order func(T) string, after string, limit int) ([]T, string) {
+	page := table.PageOf(records, order, after, limit)
+	return page.Records, page.Next
+}
+
 // pages reads a list to its end and calls between after each page.
 func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []note) {
 	t.Helper()
 	for n := 0; ; n++ {
-		page, next, err := table.List[note](t.Context(), c, q)
+		page, next, err := list[note](t.Context(), c, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,11 +57,11 @@ func pages(t testing.TB, c *table.Client, q table.Query, between func()) (all []
 // sameAsTexts checks that ListTexts returns the records of List as JSON.
 func sameAsTexts(t testing.TB, c *table.Client, q table.Query, next string) {
 	t.Helper()
-	texts, textsNext, err := table.ListTexts[listed](t.Context(), c, q)
+	texts, textsNext, err := listTexts[listed](t.Context(), c, q)
 	if err != nil || textsNext != next {
 		t.Fatalf("ListTexts: next %q, %v; List: next %q", textsNext, err, next)
 	}
-	records, _, err := table.List[listed](t.Context(), c, q)
+	records, _, err := list[listed](t.Context(), c, q)
 	if err != nil || len(records) != len(texts) {
 		t.Fatalf("%d texts of %d records, %v", len(texts), len(records), err)
 	}

@@ -85,7 +85,7 @@ func TestMergeCalls(t *testing.T) {
 					t.Fatal(err)
 				}
 				seen.calls, seen.read = 0, 0
-				page, next, err := table.List[note](t.Context(), c, q)
+				page, next, err := list[note](t.Context(), c, q)
 				if err != nil || next == "" {
 					t.Fatalf("next %q, %v", next, err)
 				}

@@ -95,7 +95,7 @@ func TestReadsDoNotWait(t *testing.T) {
 	if _, err := table.Get[note](ctx, c, key); err != nil {
 		t.Error(err)
 	}
-	if list, _, err := table.List[note](ctx, c, table.Query{Partitions: []string{key.PK}, Limit: 1}); err != nil || len(list) != 1 {
+	if list, _, err := list[note](ctx, c, table.Query{Partitions: []string{key.PK}, Limit: 1}); err != nil || len(list) != 1 {
 		t.Error(err)
 	}
 	if _, err := table.Whole[note](ctx, c, table.Collection{Partition: key.PK}); err != nil {

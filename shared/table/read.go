@@ -71,6 +71,24 @@ func (q Query) position(sortKey string) string { return strings.TrimPrefix(sortK
 type rows[R any] struct {
 	records []R
 	keys    []string
+	sizes   []int // the bytes of their JSON, or fewer; of a page only
+	more    bool  // there may be records after these; of a page only
+}
+
+func (r *rows[R]) add(more rows[R]) {
+	r.records, r.keys, r.sizes = append(r.records, more.records...), append(r.keys, more.keys...), append(r.sizes, more.sizes...)
+}
+
+// cut keeps the records from begin on, before end.
+func (r *rows[R]) cut(begin, end int) {
+	r.records, r.keys, r.sizes = r.records[begin:end], r.keys[begin:end], r.sizes[begin:end]
+}
+
+func (r *rows[R]) size() (bytes int) {
+	for _, size := range r.sizes {
+		bytes += size
+	}
+	return bytes
 }
 
 // fetch calls Query once. last is where the next call starts, empty at the end of the partition.
@@ -79,13 +97,18 @@ type fetch[R any] func(ctx context.Context, in *dynamodb.QueryInput) (found rows
 // recordsOf returns a fetch of records of type T.
 func recordsOf[T any](c *Client, sortKey string) fetch[T] {
 	return func(ctx context.Context, in *dynamodb.QueryInput) (rows[T], Item, error) {
-		planOf(reflect.TypeFor[T]()).project(in, sortKey)
+		form := planOf(reflect.TypeFor[T]())
+		form.project(in, sortKey)
 		out, err := c.Query(ctx, in)
 		if err != nil {
 			return rows[T]{}, nil, err
 		}
 		records, err := decodeAll[T](out.Items)
-		return rows[T]{records, sortKeys(out.Items, sortKey)}, out.LastEvaluatedKey, err
+		found := rows[T]{records: records}
+		if sortKey != "" {
+			found.keys, found.sizes = sortKeys(out.Items, sortKey), form.sizes(out.Items)
+		}
+		return found, out.LastEvaluatedKey, err
 	}
 }
 
@@ -103,8 +126,8 @@ func sortKeys(items []Item, attribute string) []string {
 // are about a megabyte, where DynamoDB ends a call. So few calls pass many records that do not match, however small the page.
 const filteredLeast = 500
 
-// page reads up to want records of one partition. Fewer mean that it has no more.
-func page[R any](ctx context.Context, q Query, partition string, want int, read fetch[R]) (found rows[R], err error) {
+// page reads up to want records of one partition, and stops when they have most bytes of JSON. more reports whether the partition may have others.
+func page[R any](ctx context.Context, q Query, partition string, want, most int, read fetch[R]) (found rows[R], err error) {
 	in := q.request(partition)
 	found.records = []R{}
 	if low, high := q.bounds(); high != "" && low > high { // DynamoDB rejects such bounds
@@ -126,15 +149,16 @@ func page[R any](ctx context.Context, q Query, partition string, want int, read 
 			return found, err
 		}
 		if again > 0 && len(more.keys) > 0 && more.keys[0] == q.After {
-			more.records, more.keys = more.records[1:], more.keys[1:]
+			more.cut(1, len(more.records))
 		}
 		again = 0
-		found.records, found.keys = append(found.records, more.records...), append(found.keys, more.keys...)
+		found.add(more)
 		if len(found.records) >= want {
-			found.records, found.keys = found.records[:want], found.keys[:want]
+			found.cut(0, want)
+			found.more = true
 			return found, nil
 		}
-		if len(last) == 0 {
+		if found.more = len(last) > 0; !found.more || found.size() >= most {
 			return found, nil
 		}
 		in.ExclusiveStartKey = last
@@ -253,13 +277,14 @@ func Each[T any](ctx context.Context, c *Client, from Collection, visit func(T) 
 	}
 }
 
-// Page sorts a bounded collection in memory and returns one page of it, with positions like those of List.
-func Page[T any](records []T, order func(T) string, after string, limit int) (page []T, next string) {
+// PageOf sorts a bounded collection in memory and returns one page of it, with positions like those of List.
+func PageOf[T any](records []T, order func(T) string, after string, limit int) Page[T] {
 	slices.SortFunc(records, func(a, b T) int { return strings.Compare(order(a), order(b)) })
 	start := sort.Search(len(records), func(i int) bool { return order(records[i]) > after })
 	records = records[start:]
+	page := Page[T]{Records: records, Behind: func(n int) string { return order(records[n]) }}
 	if len(records) > limit {
-		return records[:limit], order(records[limit-1])
+		page.Records, page.Next = records[:limit], order(records[limit-1])
 	}
-	return records, ""
+	return page
 }

@@ -26,7 +26,7 @@ func TestListAfterADeletedPosition(t *testing.T) {
 		{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 3},
 		{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Limit: 3, Descending: true},
 	} {
-		page, next, err := table.List[note](t.Context(), c, q)
+		page, next, err := list[note](t.Context(), c, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestForgedPositions(t *testing.T) {
 	for _, descending := range []bool{false, true} {
 		for _, after := range forged {
 			q := table.Query{Partitions: []string{partition}, Prefix: "note#", Descending: descending, After: after, Limit: 10}
-			got, next, err := table.List[note](t.Context(), c, q)
+			got, next, err := list[note](t.Context(), c, q)
 			if err != nil || next != "" {
 				t.Errorf("%.20q: %q, %v", after, next, err)
 			}
@@ -95,7 +95,7 @@ func TestForgedPositions(t *testing.T) {
 				t.Errorf("%.20q, descending %v: %v", after, descending, ids(got))
 			}
 			index := table.Query{Index: table.GSI1, Partitions: []string{table.Partition(company, "notes", "all")}, Descending: descending, After: after, Limit: 10}
-			if got, _, err := table.List[note](t.Context(), c, index); err != nil || len(got) > 1 {
+			if got, _, err := list[note](t.Context(), c, index); err != nil || len(got) > 1 {
 				t.Errorf("index, %.20q: %v, %v", after, ids(got), err)
 			}
 			at := noteOrder(n)
@@ -103,7 +103,7 @@ func TestForgedPositions(t *testing.T) {
 			for _, bounds := range [][2]string{{at, ""}, {"", at}, {at, at}, {at + "!", ""}, {"", at[:1]}, {at, at[:1]}} {
 				index.From, index.Until = bounds[0], bounds[1]
 				within := at >= index.From && (index.Until == "" || at <= index.Until)
-				if got, next, err := table.List[note](t.Context(), c, index); err != nil || next != "" || (len(got) == 1) != (within && beyond) {
+				if got, next, err := list[note](t.Context(), c, index); err != nil || next != "" || (len(got) == 1) != (within && beyond) {
 					t.Errorf("bounds %q, %.20q, descending %v: %v, next %q, %v", bounds, after, descending, ids(got), next, err)
 				}
 			}
@@ -128,11 +128,11 @@ func TestPageAgainstList(t *testing.T) {
 				r.Fatal(err)
 			}
 			q.After = after
-			want, wantNext, err := table.List[note](t.Context(), c, q)
+			want, wantNext, err := list[note](t.Context(), c, q)
 			if err != nil {
 				r.Fatal(err)
 			}
-			got, next := table.Page(all, noteOrder, after, limit)
+			got, next := pageOf(all, noteOrder, after, limit)
 			if !slices.Equal(ids(got), ids(want)) || next != wantNext {
 				r.Fatalf("%v and %q, want %v and %q", ids(got), next, ids(want), wantNext)
 			}
@@ -141,7 +141,7 @@ func TestPageAgainstList(t *testing.T) {
 			}
 		}
 	})
-	if page, next := table.Page([]note{}, noteOrder, "", 0); len(page) != 0 || next != "" {
+	if page, next := pageOf([]note{}, noteOrder, "", 0); len(page) != 0 || next != "" {
 		t.Error("an empty collection has a page")
 	}
 }
@@ -178,7 +178,7 @@ func TestWholeBeyondOnePage(t *testing.T) {
 	}
 	// A page has Limit records, although the engine stops at 1 MB.
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 14}
-	if page, next, err := table.List[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
+	if page, next, err := list[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
 		t.Errorf("%d, %q, %v", len(page), next, err)
 	}
 	sameAsTexts(t, c, q, "itm_13")
@@ -193,11 +193,11 @@ func TestNothingThere(t *testing.T) {
 	t.Parallel()
 	c, _ := client(t, nil)
 	partition := c.NewID("co")
-	list, next, err := table.List[note](t.Context(), c, table.Query{Partitions: []string{partition, partition + "#b"}, Limit: 5})
+	list, next, err := list[note](t.Context(), c, table.Query{Partitions: []string{partition, partition + "#b"}, Limit: 5})
 	if list == nil || len(list) != 0 || next != "" || err != nil {
 		t.Errorf("List: %v, %q, %v", list, next, err)
 	}
-	texts, next, err := table.ListTexts[listed](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
+	texts, next, err := listTexts[listed](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
 	if texts == nil || len(texts) != 0 || next != "" || err != nil {
 		t.Errorf("ListTexts: %s, %q, %v", texts, next, err)
 	}
@@ -232,7 +232,7 @@ func TestListReadsWhatItReturns(t *testing.T) {
 		}
 		ctx, m := apitest.Request(t)
 		q.Index, q.Partitions, q.Limit = table.GSI1, []string{table.Partition(company, "notes", "all")}, 10
-		if _, _, err := table.List[note](ctx, c, q); err != nil {
+		if _, _, err := list[note](ctx, c, q); err != nil {
 			t.Fatal(err)
 		}
 		if total := m.Units(); total.Calls != 1 || total.Read == 0 || total.Write != 0 {

@@ -29,7 +29,7 @@ import (
 
 // ListTexts is List for a list that returns stored records unchanged: it returns their JSON texts, as schema.Encode
 // writes a T, and takes a quarter of the CPU.
-func ListTexts[T any](ctx context.Context, c *Client, q Query) (texts []json.RawMessage, next string, err error) {
+func ListTexts[T any](ctx context.Context, c *Client, q Query) (Page[json.RawMessage], error) {
 	return list(ctx, q, textsOf[T](c, q.Index.SK()))
 }
 
@@ -42,11 +42,15 @@ func textsOf[T any](c *Client, sortKey string) fetch[json.RawMessage] {
 		if err != nil {
 			return rows[json.RawMessage]{}, nil, err
 		}
-		if r.complete {
-			return r.rows, out.LastEvaluatedKey, nil
+		found := r.rows
+		if !r.complete {
+			found.keys = sortKeys(out.Items, sortKey)
+			found.records, err = encodeAll[T](out.Items)
 		}
-		texts, err := encodeAll[T](out.Items)
-		return rows[json.RawMessage]{texts, sortKeys(out.Items, sortKey)}, out.LastEvaluatedKey, err
+		for _, text := range found.records {
+			found.sizes = append(found.sizes, len(text))
+		}
+		return found, out.LastEvaluatedKey, err
 	}
 }
 

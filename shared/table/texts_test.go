@@ -236,10 +236,10 @@ func TestTextsOfSeveralResponses(t *testing.T) {
 		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: &sent, Now: time.Now,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
-	texts, next, err := ListTexts[struct {
+	page, err := ListTexts[struct {
 		Text string `json:"s"`
 	}](t.Context(), c, Query{Partitions: []string{"p"}, Limit: 9})
-	if got, want := fmt.Sprintf("%s", texts), `[{"s":"1"} {"s":"2"} {"s":"3"} {"s":"4"}]`; got != want || next != "" || err != nil || len(sent) != 0 {
-		t.Errorf("%s, %q, %v, want %s; %d responses are left", got, next, err, want, len(sent))
+	if got, want := fmt.Sprintf("%s", page.Records), `[{"s":"1"} {"s":"2"} {"s":"3"} {"s":"4"}]`; got != want || page.Next != "" || err != nil || len(sent) != 0 {
+		t.Errorf("%s, %q, %v, want %s; %d responses are left", got, page.Next, err, want, len(sent))
 	}
 }

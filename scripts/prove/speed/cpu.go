@@ -39,11 +39,12 @@ const metricKey = "growth.activations"
 var lists = []list{
 	{"feedback", "200 feedback", 0.3, func(ctx context.Context, t *table.Client) ([]byte, error) {
 		filter := feedback.Filter{ReplyStatus: new(feedback.ReplyStatusNeedsReview)}
-		records, next, err := feedback.NewStore(t).List(ctx, demo.CompanyID, filter, "", 200)
+		records, err := feedback.NewStore(t).List(ctx, demo.CompanyID, filter, "", 200)
 		if err != nil {
 			return nil, err
 		}
-		return api.NewTextList[feedback.Feedback](records, next).Body()
+		body, _, err := api.NewTextList[feedback.Feedback](records).Page()
+		return body, err
 	}},
 	{"points", "365 points", 0.4, func(ctx context.Context, t *table.Client) ([]byte, error) {
 		q := metrics.PointQuery{MetricKey: metricKey, Grain: metrics.GrainDay, Limit: 365}
@@ -51,7 +52,8 @@ var lists = []list{
 		if err != nil {
 			return nil, err
 		}
-		return api.NewList(points, next.String()).Body()
+		body, _, err := api.NewList(table.Page[metrics.Point]{Records: points, Next: next.String()}).Page()
+		return body, err
 	}},
 }
 

@@ -1,0 +1,271 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/mcpserver"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/service"
+	"growthworkspace/shared/table"
+)
+
+// large says how to fill a list with more JSON than a page may have, of records that the API accepts.
+type large struct {
+	kind      string // of the import
+	count     int
+	record    string         // of the import; %[1]d is its number
+	arguments map[string]any // of the list
+}
+
+// wide is a text of n characters that have three bytes each.
+func wide(n int) string { return strings.Repeat("漢", n) }
+
+// texts is a list of 50 texts of n characters.
+func texts(n int) string {
+	return `["` + strings.Join(slices.Repeat([]string{wide(n)}, 50), `","`) + `"]`
+}
+
+// largeLists has a row for each list whose page of the largest limit may have more than table.PageBytes.
+var largeLists = map[string]large{
+	"list_plan_items": {"item", 160, `{"id":"itm_%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wide(2000) + `","categoryIds":` + texts(200) + `}`,
+		map[string]any{"boardId": "brd_1"}},
+	"list_plan_live_items":       {}, // see loadLive
+	"list_feedback":              {"feedback", 100, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","body":"` + wide(40_000) + `"}`, nil},
+	"list_metric_definitions":    {"metric-definition", 160, `{"id":"mdf_x%[1]d","key":"large.k%[1]d","description":"` + wide(2000) + `","dimensions":` + texts(200) + `}`, nil},
+	"list_metric_points":         {"metric-point", 500, `{"metricKey":"support.tickets","ts":"DAY","value":%[1]d,"dims":{` + dimensions() + `}}`, map[string]any{"metricKey": "support.tickets"}},
+	"list_optimise_sites":        {"site", 400, `{"id":"sit_x%[1]d","name":"S","domains":["` + strings.Join(slices.Repeat([]string{host()}, 50), `","`) + `"]}`, nil},
+	"list_optimise_goals":        {"site-goal", 2200, `{"id":"gol_x%[1]d","siteId":"sit_1","name":"` + wide(200) + `","pattern":"` + wide(500) + `"}`, map[string]any{"siteId": "sit_1"}},
+	"list_broadcast_plans":       {"content-plan", 190, `{"id":"pln_x%[1]d","name":"` + wide(200) + `","brief":"` + wide(2000) + `","objective":"` + control(2000) + `","audience":"` + control(2000) + `"}`, nil},
+	"list_broadcast_ideas":       {"content-idea", 200, `{"id":"ida_x%[1]d","title":"T","summary":"` + control(2000) + `","rationale":"` + control(2000) + `"}`, nil},
+	"list_broadcast_posts":       {"post", 100, `{"id":"pst_x%[1]d","platform":"x","body":"` + wide(10_000) + `","threadParts":` + parts(10_000) + `}`, nil},
+	"list_broadcast_channels":    {"channel", 900, `{"id":"chn_x%[1]d","platform":"x","name":"` + wide(200) + `","lastError":"` + wide(1500) + `"}`, nil},
+	"list_context_content_types": {"content-type", 200, `{"id":"cty_x%[1]d","name":"N","description":"` + control(2000) + `","guidance":"` + control(2000) + `"}`, nil},
+}
+
+// control is a text of n characters that have six bytes each in JSON.
+func control(n int) string { return strings.Repeat(`\u0001`, n) }
+
+func host() string { return strings.Repeat(strings.Repeat("a", 62)+".", 4)[:251] }
+
+// parts is a text of n characters as the parts of a thread.
+func parts(n int) string {
+	return `["` + strings.Join(slices.Repeat([]string{wide(140)}, n/140), `","`) + `"]`
+}
+
+func dimensions() string {
+	var out []string
+	for n := range 10 {
+		out = append(out, fmt.Sprintf(`"%d%s":"%s"`, n, wide(199), wide(200)))
+	}
+	return strings.Join(out, ",")
+}
+
+// load imports the records of a row and returns the arguments of the list.
+func (l large) load(t *testing.T, s *apitest.Service) map[string]any {
+	t.Helper()
+	if l.count == 0 {
+		return loadLive(t, s)
+	}
+	records := make([]json.RawMessage, l.count)
+	for n := range records {
+		text := fmt.Sprintf(l.record, n)
+		day := apitest.Epoch.AddDate(0, 0, -n).Format(time.DateOnly)
+		records[n] = json.RawMessage(strings.ReplaceAll(text, "DAY", day+"T00:00:00Z"))
+	}
+	load(t, s, l.kind, records...)
+	if l.arguments == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(l.arguments)
+}
+
+// loadLive imports a board that shows large items.
+func loadLive(t *testing.T, s *apitest.Service) map[string]any {
+	t.Helper()
+	items := make([]string, 160)
+	for n := range items {
+		items[n] = fmt.Sprintf(`{"id":"itm_y%d","slug":"y-%d","title":"T","summary":"%s","categoryIds":%s}`, n, n, wide(2000), texts(200))
+	}
+	load(t, s, "board", json.RawMessage(`{"id":"brd_live","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`))
+	return map[string]any{"boardId": "brd_live"}
+}
+
+// jsonBytes returns an upper bound of the bytes that the values of fields have in JSON, infinite when there is none.
+func jsonBytes(fields []schema.Field) (bytes float64) {
+	for _, f := range fields {
+		switch {
+		case f.In != schema.InBody:
+		case f.Kind == schema.Any && f.Name == "findings": // no list has them
+		case f.Kind == schema.Map || f.Kind == schema.Any:
+			return math.Inf(1)
+		case f.Kind == schema.Array && f.Fields != nil: // the records of a push
+			bytes += jsonBytes(f.Fields)
+		case f.Kind == schema.Array:
+			each := 6 * f.Each
+			if f.Format != "" { // of ASCII characters
+				each = f.Each
+			}
+			bytes += float64(f.Items * (each + 3))
+		case f.Kind == schema.String && f.Enum == nil && f.Max != nil:
+			bytes += 6 * *f.Max
+		}
+	}
+	return bytes
+}
+
+// mayBeLarge reports whether a page of a list may have more than table.PageBytes: the largest limit of the largest records that the
+// operations at its path create.
+func mayBeLarge(list api.Operation, operations []api.Operation) bool {
+	limit, record := math.Inf(1), 0.0
+	for _, f := range list.Input {
+		if f.Name == "limit" {
+			limit = *f.Max
+		}
+	}
+	for _, op := range operations {
+		if op.Method == http.MethodPost && op.Path == list.Path {
+			record = max(record, jsonBytes(op.Input))
+		}
+	}
+	if record == 0 { // only an import creates these
+		record = math.Inf(1)
+	}
+	return limit*record > table.PageBytes
+}
+
+// Ensure largeLists has every list that may need it. The list of companies has one record.
+func TestLargeListsAreComplete(t *testing.T) {
+	operations := functions.Operations(nil)
+	for _, op := range operations {
+		if _, has := largeLists[op.ID]; op.IsList() && op.ID != "list_companies" && mayBeLarge(op, operations) && !has {
+			t.Errorf("%s may have more JSON than a page: it needs a row", op.ID)
+		}
+	}
+}
+
+// Ensure every list of large records can be read completely, at every limit, over HTTP and as a tool: pages end at table.PageBytes, and
+// the next one goes on there.
+func TestLargeLists(t *testing.T) {
+	t.Parallel()
+	for _, op := range functions.Operations(nil) {
+		row, has := largeLists[op.ID]
+		if !has {
+			continue
+		}
+		t.Run(op.ID, func(t *testing.T) {
+			t.Parallel()
+			if op.ID != "list_feedback" {
+				apitest.Slow(t)
+			}
+			s := start(t, nil)
+			s.Handler = patient(s)
+			arguments := row.load(t, s)
+			var all []string
+			for _, limit := range limitsOf(op) {
+				if arguments["limit"] = limit; limit == "" {
+					delete(arguments, "limit")
+				}
+				got := readLarge(t, s, op, arguments)
+				if all == nil {
+					all = got
+				}
+				if len(got) < row.count || !slices.Equal(got, all) {
+					t.Errorf("limit %q: %d records, or in another order; want %d", limit, len(got), max(row.count, len(all)))
+				}
+			}
+		})
+	}
+}
+
+// patient serves all operations, over HTTP and as tools, in events of functions. Its calls may take longer than a function's.
+func patient(s *apitest.Service) http.Handler {
+	config := service.Config(s.Serving, slog.New(slog.DiscardHandler))
+	config.Timeout = time.Minute
+	operations := functions.Operations(s.Serving)
+	routes := http.NewServeMux()
+	routes.Handle(mcpserver.Path, mcpserver.New(operations, config))
+	routes.Handle("/", api.New(operations, config))
+	return gateway.Local(routes, s.Serving.NewID)
+}
+
+// limitsOf returns the limits to read a list with: the largest, the default, which is empty, and one that few pages reach.
+func limitsOf(op api.Operation) []string {
+	for _, f := range op.Input {
+		if f.Name == "limit" {
+			return []string{strconv.Itoa(int(*f.Max)), "", "40"}
+		}
+	}
+	return []string{""}
+}
+
+// readLarge reads a list to its end and returns what identifies its records. Each page is read over HTTP and as a tool.
+func readLarge(t *testing.T, s *apitest.Service, op api.Operation, arguments map[string]any) (all []string) {
+	t.Helper()
+	key, arguments := s.Key(t), maps.Clone(arguments)
+	for {
+		r := s.Call(t, key, op.ID, arguments)
+		if r.Status != http.StatusOK || len(r.Body) > table.PageBytes {
+			t.Fatalf("after %d records: %d, %d bytes, %.300s", len(all), r.Status, len(r.Body), r.Body)
+		}
+		tool := callTool(t, s, key, op.ID, arguments)
+		if tool.IsError || string(tool.StructuredContent) != r.Body {
+			t.Errorf("after %d records: the tool has another page: %.300s", len(all), tool.http.Body)
+		}
+		page := identities(t, r)
+		if op.ID == "list_metric_points" { // its next page has older points
+			slices.Reverse(page)
+		}
+		all = append(all, page...)
+		next := nextCursor(t, r)
+		if tool.Meta.NextCursor != next || *tool.Meta.HasMore != (next != "") || r.Header.Get("Service-Has-More") != strconv.FormatBool(next != "") {
+			t.Errorf("after %d records: next %q, of the tool %q, Service-Has-More %s", len(all), next, tool.Meta.NextCursor, r.Header.Get("Service-Has-More"))
+		}
+		if next == "" {
+			return all
+		}
+		arguments["cursor"] = next
+		s.Clock.Advance(time.Second)
+	}
+}
+
+// identities returns the id of each record of a page, at least one.
+func identities(t *testing.T, r apitest.Response) (ids []string) {
+	t.Helper()
+	var page struct {
+		Items []struct{ ID, SeriesID, PointKey string }
+	}
+	r.Decode(t, &page)
+	if len(page.Items) == 0 {
+		t.Error("a page without records")
+	}
+	for _, record := range page.Items {
+		ids = append(ids, record.ID+record.SeriesID+record.PointKey)
+	}
+	return ids
+}
+
+// nextCursor returns the cursor in the header Link, empty at the end of a list.
+func nextCursor(t *testing.T, r apitest.Response) string {
+	t.Helper()
+	link, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Link"), "<"), ">")
+	next, err := url.Parse(link)
+	if err != nil {
+		t.Error(err)
+	}
+	return next.Query().Get("cursor")
+}

@@ -1,0 +1,93 @@
+package table_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
+)
+
+// Ensure a page of large records ends where it has table.PageBytes of JSON, the next one goes on there, and few records are read beyond
+// it.
+func TestLargePages(t *testing.T) {
+	t.Parallel()
+	const count, size = 60, 100_000
+	for name, spread := range map[string][]status{
+		"one partition": {"draft"}, "even": {"draft", "sent", "failed"}, "one has most": {"draft", "draft", "draft", "sent", "draft"},
+		"one has all of three": {"draft"}, "one after the other": slices.Concat(slices.Repeat([]status{"sent"}, 30), slices.Repeat([]status{"draft"}, 30)),
+	} {
+		for _, descending := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, descending %t", name, descending), func(t *testing.T) {
+				t.Parallel()
+				seen := &readings{next: apitest.Transport}
+				c, _ := client(t, seen)
+				company := c.NewID("co")
+				q := table.Query{Index: table.GSI2, Limit: count, Descending: descending}
+				for _, s := range statuses {
+					if name != "one partition" || s == "draft" {
+						q.Partitions = append(q.Partitions, table.Partition(company, "notes", string(s)))
+					}
+				}
+				var items []table.Item
+				var want []string
+				for n := range count {
+					record := note{ID: fmt.Sprintf("itm_%03d", n), Company: company, Status: spread[n%len(spread)], N: ptr(float64(n)), Text: ptr(strings.Repeat("x", size))}
+					items, want = append(items, c.NewItem(keysOf(record), record)), append(want, record.ID)
+				}
+				if err := c.Put(t.Context(), items); err != nil {
+					t.Fatal(err)
+				}
+				if descending {
+					slices.Reverse(want)
+				}
+				texts := func(q table.Query) (table.Page[json.RawMessage], error) { return table.ListTexts[listed](t.Context(), c, q) }
+				records := func(q table.Query) (table.Page[listed], error) { return table.List[listed](t.Context(), c, q) }
+				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
+				checkLarge(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {
+					var record listed
+					if err := json.Unmarshal(text, &record); err != nil {
+						t.Error(err)
+					}
+					return record.ID
+				})
+				checkLarge(t, "records", want, seen, beyond, q, records, func(l listed) string { return l.ID })
+			})
+		}
+	}
+}
+
+// checkLarge reads a list whose pages are cut where they have table.PageBytes of records. No page may read more than most records.
+func checkLarge[R any](t *testing.T, name string, want []string, seen *readings, most int, q table.Query, read func(table.Query) (table.Page[R], error), id func(R) string) {
+	t.Helper()
+	var got []string
+	for {
+		seen.read = 0
+		page, err := read(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen.read > most {
+			t.Errorf("%s: %d records were read for one page, want at most %d", name, seen.read, most)
+		}
+		kept := min(len(page.Records), table.PageBytes/100_000)
+		if kept < table.PageBytes/100_000 && (page.Next != "" || len(got)+kept < len(want)) {
+			t.Errorf("%s: a page of %d records, next %q", name, len(page.Records), page.Next)
+		}
+		for _, record := range page.Records[:kept] {
+			got = append(got, id(record))
+		}
+		if q.After = page.Next; kept < len(page.Records) {
+			q.After = page.Behind(kept - 1)
+		}
+		if q.After == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", name, got, want)
+	}
+}

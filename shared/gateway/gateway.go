@@ -25,8 +25,8 @@
 //     type; then every body arrives in base64. Both forms are accepted.
 //   - A response must fit Lambda's 6 MB. One over 1 MB leaves the function in
 //     base64, because escapes can multiply a text. For a larger one Proxy returns
-//     a 500, because Lambda would stop the function and the gateway would send a
-//     502.
+//     a 500 that says not to retry, because Lambda would stop the function and
+//     the gateway would send a 502. No list and no record is so large.
 package gateway
 
 import (
@@ -64,9 +64,9 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx = context.WithValue(ctx, eventKey{}, &e)
 		rec := newRecorder(e.HTTPMethod)
-		if !run(h, rec, newRequest(ctx, &e)) {
+		if failure := run(h, rec, newRequest(ctx, &e)); failure != "" {
 			rec = newRecorder(e.HTTPMethod)
-			refuse(rec, http.StatusInternalServerError, internalBody, e.RequestContext.RequestID)
+			refuse(rec, http.StatusInternalServerError, failure, e.RequestContext.RequestID)
 		}
 		return rec.event(), nil
 	}
@@ -87,16 +87,16 @@ func eventOf(ctx context.Context) *events.APIGatewayProxyRequest {
 	return e
 }
 
-// run serves the request and reports whether the response can be sent. It
-// recovers and logs a panic of h.
-func run(h http.Handler, rec *recorder, r *http.Request) (ok bool) {
+// run serves the request. failure is the body of the 500 to send when the
+// response cannot be sent, else empty. It recovers and logs a panic of h.
+func run(h http.Handler, rec *recorder, r *http.Request) (failure string) {
 	ctx := r.Context()
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		ok = false
+		failure = internalBody
 		// net/http closes the connection on this value and logs no stack. There is
 		// no connection here, but the stack is left out, too.
 		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
@@ -109,9 +109,9 @@ func run(h http.Handler, rec *recorder, r *http.Request) (ok bool) {
 	rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
 	if size := rec.eventBytes(); size > responseBytesMax {
 		logFailure(ctx, "response too large for Lambda", slog.Int("bytes", size))
-		return false
+		return unsendableBody
 	}
-	return true
+	return ""
 }
 
 // logFailure logs the reason of a 500. The body of the response does not have it.

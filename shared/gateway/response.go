@@ -27,6 +27,9 @@ const textBytesMax = 1_000_000
 // internalBody is the body of a 500 of this package.
 const internalBody = `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`
 
+// unsendableBody is the body of a 500 for a response that is too large. The request was carried out, and no retry changes its response.
+const unsendableBody = `{"errors":[{"code":"internal","message":"the request was carried out, but its response is too large to be sent; do not retry"}]}`
+
 // refuse writes an error response of this package. It has the headers of every
 // response of the API.
 func refuse(w http.ResponseWriter, status int, body, requestID string) {
@@ -37,7 +40,7 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 	if requestID != "" {
 		header.Set("Service-Request-Id", requestID)
 	}
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && body != unsendableBody {
 		header.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
 	}
 	w.WriteHeader(status)

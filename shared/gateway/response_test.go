@@ -33,6 +33,18 @@ var internalResponse = events.APIGatewayProxyResponse{
 	Body: `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`,
 }
 
+// unsendable is the response of Proxy to a request that was carried out, when its response is too large: nothing in it invites a retry.
+var unsendable = events.APIGatewayProxyResponse{
+	StatusCode: 500,
+	MultiValueHeaders: map[string][]string{
+		"Content-Type":       {"application/json"},
+		"Cache-Control":      {"no-store"},
+		"Service-Request-Id": {"req-1"},
+		"Service-Version":    {"2026-08-11"},
+	},
+	Body: `{"errors":[{"code":"internal","message":"the request was carried out, but its response is too large to be sent; do not retry"}]}`,
+}
+
 func TestProxyResponse(t *testing.T) {
 	t.Parallel()
 	type header = map[string][]string
@@ -194,7 +206,7 @@ func TestProxyResponse(t *testing.T) {
 			h: func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = w.Write(bytes.Repeat([]byte(`"`), responseBytesMax/4*3+1))
 			},
-			want: internalResponse,
+			want: unsendable,
 		},
 	}
 	for _, tt := range tests {

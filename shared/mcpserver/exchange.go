@@ -23,21 +23,26 @@ import (
 type exchange struct {
 	ctx      context.Context // of the HTTP request: it is cancelled when the caller leaves, unlike the SDK's
 	call     api.Call
+	message  message
 	tools    offer
 	response api.Response // of the pipeline; Status is 0 before the pipeline was called
-	isTool   bool         // response is the response of an operation
 	panicked error
+
+	isTool     bool       // response is the response of an operation
+	effect     api.Effect // of that operation
+	resultType string     // of its result
 }
 
 type exchangeKey struct{}
 
-// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the SDK did not call receive.
-func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Response {
+// exchange serves one message. The pipeline verifies the key: in Server.receive, or here when the SDK did not call receive. A response
+// with more bytes than room is replaced.
+func (s *Server) exchange(r *http.Request, call api.Call, m message, room int) api.Response {
 	areas, err := s.areas(r)
 	if err != nil {
 		return s.admit(r.Context(), call, "", err)
 	}
-	x := &exchange{ctx: r.Context(), call: call, tools: offer{s, areas}}
+	x := &exchange{ctx: r.Context(), call: call, message: m, tools: offer{s, areas}}
 	var out api.Response
 	if m.err == nil && m.IsCall() {
 		out = s.speak(x, r, m)
@@ -54,6 +59,9 @@ func (s *Server) exchange(r *http.Request, call api.Call, m message) api.Respons
 		out = api.Response{Status: status(m.err, r.Header.Get(versionHeader)), Body: encoded(&jsonrpc.Response{ID: m.ID, Error: m.err})}
 	case !m.IsCall():
 		out = api.Response{Status: http.StatusAccepted}
+	}
+	if len(out.Body) > room {
+		out.Body = x.tooLarge(len(out.Body), room < responseBytesMax)
 	}
 	out.Body = m.restored(out.Body)
 	out.Header = quota(x.response.Header)

@@ -149,6 +149,10 @@ func operations() []api.Operation {
 					panic("planted")
 				case "itm_large":
 					return record{ID: in.ItemID, Text: strings.Repeat("x", 600<<10)}, nil
+				case "itm_huge":
+					return record{ID: in.ItemID, Text: strings.Repeat("x", 2_200_000)}, nil
+				case "itm_toolarge":
+					return record{ID: in.ItemID, Text: strings.Repeat("x", 4_600_000)}, nil
 				case "itm_gone":
 					return record{}, fault.ErrNotFound
 				}

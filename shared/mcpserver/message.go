@@ -22,6 +22,7 @@ const (
 	callTool   = "tools/call"
 	initialize = "initialize"
 	batchMax   = 20 // largest number of messages in a batch; they are served one after the other
+	idBytesMax = 1000
 
 	// lastBatching is the last revision with batches. firstStateless is the first without initialization; it gives results a
 	// resultType and JSON-RPC errors an HTTP status.
@@ -55,10 +56,15 @@ type message struct {
 
 	err *jsonrpc.Error // why the message is invalid; nil: it is valid
 
-	// number is the id as it was sent, when it is a whole number that the SDK's type cannot represent. ID is then its text, and
-	// restored puts the number into the response.
-	number json.RawMessage
+	// sent is the id as it was sent, when the SDK would change it. ID is then substitute, and restored puts sent into the response.
+	sent json.RawMessage
+
+	// arguments are those of a tools/call. The SDK does not see them: its error for deep ones would be a protocol error.
+	arguments json.RawMessage
 }
+
+// substitute is the id that the SDK gets in place of one that it would change.
+const substitute = "-"
 
 // wrong returns the message with an error.
 func (m message) wrong(code int64, text string) message {
@@ -72,17 +78,17 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 	var batch []json.RawMessage
 	switch {
 	case !utf8.Valid(text) || !json.Valid(text):
-		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8"))
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeParseError, "the body is not valid JSON in UTF-8, or is nested more than 10,000 levels deep"), responseBytesMax)
 	case revision != "" && !slices.Contains(mcp.SupportedProtocolVersions(), revision):
 		m := parse(text).wrong(mcp.CodeUnsupportedProtocolVersion, "unsupported protocol version")
 		m.err.Data = encode(mcp.UnsupportedProtocolVersionData{Supported: mcp.SupportedProtocolVersions(), Requested: revision})
-		return s.exchange(r, call, m)
+		return s.exchange(r, call, m, responseBytesMax)
 	case bytes.TrimSpace(text)[0] != '[':
-		return s.exchange(r, call, parse(text))
+		return s.exchange(r, call, parse(text), responseBytesMax)
 	case revision > lastBatching:
-		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatching))
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch is not supported after revision "+lastBatching), responseBytesMax)
 	case json.Unmarshal(text, &batch) != nil || len(batch) == 0 || len(batch) > batchMax:
-		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"))
+		return s.exchange(r, call, message{}.wrong(jsonrpc.CodeInvalidRequest, "a batch has 1 to "+strconv.Itoa(batchMax)+" messages"), responseBytesMax)
 	}
 	return s.serveBatch(r, call, batch)
 }
@@ -92,12 +98,13 @@ func (s *Server) serveBody(r *http.Request, call api.Call, text []byte) api.Resp
 func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMessage) api.Response {
 	out := api.Response{Status: http.StatusAccepted}
 	var responses []json.RawMessage
+	room := responseBytesMax - len(batch)*responseReserve // for what the responses have beyond their reserves
 	for i, text := range batch {
 		m := parse(text)
 		if m.Method == initialize && m.err == nil {
 			m = m.wrong(jsonrpc.CodeInvalidRequest, "initialize cannot be in a batch")
 		}
-		one := s.exchange(r, call, m)
+		one := s.exchange(r, call, m, room+responseReserve)
 		if one.Err != nil && i == 0 {
 			return one
 		}
@@ -108,6 +115,7 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 		if m.IsCall() || m.err != nil {
 			out.Status = http.StatusOK
 			responses = append(responses, one.Body)
+			room -= max(0, len(one.Body)-responseReserve)
 		}
 	}
 	if len(responses) > 0 {
@@ -116,18 +124,21 @@ func (s *Server) serveBatch(r *http.Request, call api.Call, batch []json.RawMess
 	return out
 }
 
-// parse parses one message. The last one of repeated names counts.
+// parse parses one message. A message with repeated members is refused: a filter in front of the server may read another one of them.
 func parse(text json.RawMessage) message {
-	var fields map[string]json.RawMessage
 	var version string
 	var m message
-	if json.Unmarshal(text, &fields) != nil || json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
+	fields, repeated := members(text)
+	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
 		return message{}.wrong(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0")
 	}
-	if raw, present := fields["id"]; present {
-		if m.ID, m.number = parseID(raw); !m.IsCall() {
-			return message{}.wrong(jsonrpc.CodeInvalidRequest, "id: must be a string or a whole number")
+	if raw, present := fields["id"]; present && repeated != "id" {
+		if m.ID, m.sent = parseID(raw); !m.IsCall() {
+			return message{}.wrong(jsonrpc.CodeInvalidRequest, fmt.Sprintf("id: must be a string or a whole number, of at most %d bytes", idBytesMax))
 		}
+	}
+	if repeated != "" {
+		return m.wrong(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the member %.100q is repeated", repeated))
 	}
 	raw, hasMethod := fields["method"]
 	if !hasMethod && m.IsCall() && (fields["result"] != nil || fields["error"] != nil) {
@@ -141,10 +152,14 @@ func parse(text json.RawMessage) message {
 		return m.wrong(jsonrpc.CodeInvalidRequest, "id: a request needs one, a notification has none")
 	}
 	if string(fields["params"]) != "null" {
-		m.Params = fields["params"]
+		m.Params, repeated = m.withoutArguments(fields["params"])
 	}
 	switch params := paramsOf(m.Method); {
 	case isNotification:
+	case repeated != "":
+		return m.wrong(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: the member %.100q is repeated", repeated))
+	case schema.TooDeep(m.Params):
+		return m.wrong(jsonrpc.CodeInvalidParams, fmt.Sprintf("params: must be nested at most %d levels deep", schema.LevelsMax))
 	case params == nil:
 		return m.wrong(jsonrpc.CodeMethodNotFound, "method not found; this server has initialize, ping, server/discover, tools/list, tools/call")
 	case m.Params != nil && json.Unmarshal(m.Params, params) != nil:
@@ -157,38 +172,71 @@ func parse(text json.RawMessage) message {
 // wholeNumber is the syntax of a number without fraction and exponent.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// parseID parses an id. It returns an empty id for one that is neither a string nor a whole number. number is set when the id is a
-// whole number that the SDK would change.
-func parseID(raw json.RawMessage) (id jsonrpc.ID, number json.RawMessage) {
+// members returns the members of an object, nil for any other value, and the name of one that is repeated.
+func members(text json.RawMessage) (fields map[string]json.RawMessage, repeated string) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil, ""
+	}
+	fields = map[string]json.RawMessage{}
+	for d.More() {
+		token, err := d.Token()
+		name, isName := token.(string)
+		var value json.RawMessage
+		if err != nil || !isName || d.Decode(&value) != nil {
+			return nil, ""
+		}
+		if _, again := fields[name]; again {
+			repeated = name
+		}
+		fields[name] = value
+	}
+	return fields, repeated
+}
+
+// withoutArguments moves the arguments of a tools/call from its params to the message. It returns the name of a repeated member.
+func (m *message) withoutArguments(params json.RawMessage) (rest json.RawMessage, repeated string) {
+	fields, repeated := members(params)
+	if m.Method != callTool || fields["arguments"] == nil {
+		return params, repeated
+	}
+	m.arguments = fields["arguments"]
+	delete(fields, "arguments")
+	return encode(fields), repeated
+}
+
+// parseID parses an id. It returns an empty id for one that is neither a string nor a whole number, or too long. sent is set when the
+// SDK would change the id: a large number, or half of a surrogate pair.
+func parseID(raw json.RawMessage) (id jsonrpc.ID, sent json.RawMessage) {
 	var value any
-	if json.Unmarshal(raw, &value) != nil {
+	if len(raw) > idBytesMax || json.Unmarshal(raw, &value) != nil {
 		return jsonrpc.ID{}, nil
 	}
 	if _, isText := value.(string); !isText && !wholeNumber.Match(raw) {
 		return jsonrpc.ID{}, nil
 	}
 	id, err := jsonrpc.MakeID(value)
-	if _, isNumber := value.(float64); isNumber && (err != nil || fmt.Sprint(id.Raw()) != string(raw)) {
-		number = raw
-		id, err = jsonrpc.MakeID(string(raw))
+	if err != nil || fmt.Sprint(id.Raw()) != string(raw) && `"`+fmt.Sprint(id.Raw())+`"` != string(raw) {
+		sent = raw
+		id, err = jsonrpc.MakeID(substitute)
 	}
 	if err != nil {
 		return jsonrpc.ID{}, nil
 	}
-	return id, number
+	return id, sent
 }
 
 // restored returns a response to the message with the id as it was sent.
 func (m message) restored(response []byte) []byte {
-	if m.number == nil {
+	if m.sent == nil {
 		return response
 	}
 	const before = `{"jsonrpc":"2.0","id":`
-	rest, found := bytes.CutPrefix(response, []byte(before+`"`+string(m.number)+`"`))
+	rest, found := bytes.CutPrefix(response, []byte(before+`"`+substitute+`"`))
 	if !found {
 		return response
 	}
-	return slices.Concat([]byte(before), m.number, rest)
+	return slices.Concat([]byte(before), m.sent, rest)
 }
 
 // status returns the HTTP status of a JSON-RPC error.

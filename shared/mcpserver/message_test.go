@@ -65,7 +65,9 @@ func TestBadFrames(t *testing.T) {
 		{"a tool that is a number", frame("tools/call", `{"name":5}`), nil, 200, invalidParams, "1"},
 		{"no tool", frame("tools/call", `{}`), nil, 200, invalidParams, "1"},
 		{"an invalid cursor", frame("tools/list", `{"cursor":"x"}`), nil, 200, invalidParams, "1"},
-		{"deep params", frame("tools/list", `{"a":`+deep+`}`), nil, 400, invalidRequest, "1"},
+		{"deep params", frame("tools/list", `{"a":`+deep+`}`), nil, 200, invalidParams, "1"},
+		{"a long id", `{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 999) + `","method":"ping"}`, nil, 400, invalidRequest, ""},
+		{"a long number", `{"jsonrpc":"2.0","id":` + strings.Repeat("1", 1001) + `,"method":"ping"}`, nil, 400, invalidRequest, ""},
 		{"an old revision", ping, []string{"Mcp-Protocol-Version", "2024-01-01"}, 400, noVersion, "1"},
 		{"a future revision", ping, []string{"Mcp-Protocol-Version", "2099-01-01"}, 400, noVersion, "1"},
 		{"a revision that is not a date", ping, []string{"Mcp-Protocol-Version", "latest"}, 400, noVersion, "1"},
@@ -95,7 +97,7 @@ func TestBadFrames(t *testing.T) {
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, id := range []string{`0`, `-7`, `9007199254740991`, `9007199254740993`, `-9007199254740993`, `9223372036854775807`, `12345678901234567890123`, `"9007199254740993"`, `"a \u0022 b"`, `""`} {
+	for _, id := range []string{`0`, `-7`, `9007199254740991`, `9007199254740993`, `-9007199254740993`, `9223372036854775807`, `12345678901234567890123`, `"9007199254740993"`, `"a \u0022 b"`, `""`, `"-"`, `"\u002d"`, `"é"`, `"` + strings.Repeat("i", 998) + `"`} {
 		for _, method := range []string{`"ping"`, `"nope"`, `"tools/call","params":{"name":"service_get_item","arguments":{"itemId":"itm_1"}}`, `"tools/call","params":{"name":"service_nope"}`, `5`} {
 			text := `{"jsonrpc":"2.0","id":` + id + `,"method":` + method + `}`
 			want, got := []any{}, []any{}
@@ -109,6 +111,11 @@ func TestIDs(t *testing.T) {
 			if !slices.Equal(want, got) {
 				t.Errorf("%s: %v, want %v", text, got, want)
 			}
+		}
+	}
+	for _, id := range []string{`"\ud800"`, `"\ufffd"`, `"<\u0061>"`} { // a decoder would change the first
+		if a := s.post(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`); a.body != `{"jsonrpc":"2.0","id":`+id+`,"result":{}}` {
+			t.Errorf("%s: %d %s", id, a.status, a.body)
 		}
 	}
 	s.keys.err = fault.New(fault.RateLimited, "too many")
@@ -203,17 +210,79 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Ensure the checks and the call use the same one of repeated names.
+// Ensure a message with a repeated member is refused, because a filter in front of the server may read another one of them, and calls no
+// tool. A repeated argument is an error of the tool.
 func TestRepeatedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	a := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{"name":"service_create_item","arguments":{"text":""}}}`)
-	if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` || s.keys.taken() != "admit read " {
-		t.Errorf("%d %s", a.status, a.body)
+	const create = `"params":{"name":"service_create_item","arguments":{"text":""}}`
+	for _, c := range []struct{ text, id, message string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping",` + create + `}`, "1", `the member \"method\" is repeated`},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","id":2,` + create + `}`, "", `the member \"id\" is repeated`},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":null,` + create + `}`, "1", `the member \"params\" is repeated`},
+		{`{"jsonrpc":"2.0","id":1,"jsonrpc":"2.0","method":"tools/call",` + create + `}`, "1", `the member \"jsonrpc\" is repeated`},
+		{`{"jsonrpc":"2.0","id":1,"m\u0065thod":"ping","method":"tools/call",` + create + `}`, "1", `the member \"method\" is repeated`},
+		{frame("tools/call", `{"name":"service_get_item","name":"service_create_item","arguments":{"text":""}}`), "1", `params: the member \"name\" is repeated`},
+		{frame("tools/call", `{"name":"service_create_item","arguments":{"text":""},"arguments":{}}`), "1", `params: the member \"arguments\" is repeated`},
+	} {
+		for _, text := range []string{c.text, `[` + c.text + `]`} {
+			a := s.post(text)
+			one := strings.TrimSuffix(strings.TrimPrefix(a.body, "["), "]")
+			if r := (httpResponse{body: one}).decode(t); r.Error == nil || string(r.ID) != c.id || !strings.Contains(one, `"message":"`+c.message+`"`) {
+				t.Errorf("%s: %d %s", text, a.status, a.body)
+			}
+			if got := s.keys.taken(); got != "admit read " {
+				t.Errorf("%s: calls %q", text, got)
+			}
+		}
 	}
-	a = s.post(call("create_item", `{"text":"a","text":"b"}`))
+	a := s.post(call("create_item", `{"text":"a","text":"b"}`))
 	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is repeated") {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// Ensure arguments that are nested too deep are an error of the tool, as a body is over HTTP, however deep they are.
+func TestDeepArguments(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, levels := range []int{500, 501, 900, 1001, 9000} {
+		a := s.post(call("create_item", `{"text":`+strings.Repeat("[", levels-1)+strings.Repeat("]", levels-1)+`}`))
+		want := "arguments: is nested more than 500 levels deep"
+		if levels == 500 {
+			want = "text: must be a string"
+		}
+		if r := a.decode(t).Result; a.status != 200 || !r.IsError || !slices.Equal(messages(r.Content[0].Text), []string{want}) {
+			t.Errorf("%d levels: %d %.300s", levels, a.status, a.body)
+		}
+	}
+}
+
+// Ensure a result that does not fit beside the others of its batch is an error of that message alone. The error of a write says that it
+// was done.
+func TestLargeBatch(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	huge, large := call("get_item", `{"itemId":"itm_huge"}`), call("create_item", `{"text":"`+strings.Repeat("y", 250_000)+`"}`)
+	small := call("create_item", `{"text":"a"}`)
+	a := s.post(`[` + strings.Join([]string{small, huge, huge, huge, large, small, ping}, ",") + `]`)
+	var out []response
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil || a.status != 200 || len(out) != 7 || len(a.body) > 4_600_000 {
+		t.Fatalf("%d, %d bytes: %v", a.status, len(a.body), err)
+	}
+	for i, want := range []string{"", "", "", "send this call alone", "the call was done, so do not repeat it; read the record", "", ""} {
+		result := out[i].Result
+		if result.IsError != (want != "") || want != "" && (!strings.HasSuffix(messages(result.Content[0].Text)[0], want) || code(result.Content[0].Text) != "payload_too_large") {
+			t.Errorf("message %d: %.300s", i, result.Content[0].Text)
+		}
+	}
+	if got := s.keys.taken(); strings.Count(got, "admit write") != 3 {
+		t.Errorf("calls %q", got)
+	}
+	for _, text := range []string{call("get_item", `{"itemId":"itm_toolarge"}`), `[` + call("get_item", `{"itemId":"itm_toolarge"}`) + `]`} {
+		if a := s.post(text); a.status != 200 || len(a.body) > 1000 || !strings.Contains(a.body, `do not fit into the response; read the record over HTTP`) {
+			t.Errorf("%d %.300s", a.status, a.body)
+		}
 	}
 }
 

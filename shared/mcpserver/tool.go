@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
 )
@@ -147,15 +149,16 @@ type toolResult struct {
 func (s *Server) callTool(x *exchange, op *api.Operation, request *mcp.CallToolRequest) *toolResult {
 	call := x.call
 	call.Operation, call.Explain = op, true
-	call.Arguments, call.CompanyID = api.ToolArguments(request.Params.Arguments)
-	x.response, x.isTool = s.api.Call(x.ctx, call), true
+	call.Arguments, call.CompanyID = api.ToolArguments(x.message.arguments)
+	x.response, x.isTool, x.effect = s.api.Call(x.ctx, call), true, op.Effect
 	if x.response.Err != nil {
 		x.response = s.explained(x.response, call)
 	}
 	out := resultOf(x.response)
 	if request.ProtocolVersion() >= firstStateless {
-		out.ResultType = "complete"
+		x.resultType = "complete"
 	}
+	out.ResultType = x.resultType
 	return out
 }
 
@@ -171,9 +174,16 @@ func resultOf(response api.Response) *toolResult {
 		return out
 	}
 	out.Meta, out.StructuredContent = mcp.Meta{}, response.Body
-	if len(response.Body) <= textBytesMax {
+	deep := schema.TooDeep(response.Body)
+	if deep {
+		out.StructuredContent = nil
+	}
+	switch {
+	case len(response.Body) <= textBytesMax:
 		out.say("%s", response.Body)
-	} else {
+	case deep:
+		out.say("The response has %d bytes and is nested more than %d levels deep, which is too much for a tool; read it over HTTP.", len(response.Body), schema.LevelsMax)
+	default:
 		out.say("The response has %d bytes, which is too long for this text; read structuredContent.", len(response.Body))
 	}
 	if response.WhyEmpty != "" {
@@ -196,6 +206,32 @@ func resultOf(response api.Response) *toolResult {
 		out.say("ETag: %s", tag)
 	}
 	return out
+}
+
+// responseBytesMax is the largest JSON of a response. In base64 it fits into Lambda's 6 MB, with the headers. responseReserve is the part
+// that each message of a batch can have of it, whatever the others need. It has room for an id and an error.
+const (
+	responseBytesMax = 4_600_000
+	responseReserve  = 8 << 10
+)
+
+// tooLarge returns the response to a message whose own response does not fit. It says that a call was done, so that no caller repeats a
+// write.
+func (x *exchange) tooLarge(bytes int, inBatch bool) []byte {
+	advice := "read the record over HTTP"
+	if inBatch {
+		advice = "send this call alone"
+	}
+	if x.isTool && x.response.Err == nil && x.effect != api.Read {
+		advice = "the call was done, so do not repeat it; read the record"
+	}
+	refused := fault.New(fault.PayloadTooLarge, "result: %d bytes do not fit into the response; %s", bytes, advice)
+	if !x.isTool {
+		return encoded(&jsonrpc.Response{ID: x.message.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refused.Messages[0]}})
+	}
+	out := &toolResult{IsError: true, ResultType: x.resultType}
+	out.say("%s", fault.Envelope(refused))
+	return encoded(&jsonrpc.Response{ID: x.message.ID, Result: encode(out)})
 }
 
 func (t *toolResult) say(format string, args ...any) {

@@ -51,6 +51,9 @@ func ParseObject(text []byte, root string) (Object, []string) {
 // much, so uncut names those that are not read into the tree: each is a json.RawMessage without insignificant space, nil for null.
 // A text with more than most bytes besides these values is too large, and the rest of it is not read.
 func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, problems []string, tooLarge bool) {
+	if TooDeep(text) {
+		return nil, []string{fmt.Sprintf("%s: is nested more than %d levels deep", root, LevelsMax)}, false
+	}
 	p := parser{
 		decoder: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true)),
 		root:    root, uncut: uncut, most: int64(most), nul: bytes.Contains(text, []byte(`\u0000`)),
@@ -69,6 +72,35 @@ func ParseLarge(text []byte, root string, uncut []string, most int) (o Object, p
 	default:
 		return o, p.problems, false
 	}
+}
+
+// LevelsMax is how deep objects and arrays may be nested in a body or in the arguments of a tool. Clients and the SDK of the Model
+// Context Protocol read about 1,000 levels, and the result of a tool adds some.
+const LevelsMax = 500
+
+// TooDeep reports whether a JSON text is nested deeper than LevelsMax.
+func TooDeep(text []byte) bool {
+	if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= LevelsMax {
+		return false
+	}
+	level, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++ // the escaped character
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+		case c == '}' || c == ']':
+			level--
+		}
+		if level > LevelsMax {
+			return true
+		}
+	}
+	return false
 }
 
 var errTooLarge = errors.New("the text is too large")

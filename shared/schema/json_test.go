@@ -46,7 +46,9 @@ func TestParseObjectRefuses(t *testing.T) {
 		{"high, then a backslash and udc00", `{"a":"\ud83d\\udc00"}`, "body: is not valid Unicode"},
 		{"high in one text, low in the next", `{"a":"\ud83d","b":"\ude00"}`, "body: is not valid Unicode"},
 		{"lone surrogate in a name", `{"\ud800":1}`, "body: is not valid Unicode"},
-		{"10,001 levels", strings.Repeat(`{"a":`, 10001) + `1` + strings.Repeat(`}`, 10001), "body: is not valid JSON: exceeded max depth within"},
+		{"501 levels", strings.Repeat(`{"a":`, 501) + `1` + strings.Repeat(`}`, 501), "body: is nested more than 500 levels deep"},
+		{"501 levels of arrays", `{"a":` + strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500) + `}`, "body: is nested more than 500 levels deep"},
+		{"10,001 levels", strings.Repeat(`{"a":`, 10001) + `1` + strings.Repeat(`}`, 10001), "body: is nested more than 500 levels deep"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, problems := schema.ParseObject([]byte(tt.text), "body")
@@ -79,6 +81,8 @@ func TestNULIsRefused(t *testing.T) {
 func TestParseObjectKeeps(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\\u0000"}`: `\u0000`,
+		`{"a":"` + strings.Repeat(`[{\"`, 600) + `"}`: strings.Repeat(`[{"`, 600), `{"b":[` + strings.Repeat(`[{}],`, 600) + `[]],"a":"wide"}`: "wide",
+		`{"b":` + strings.Repeat(`[`, 499) + strings.Repeat(`]`, 499) + `,"a":"500 levels"}`: "500 levels",
 		`{"a":"\ufffd"}`: "\ufffd", `{"\u0061":"b"}`: "b", `{"a":"\ud83d\ude00\ud83d\ude00"}`: "😀😀", `{"a":"\"\\"}`: `"\`,
 	} {
 		o, problems := schema.ParseObject([]byte(text), "body")
@@ -117,7 +121,8 @@ func TestParseObjectIsLinear(t *testing.T) {
 		fmt.Fprintf(&names, `"%05x":1,`, i)
 	}
 	for name, text := range map[string]string{
-		"deep":     strings.Repeat(`{"aaaaaaaaaaaaaaaaaaaa":`, 9999) + `1` + strings.Repeat(`}`, 9999),
+		"deep":     strings.Repeat(`{"`+strings.Repeat("a", 500)+`":`, 500) + `1` + strings.Repeat(`}`, 500),
+		"deeper":   strings.Repeat(`{"aaaaaaaaaaaaaaaaaaaa":`, 9999) + `1` + strings.Repeat(`}`, 9999),
 		"wide":     `{` + names.String() + `"z":1}`,
 		"repeated": `{"` + strings.Repeat("x", 100000) + `":{` + strings.Repeat(`"a":1,`, 20000) + `"a":1}}`,
 	} {
@@ -157,7 +162,7 @@ func FuzzParseObject(f *testing.F) {
 		if valid && len(problems) > 0 && o != nil && !kept {
 			t.Fatalf("rejected %q: %v", text, problems)
 		}
-		if valid && o == nil && utf8.ValidString(text) && !strings.HasPrefix(problems[0], ": is not valid Unicode") {
+		if valid && o == nil && utf8.ValidString(text) && !strings.HasPrefix(problems[0], ": is not valid Unicode") && problems[0] != ": is nested more than 500 levels deep" {
 			t.Fatalf("rejected %q: %v", text, problems)
 		}
 		if valid && len(problems) == 0 && !same(o, decoded) {

@@ -44,7 +44,9 @@ func TestLargePages(t *testing.T) {
 				if descending {
 					slices.Reverse(want)
 				}
-				texts := func(q table.Query) (table.Page[json.RawMessage], error) { return table.ListTexts[listed](t.Context(), c, q) }
+				texts := func(q table.Query) (table.Page[json.RawMessage], error) {
+					return table.ListTexts[listed](t.Context(), c, q)
+				}
 				records := func(q table.Query) (table.Page[listed], error) { return table.List[listed](t.Context(), c, q) }
 				beyond := 2*table.PageBytes/size + len(q.Partitions)*(1<<20/size+1)
 				checkLarge(t, "texts", want, seen, beyond, q, texts, func(text json.RawMessage) string {

@@ -1,0 +1,30 @@
+package mcpserver
+
+import (
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+)
+
+// Ensure a record that is nested deeper than clients can read has no structured content: as text it can be read, and where the text
+// would be too long it says what to do. Only an older version stored such records.
+func TestDeepRecords(t *testing.T) {
+	deep := func(levels, size int) []byte {
+		return []byte(strings.Repeat("[", levels) + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("]", levels))
+	}
+	for _, c := range []struct {
+		levels, size int
+		structured   bool
+		text         string
+	}{
+		{500, 10, true, "[[["}, {501, 10, false, "[[["}, {9_999, 10, false, "[[["},
+		{500, textBytesMax, true, "read structuredContent"}, {9_999, textBytesMax, false, "nested more than 500 levels deep, which is too much for a tool; read it over HTTP"},
+	} {
+		body := deep(c.levels, c.size)
+		out := resultOf(api.Response{Body: body})
+		if text := string(encode(out.Content[0])); (out.StructuredContent != nil) != c.structured || out.IsError || !strings.Contains(text, c.text) {
+			t.Errorf("%d levels, %d bytes: structured %t, %.200s", c.levels, len(body), out.StructuredContent != nil, text)
+		}
+	}
+}

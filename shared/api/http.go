@@ -57,7 +57,7 @@ func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err er
 		query.Set("cursor", out.Next)
 		out.Header.Set("Link", "<"+a.baseURL(r)+r.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
 	}
-	known := r.Header.Values("If-None-Match")
+	known := r.Header.Values(ifNoneMatch)
 	if len(known) > 0 && op.Method == http.MethodGet && out.tag != "" && seen(strings.Join(known, ","), out.Header.Get("ETag")) {
 		out.Status, out.Body = http.StatusNotModified, nil
 	}
@@ -78,6 +78,7 @@ func (h httpArguments) bind(op *Operation) input {
 	}
 	b.Problems = append(b.Problems, problems...)
 	query := h.query(op, b)
+	h.header(b, ifNoneMatch)
 	h.preconditions(op, b)
 	for i := range op.Input {
 		f := &op.Input[i]
@@ -88,8 +89,8 @@ func (h httpArguments) bind(op *Operation) input {
 			text, ok := query[f.Name]
 			b.Text(f, text, ok)
 		case schema.InHeader:
-			values := h.request.Header.Values(f.Name)
-			b.Text(f, strings.Join(values, ", "), len(values) > 0)
+			text, ok := h.header(b, f.Name)
+			b.Text(f, text, ok)
 		case schema.InBody:
 			if body != nil { // else problems says what is wrong with the body
 				b.JSON(f, body)
@@ -103,12 +104,24 @@ func (h httpArguments) bind(op *Operation) input {
 // preconditions adds a problem for each precondition of the request that the operation does not check. It must not be ignored: the
 // caller relies on it.
 func (h httpArguments) preconditions(op *Operation, b *schema.Binder) {
-	if op.Method != http.MethodGet && len(h.request.Header.Values("If-None-Match")) > 0 {
-		b.Problem("header.If-None-Match", "is for reads; use If-Match to make an update or a delete conditional")
+	if op.Method != http.MethodGet && len(h.request.Header.Values(ifNoneMatch)) > 0 {
+		b.Problem("header."+ifNoneMatch, "is for reads; use If-Match to make an update or a delete conditional")
 	}
 	if op.Effect != Read && op.field(schema.InHeader, ifMatch) == nil && len(h.request.Header.Values(ifMatch)) > 0 {
 		b.Problem("header."+ifMatch, "is for updates and deletes of a record, and for a publish; this operation cannot be conditional, leave it out")
 	}
+}
+
+// header returns the values of a header as one text. Text that is not UTF-8 is a problem and not returned: the gateway replaces each
+// byte of it with U+FFFD, so two different values would be the same.
+func (h httpArguments) header(b *schema.Binder, name string) (text string, ok bool) {
+	values := h.request.Header.Values(name)
+	text = strings.Join(values, ", ")
+	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
+		b.Problem("header."+name, "is not valid UTF-8, or has U+FFFD")
+		return "", false
+	}
+	return text, len(values) > 0
 }
 
 // body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why. The body of a

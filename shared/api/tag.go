@@ -39,7 +39,10 @@ func Digest(record any, version string) string {
 }
 
 // ifMatch is the header that makes a write conditional. An operation that writes and has no such field refuses it.
-const ifMatch = "If-Match"
+const (
+	ifMatch     = "If-Match"
+	ifNoneMatch = "If-None-Match"
+)
 
 // Condition is the part of an input that makes an update or a delete conditional. Embed it, and call Check in the function that
 // is passed to table.Modify or table.Remove, with the record as it would be in a response.

@@ -33,7 +33,9 @@ var errBodyTooLarge = errors.New("body over API Gateway's 10 MB")
 // else in r. It returns an error when the body cannot be read or is over 10 MB.
 //
 // An event is JSON, so text in it is UTF-8: other bytes in a header or in the
-// query become U+FFFD, as they do in the gateway. The path stays encoded and a
+// query become U+FFFD. A gateway that reads bytes as Latin-1 makes a character
+// of each, so different values stay different; a handler must refuse U+FFFD
+// where they matter. The path stays encoded and a
 // body that is not UTF-8 becomes base64, so both arrive byte for byte. A query
 // parameter with a malformed escape is not decoded.
 func Event(r *http.Request, requestID string) (events.APIGatewayProxyRequest, error) {

@@ -1,0 +1,57 @@
+package functions_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/apitest"
+)
+
+// Ensure a header that is not UTF-8 is refused where its value matters, by its name. In the event of a function its bytes are U+FFFD, so
+// two Idempotency-Keys would be one, and a write would silently not happen.
+func TestHeadersAreUTF8(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	const goals, body = "/v1/companies/{companyId}/context/goals", `{"name":"Latin"}`
+	for _, c := range []struct {
+		name, method, target, body, header, value string
+		status                                    int
+	}{
+		{"idempotency key", "POST", goals, body, "Idempotency-Key", "caf\xe9", 400},
+		{"another idempotency key", "POST", goals, body, "Idempotency-Key", "caf\xe8", 400},
+		{"idempotency key with U+FFFD", "POST", goals, body, "Idempotency-Key", "caf\ufffd", 400},
+		{"idempotency key in UTF-8", "POST", goals, body, "Idempotency-Key", "caf\u00e9", 200},
+		{"precondition of an update", "PATCH", goals + "/bgl_1", body, "If-Match", "\"\xe9\"", 400},
+		{"precondition of a delete", "DELETE", goals + "/bgl_1", "", "If-Match", "\"\xe9\"", 400},
+		{"precondition of a read", "GET", goals + "/bgl_1", "", "If-None-Match", "\"\xe9\"", 400},
+		{"version", "GET", goals, "", "Service-Version", "2026-08-11\xe9", 400},
+		{"key", "GET", goals, "", "Authorization", "Bearer " + key + "\xe9", 401},
+		{"another header", "GET", goals, "", "User-Agent", "caf\xe9", 200},
+	} {
+		r := s.Send(t, key, c.method, c.target, c.body, c.header, c.value)
+		if r.Status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.name, r.Status, r.Body, c.status)
+		}
+		if c.status == http.StatusBadRequest {
+			if _, messages := r.Messages(t); len(messages) != 1 || !strings.HasPrefix(messages[0], "header."+c.header+": ") {
+				t.Errorf("%s: %v", c.name, messages)
+			}
+		}
+	}
+	if n := len(itemsNamed(t, s, key, goals, "Latin")); n != 1 {
+		t.Errorf("%d records were created", n)
+	}
+}
+
+// itemsNamed returns the records of a list with this name.
+func itemsNamed(t *testing.T, s *apitest.Service, key, list, name string) (found []map[string]any) {
+	t.Helper()
+	for _, record := range s.Send(t, key, "GET", list, "").Items(t) {
+		if record["name"] == name {
+			found = append(found, record)
+		}
+	}
+	return found
+}

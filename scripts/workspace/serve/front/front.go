@@ -28,7 +28,7 @@ import (
 // Limits of a server.
 const (
 	connectionsMax = 512      // open at a time
-	headerBytesMax = 10 << 10 // of one request, as in API Gateway; net/http adds 4 KB
+	headerBytesMax = 10 << 10 // of one request with its first line, as in API Gateway
 	callsPer       = 4        // requests that each processor handles at a time
 	queueMax       = time.Second
 
@@ -83,7 +83,7 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
-		MaxHeaderBytes:               headerBytesMax,
+		MaxHeaderBytes:               headerBytesMax - headerSlop,
 		DisableGeneralOptionsHandler: true, // OPTIONS * reaches the handler
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
@@ -102,10 +102,16 @@ func (s *Server) Serve(l net.Listener) error {
 // HTTP returns the server of net/http, to end it.
 func (s *Server) HTTP() *http.Server { return &s.http }
 
+// headerSlop is what net/http adds to MaxHeaderBytes.
+const headerSlop = 4 << 10
+
 // serve handles a request: it reads the body, waits for a place, and sends the response.
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w, server: s, until: time.Now().Add(writeTimeout)}
 	defer out.end()
+	if len(r.TransferEncoding) > 0 { // perhaps with a Content-Length, which net/http drops (RFC 9112, 6.1)
+		w.Header().Set("Connection", "close")
+	}
 	body, err := s.read(r)
 	defer func() { s.bodies.give(int64(cap(body))) }()
 	if err != nil {

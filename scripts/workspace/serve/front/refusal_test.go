@@ -183,6 +183,36 @@ func TestEveryRefusalHasTheEnvelope(t *testing.T) {
 	}
 }
 
+// Ensure headers may have exactly headerBytesMax bytes, the first line and the empty line among them.
+func TestHeaderLimit(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, api())
+	const begin = "GET /v1/companies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: "
+	for size, want := range map[int]int{headerBytesMax: 404, headerBytesMax + 1: 431, 12 << 10: 431} {
+		out, _ := exchange(t, address, begin+strings.Repeat("x", size-len(begin)-len("\r\n\r\n"))+"\r\n\r\n")
+		if out.StatusCode != want {
+			t.Errorf("%d bytes: %s, want %d", size, out.Status, want)
+		}
+	}
+}
+
+// Ensure a connection is closed after a chunked body, which may come with a Content-Length: a proxy in front may have read that one, and
+// what follows would be another request to it.
+func TestChunkedBodyEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	_, address := newServer(t, api())
+	for length, closed := range map[string]bool{"Content-Length: 5": false, "Transfer-Encoding: chunked": true, "Content-Length: 5\r\nTransfer-Encoding: chunked": true} {
+		c := dial(t, address)
+		if _, err := io.WriteString(c, "POST /v1/companies HTTP/1.1\r\nHost: localhost\r\n"+length+"\r\n\r\n0\r\n\r\nGET /v1/companies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(c)
+		if n := strings.Count(string(text), "HTTP/1.1 404"); err != nil || (n == 1) != closed || n == 0 {
+			t.Errorf("%s: %d responses, %v: %s", length, n, err, text)
+		}
+	}
+}
+
 // Ensure what is not a valid request of HTTP does not reach the handler, gets the status of its fault, and ends the connection
 // alone: the next request is served.
 func TestInvalidHTTP(t *testing.T) {

@@ -29,6 +29,7 @@ type Options struct {
 	Credentials aws.CredentialsProvider
 	Transport   http.RoundTripper // nil: a pooled transport that tries the roots of AWS first (roots.go)
 	Timeout     time.Duration     // of one attempt; zero: one second
+	CallsAtOnce int               // others wait until their context ends; zero: no limit
 	Now         func() time.Time
 	NewID       id.Generator
 	Random      io.Reader // of public keys; nil: crypto/rand
@@ -70,6 +71,9 @@ func New(o Options) *Client {
 	}, func(d *dynamodb.Options) {
 		if o.Endpoint != "" {
 			d.BaseEndpoint = &o.Endpoint
+		}
+		if o.CallsAtOnce > 0 {
+			d.APIOptions = append(d.APIOptions, queue(make(chan struct{}, o.CallsAtOnce)))
 		}
 	})
 	return &Client{db: db, name: o.Name, now: o.Now, newID: o.NewID, random: o.Random}

@@ -52,11 +52,11 @@ func refused(err error) bool {
 	return throttles.IsErrorThrottle(err) == aws.TrueTernary || conflicts.IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// failure returns the error of a failed call. The caller reads fault.ErrUnavailable if DynamoDB responded, and refused the
-// call for the moment. Otherwise the outcome of the call is unknown, and the caller reads fault.ErrInternal.
+// failure returns the error of a failed call. The caller reads fault.ErrUnavailable if the call was never sent because too
+// many were under way, or if DynamoDB responded, and refused it for the moment. Otherwise the outcome of the call is unknown, and the caller reads fault.ErrInternal.
 func failure(call string, err error) error {
 	var response interface{ HTTPStatusCode() int }
-	if refused(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
+	if errors.Is(err, errQueued) || refused(err) || errors.As(err, &response) && response.HTTPStatusCode() == http.StatusServiceUnavailable {
 		return unavailable(call, err)
 	}
 	return fmt.Errorf("%s: %w", call, err)

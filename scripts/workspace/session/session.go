@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -38,6 +39,10 @@ type Session struct {
 	list    string // the command that lists the companies
 }
 
+// callsPer is how many calls a local engine gets at a time for each processor. More only wait in the engine, where a call that is not
+// answered within its attempt leaves open whether a write was done.
+const callsPer = 4
+
 // Open opens the table. Outside an account it starts or joins an engine and creates the table. timeout is the deadline of
 // one attempt of a table call. share lets other commands join the engine that it starts; otherwise they wait.
 func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.Duration, share bool) (*Session, error) {
@@ -52,7 +57,7 @@ func Open(ctx context.Context, t *terminal.Terminal, flags Flags, timeout time.D
 		if err != nil {
 			return nil, err
 		}
-		o.Endpoint = s.Engine.Endpoint
+		o.Endpoint, o.CallsAtOnce = s.Engine.Endpoint, callsPer*runtime.GOMAXPROCS(0)
 	}
 	err = s.sign(ctx, &o)
 	if err == nil {

@@ -1,0 +1,123 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/table"
+)
+
+// busy is an engine that takes a while for each call, and counts how many it has at a time.
+type busy struct {
+	takes time.Duration
+
+	mu              sync.Mutex
+	calls, now, top int
+}
+
+func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	b.calls, b.now, b.top = b.calls+1, b.now+1, max(b.top, b.now+1)
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.now--
+		b.mu.Unlock()
+	}()
+	select {
+	case <-time.After(b.takes):
+		return reply(http.StatusOK, map[string]any{}), nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// Ensure calls beyond CallsAtOnce wait for the others, however long within the time of their request, and are sent once each. Without
+// the limit an engine that has too much to do responds to none of them in time.
+func TestCallsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &busy{takes: 200 * time.Millisecond}
+		ended := insertAll(t, b, 100, 9*time.Second)
+		if b.calls != 100 || b.top != 4 {
+			t.Errorf("%d calls, %d at a time", b.calls, b.top)
+		}
+		for _, err := range ended {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Ensure a call that finds no place in time is never sent, and the caller reads that the service is unavailable. A call that was sent is
+// not cut off by the end of its request, because nobody could say what it has done.
+func TestCallsThatWaitTooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &busy{takes: 900 * time.Millisecond}
+		done, refused := 0, 0
+		for _, err := range insertAll(t, b, 100, 9*time.Second) {
+			switch {
+			case err == nil:
+				done++
+			case errors.Is(err, fault.ErrUnavailable):
+				refused++
+			default:
+				t.Error(err)
+			}
+		}
+		if done != 36 || refused != 64 || b.calls != done { // nine times four begin in the first eight seconds
+			t.Errorf("%d done, %d refused, %d calls", done, refused, b.calls)
+		}
+	})
+}
+
+// Ensure a call of a request that has ended is no overload.
+func TestCallOfAnEndedRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := few(&busy{takes: time.Hour}, 1)
+		first, end := context.WithCancel(t.Context())
+		go func() { _ = c.Insert(first, keysOf(note{}), note{}) }()
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := c.Insert(ctx, keysOf(note{}), note{}); !errors.Is(err, context.Canceled) || errors.Is(err, fault.ErrUnavailable) {
+			t.Error(err)
+		}
+		end()
+	})
+}
+
+// insertAll inserts n records in n requests of the same duration at once, four calls at a time, and returns their errors.
+func insertAll(t *testing.T, b *busy, n int, each time.Duration) []error {
+	t.Helper()
+	c := few(b, 4)
+	ended := make([]error, n)
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), each)
+			defer cancel()
+			ended[i] = c.Insert(ctx, keysOf(note{}), note{})
+		})
+	}
+	wait.Wait()
+	return ended
+}
+
+func few(transport http.RoundTripper, calls int) *table.Client {
+	return table.New(table.Options{
+		Name: "none", Endpoint: "http://engine.invalid", Region: "eu-central-1", Transport: transport, Now: time.Now, CallsAtOnce: calls,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), NewID: func(prefix string) string { return prefix },
+	}).Operator()
+}

@@ -38,7 +38,7 @@ func Digest(record any, version string) string {
 	return digest(append(append(body, '\n'), version...))
 }
 
-// ifMatch is the header that makes a write conditional. An operation that writes and has no such field refuses it.
+// The headers of preconditions. An operation that writes and has no field for ifMatch refuses it.
 const (
 	ifMatch     = "If-Match"
 	ifNoneMatch = "If-None-Match"

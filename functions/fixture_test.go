@@ -25,6 +25,14 @@ func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
+	stock(t, s)
+	issueSpares(t, s)
+	return s
+}
+
+// stock imports the fixture's records into the company, also over those that it has: those with the ids, or all without one.
+func stock(t *testing.T, s *apitest.Service, ids ...string) {
+	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -38,10 +46,14 @@ func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			t.Fatal(err)
 		}
-		load(t, s, line.Type, line.Record)
+		var record struct{ ID string }
+		if err := json.Unmarshal(line.Record, &record); err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) == 0 || slices.Contains(ids, record.ID) {
+			load(t, s, line.Type, line.Record)
+		}
 	}
-	issueSpares(t, s)
-	return s
 }
 
 func load(t *testing.T, s *apitest.Service, name string, texts ...json.RawMessage) {

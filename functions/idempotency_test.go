@@ -268,24 +268,11 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 	counter := &apitest.RoundTripCounter{}
 	s := start(t, counter)
 	key := s.Key(t)
-	title := 0
+	calls := 0
 	// call makes a call that changes something, and returns its number of round trips.
 	call := func(op api.Operation, more map[string]any) int {
-		args := with(op, more)
-		switch title++; op.ID {
-		case "create_plan_item":
-			args["title"] = fmt.Sprintf("Number %d", title) // otherwise the service has to find a free slug
-		case "create_metric_definition":
-			args["key"] = fmt.Sprintf("growth.metric_%d", title)
-		case "publish_plan_board":
-			s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", title), "status": "published"})
-		case "rotate_key":
-			fresh, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "another"}, rand.Reader)
-			if err != nil {
-				t.Fatal(err)
-			}
-			args["keyId"] = fresh.ID
-		}
+		calls++
+		args := anew(t, s, key, op, calls, more)
 		s.Clock.Advance(2 * time.Minute) // the rate limit buckets are full, and the last publish is long ago
 		trips, _ := counter.Count(t, func(t *testing.T) {
 			if r := s.Call(t, key, op.ID, args); r.Status != http.StatusOK {
@@ -303,6 +290,27 @@ func TestRoundTripsOfIdempotency(t *testing.T) {
 			t.Errorf("%s: %d round trips, %d with a key", op.ID, without, with)
 		}
 	}
+}
+
+// anew returns the arguments of the n-th call of an operation that changes something each time, with more added.
+func anew(t *testing.T, s *apitest.Service, key string, op api.Operation, n int, more map[string]any) map[string]any {
+	t.Helper()
+	args := with(op, more)
+	switch op.ID {
+	case "create_plan_item":
+		args["title"] = fmt.Sprintf("Number %d", n) // otherwise the service has to find a free slug
+	case "create_metric_definition":
+		args["key"] = fmt.Sprintf("growth.metric_%d", n)
+	case "publish_plan_board":
+		s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": fmt.Sprintf("Number %d", n), "status": "published"})
+	case "rotate_key":
+		fresh, _, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: "another"}, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args["keyId"] = fresh.ID
+	}
+	return args
 }
 
 // Ensure a response with a secret is replayed to the same key in any spelling of the Authorization header, and to no other

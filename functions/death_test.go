@@ -21,7 +21,9 @@ import (
 func process(t *testing.T, s *apitest.Service, over http.RoundTripper) *apitest.Service {
 	t.Helper()
 	another := *s
-	another.Serving = table.New(apitest.Options(t, s.Clock.Now, over))
+	options := apitest.Options(t, s.Clock.Now, over)
+	options.Timeout = 0 // that of a function
+	another.Serving = table.New(options)
 	another.Handler = functions.Handler(another.Serving, slog.New(slog.DiscardHandler))
 	return &another
 }

@@ -219,8 +219,11 @@ func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 // part reads the items of one chunk of the live snapshot of a board.
 func (s Store) part(ctx context.Context, b storedBoard, n int) (snapshot, error) {
 	stored, err := table.Get[chunk](ctx, s.table, chunkKey(b.CompanyID, b.ID, *b.SnapshotVersion, *b.SnapshotID, n))
+	if errors.Is(err, fault.ErrNotFound) { // which the caller must not read: the board is there
+		return nil, fmt.Errorf("chunk %d of snapshot %s is missing", n, *b.SnapshotID)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("chunk %d of snapshot %s: %s", n, *b.SnapshotID, err) // not %w: a missing chunk must not become not_found
+		return nil, fmt.Errorf("chunk %d of snapshot %s: %w", n, *b.SnapshotID, err)
 	}
 	items, err := stored.items()
 	if err != nil {

@@ -1,0 +1,250 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+)
+
+// These tests run with the clock of package synctest, so no pause between two attempts takes time, and the time that a request takes is
+// that of its pauses alone.
+
+// throttle is a transport from a bubble of package synctest to the engine. It refuses calls as DynamoDB does when it has too much to do.
+type throttle struct {
+	engine *http.Transport
+
+	mu      sync.Mutex
+	calls   int
+	refused int
+	choose  func(call string, n int) (code string) // for the n-th call, from 0; empty: the call is sent
+}
+
+// newThrottle returns a throttle for the bubble in which it is called. It keeps no connections: no time passes in a bubble while one
+// of its goroutines reads from a connection.
+func newThrottle(choose func(call string, n int) (code string)) *throttle {
+	engine := http.DefaultTransport.(*http.Transport).Clone()
+	engine.DisableKeepAlives = true
+	return &throttle{engine: engine, choose: choose}
+}
+
+const (
+	throttling = "ThrottlingException"
+	throughput = "ProvisionedThroughputExceededException"
+	conflict   = "TransactionConflictException"
+)
+
+// refusal is part of the message of every refused call.
+const refusal = "the table has too much to do"
+
+// RoundTrip implements http.RoundTripper.
+func (h *throttle) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	h.mu.Lock()
+	code := h.choose(call, h.calls)
+	if h.calls++; code != "" {
+		h.refused++
+	}
+	h.mu.Unlock()
+	if code == "" {
+		return h.engine.RoundTrip(r)
+	}
+	var sent struct{ TransactItems []json.RawMessage }
+	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+		return nil, err
+	}
+	const namespace = "com.amazonaws.dynamodb.v20120810#"
+	body := map[string]any{"__type": namespace + code, "message": refusal}
+	if len(sent.TransactItems) > 0 && code != throttling { // DynamoDB cancels the transaction, and says why for each of its writes
+		reasons := slices.Repeat([]map[string]string{{"Code": "None"}}, len(sent.TransactItems))
+		reasons[0] = map[string]string{"Code": map[string]string{conflict: "TransactionConflict", throughput: "ThrottlingError"}[code], "Message": refusal}
+		body = map[string]any{"__type": namespace + "TransactionCanceledException", "message": refusal, "CancellationReasons": reasons}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(string(text))),
+	}, nil
+}
+
+// longest is the longest time that a request may take: the timeout of a request is a second longer.
+const longest = 8 * time.Second
+
+// callWithin makes a call in a process of s with a retry budget of its own. Its response is 200, or 503 with the envelope and
+// Retry-After and nothing about the table, and comes in time.
+func callWithin(t *testing.T, s *apitest.Service, over *throttle, key string, op api.Operation, args map[string]any, where string) apitest.Response {
+	t.Helper()
+	s.Clock.Advance(time.Minute) // no rate limit is reached
+	began := time.Now()
+	r := process(t, s, over).Call(t, key, op.ID, args)
+	if took := time.Since(began); took > longest {
+		t.Errorf("%s, %s: a response after %s", op.ID, where, took)
+	}
+	if r.Status != http.StatusOK && !unavailable(t, r) {
+		t.Errorf("%s, %s: %d %s, Retry-After %q", op.ID, where, r.Status, r.Body, r.Header.Get("Retry-After"))
+	}
+	return r
+}
+
+// unavailable reports whether a response is 503 with the envelope and Retry-After, and shows nothing about the table.
+func unavailable(t *testing.T, r apitest.Response) bool {
+	t.Helper()
+	seconds, err := strconv.Atoi(r.Header.Get("Retry-After"))
+	code, messages := r.Messages(t)
+	return r.Status == http.StatusServiceUnavailable && err == nil && seconds >= 1 && code == "unavailable" && len(messages) == 1 &&
+		!strings.Contains(r.Body, refusal) && !strings.Contains(r.Body, "Exception")
+}
+
+// Ensure that while the table refuses every call, or every call of a kind, a request that needs one is 503 with the envelope in time,
+// and any other succeeds.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	writes := []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}
+	for name, of := range map[string]func(call string) bool{
+		"everything":   func(string) bool { return true },
+		"reads":        func(call string) bool { return !slices.Contains(writes, call) },
+		"transactions": func(call string) bool { return call == "TransactWriteItems" },
+		"batches":      func(call string) bool { return call == "BatchWriteItem" },
+	} {
+		for _, code := range []string{throttling, throughput, conflict} {
+			t.Run(code+" of "+name, func(t *testing.T) {
+				t.Parallel()
+				s := start(t, nil)
+				key := s.Key(t)
+				goLive(t, s, key)
+				synctest.Test(t, func(t *testing.T) {
+					failed := 0
+					for _, op := range functions.Operations(nil) {
+						over := newThrottle(func(call string, _ int) string { return map[bool]string{true: code}[of(call)] })
+						r := callWithin(t, s, over, key, op, arguments[op.ID], name)
+						if ok := r.Status == http.StatusOK; !ok {
+							failed++
+						} else if over.refused > 0 && !swallows(op.ID) || name == "everything" {
+							t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)
+						}
+					}
+					t.Logf("%d requests failed", failed)
+				})
+			})
+		}
+	}
+}
+
+// swallows reports whether there are calls whose refusal does not fail the operation.
+func swallows(operation string) bool {
+	return slices.ContainsFunc(unharmed, func(u [3]string) bool { return u[0] == operation })
+}
+
+// Ensure that when the table begins to refuse every call at any call of a request, the request is 503 with the envelope in time, and
+// that it succeeds when the table does not refuse any more: with an Idempotency-Key, it creates one record.
+func TestOutageFromAnyCall(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	for _, area := range functions.All() {
+		t.Run(area.Name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			key := s.Key(t)
+			goLive(t, s, key)
+			for _, op := range area.Operations(nil) {
+				args := with(op, nil)
+				if accepts(op, "Idempotency-Key") {
+					args["Idempotency-Key"] = "once"
+				}
+				if op.ID == "publish_plan_board" { // an item appears
+					s.Call(t, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "New", "status": "published"})
+				}
+				before := recordsIn(t, s)
+				synctest.Test(t, func(t *testing.T) {
+					for from := 0; ; from++ {
+						over := newThrottle(func(_ string, n int) string { return map[bool]string{true: throttling}[n >= from] })
+						r := callWithin(t, s, over, key, op, args, fmt.Sprintf("from call %d on", from))
+						if r.Status == http.StatusOK {
+							if over.refused > 0 && !swallows(op.ID) {
+								t.Errorf("%s: 200, with %d calls refused", op.ID, over.refused)
+							}
+							break
+						}
+						s.Clock.Advance(time.Minute) // so that no claim is running
+					}
+				})
+				if created := recordsIn(t, s) - before; op.Effect == api.Create && created != 1 {
+					t.Errorf("%s: %d records", op.ID, created)
+				}
+			}
+		})
+	}
+}
+
+// Ensure 99.9 % of the requests succeed while the table refuses a fifth of the calls, with at most 1.5 times as many calls.
+func TestFifthOfTheCallsThrottled(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	const requests, seed = 2000, 1
+	random := rand.New(rand.NewPCG(seed, 0))
+	never := func(string, int) string { return "" }
+	fifth := func(call string, _ int) string {
+		kind := random.Float64()
+		switch {
+		case random.Float64() >= 0.2:
+			return ""
+		case kind < 0.5 && (strings.HasPrefix(call, "Transact") || strings.HasSuffix(call, "Item") && call != "GetItem"):
+			return conflict
+		case kind < 0.75:
+			return throughput
+		}
+		return throttling
+	}
+	well, failures := throttledTraffic(t, never, requests/10)
+	if len(failures) > 0 {
+		t.Fatalf("%d failures while nothing is refused: %s", len(failures), failures[0])
+	}
+	ill, failures := throttledTraffic(t, fifth, requests)
+	if float64(len(failures)) > 0.001*requests {
+		t.Errorf("%d of %d requests fail, such as %s", len(failures), requests, failures[0])
+	}
+	if more := ill / well; more > 1.5 || more < 1.1 {
+		t.Errorf("%.2f times the calls", more)
+	}
+	t.Logf("%.2f calls a request, %.2f while nothing is refused; %d failures", ill, well, len(failures))
+}
+
+// throttledTraffic sends requests of all operations that can be repeated. It returns the calls to the table of each, and the failures.
+func throttledTraffic(t *testing.T, choose func(call string, n int) string, requests int) (calls float64, failures []string) {
+	t.Helper()
+	s := start(t, nil)
+	key := s.Key(t)
+	goLive(t, s, key)
+	operations := slices.DeleteFunc(functions.Operations(nil), func(op api.Operation) bool {
+		return op.Effect == api.Destructive || op.ID == "create_metric_definition" || op.ID == "rotate_key"
+	})
+	synctest.Test(t, func(t *testing.T) {
+		over := newThrottle(choose)
+		one := process(t, s, over)
+		for n := range requests {
+			op := operations[n%len(operations)]
+			s.Clock.Advance(time.Minute) // no rate limit is reached
+			if r := one.Call(t, key, op.ID, arguments[op.ID]); r.Status != http.StatusOK {
+				failures = append(failures, fmt.Sprintf("%s: %d %s", op.ID, r.Status, r.Body))
+			}
+		}
+		calls = float64(over.calls) / float64(requests)
+	})
+	return calls, failures
+}

@@ -32,12 +32,9 @@ type throttle struct {
 	choose  func(call string, n int) (code string) // for the n-th call, from 0; empty: the call is sent
 }
 
-// newThrottle returns a throttle for the bubble in which it is called. It keeps no connections: no time passes in a bubble while one
-// of its goroutines reads from a connection.
+// newThrottle returns a throttle for the bubble in which it is called.
 func newThrottle(choose func(call string, n int) (code string)) *throttle {
-	engine := http.DefaultTransport.(*http.Transport).Clone()
-	engine.DisableKeepAlives = true
-	return &throttle{engine: engine, choose: choose}
+	return &throttle{engine: apitest.BubbleTransport(), choose: choose}
 }
 
 const (

@@ -2,13 +2,18 @@ package metrics_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"growthworkspace/functions/metrics"
@@ -89,63 +94,188 @@ func count(lines []string, text string) (n int) {
 	return n
 }
 
-// Ensure a push whose process dies at any call to the table can be sent again with its Idempotency-Key: another push with
-// that key is 400 and stores nothing at any time, the retry is accepted once the claim is 15 seconds old, everything is
-// stored once, and a further retry gets the same response.
+// batch is a push: its points, and the values that are stored once it is complete, by metric and series.
+type batch struct {
+	points  []string
+	values  map[string]float64
+	metrics int
+}
+
+// newBatch returns a push of some series of each of some metrics without a definition. Each point has another value.
+func newBatch(prefix string, metrics, series int) batch {
+	b := batch{values: map[string]float64{}, metrics: metrics}
+	for m := range metrics {
+		for n := range series {
+			key, dim, value := fmt.Sprintf("custom.%s%d", prefix, m), fmt.Sprint("s", n), float64(len(b.points)+1)
+			b.points = append(b.points, fmt.Sprintf(`{"metricKey":%q,"ts":"2026-01-01","value":%v,"dims":{"series":%q}}`, key, value, dim))
+			b.values[key+" "+dim] = value
+		}
+	}
+	return b
+}
+
+// storedOf returns how many points of a batch are stored: each once, with its value and with one definition of its metric.
+func storedOf(t *testing.T, s *apitest.Service, prefix string, b batch) int {
+	t.Helper()
+	defined, found := map[string]bool{}, map[string]bool{}
+	var points []string
+	for _, line := range stored(t, s, prefix) {
+		var r struct {
+			Key, MetricKey string
+			Dims           map[string]string
+			Value          float64
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.MetricKey == "" {
+			if defined[r.Key] {
+				t.Errorf("%s: %s is defined twice", prefix, r.Key)
+			}
+			defined[r.Key] = true
+			continue
+		}
+		series := r.MetricKey + " " + r.Dims["series"]
+		if want, sent := b.values[series]; !sent || r.Value != want || found[series] {
+			t.Errorf("%s: %s is %v, want %v; twice: %v", prefix, series, r.Value, want, found[series])
+		}
+		found[series] = true
+		points = append(points, r.MetricKey)
+	}
+	for _, key := range points {
+		if !defined[key] {
+			t.Errorf("%s: a point of %s has no definition", prefix, key)
+		}
+	}
+	return len(points)
+}
+
+// Ensure a push whose process dies at any call to the table can be sent again with its Idempotency-Key: a response is remembered only
+// when every point is stored, another push with that key is 400 and stores nothing at any time, the retry is accepted once the claim is
+// 15 seconds old, everything is stored once, and a further retry gets the same response.
 func TestPushThroughDeaths(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
-	for name, n := range map[string]int{"one transaction": 5, "several transactions": 60} {
+	for name, size := range map[string][2]int{"one transaction": {5, 1}, "several transactions": {60, 1}, "many series of a metric": {2, 30}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			faults := &apitest.Mortal{}
 			s := apitest.NewOver(t, metrics.Operations, faults)
 			faults.Heal()
 			key := s.Key(t)
-			deaths := 0
-			for calls := 0; ; calls++ {
-				died := false
+			deaths, died := 0, true
+			for calls := 0; died; calls++ {
+				died = false
 				for _, during := range []bool{false, true} {
 					prefix := fmt.Sprintf("d%d%v_", calls, during)
-					body := metricsOf(n, prefix, 1)
 					faults.Set(calls, during)
-					first := once(t, s, key, prefix, body...)
-					died = died || faults.Died()
-					if first.Status == http.StatusOK && faults.Died() && n > metricsPerTransaction {
-						t.Errorf("%s: 200 from a process that died", prefix)
+					if pushThroughDeath(t, s, key, prefix, newBatch(prefix, size[0], size[1]), faults) {
+						died, deaths = true, deaths+1
 					}
-					faults.Heal()
-					deaths++
-					other := once(t, s, key, prefix, onDay("custom.other", "2026-01-01", 9))
-					if other.Status == http.StatusOK {
-						// Nothing of the first push had begun, so the key was free for this one.
-						if got := stored(t, s, prefix); len(got) > 0 {
-							t.Errorf("%s: another push was accepted beside %d records", prefix, len(got))
-						}
-						continue
-					}
-					if other.Status != http.StatusBadRequest {
-						t.Errorf("%s: another push: %d %s", prefix, other.Status, other.Body)
-					}
-					s.Clock.Advance(15 * time.Second)
-					retry := once(t, s, key, prefix, body...)
-					again := once(t, s, key, prefix, body...)
-					if retry.Status != http.StatusOK || again.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
-						t.Errorf("%s: the retry: %d %s\nand again: %d %s", prefix, retry.Status, retry.Body, again.Status, again.Body)
-					}
-					if created := retry.JSON(t)["createdKeys"].([]any); len(created) != n { // of the push as a whole
-						t.Errorf("%s: %d created keys: %v", prefix, len(created), created)
-					}
-					if got := stored(t, s, prefix); len(got) != 2*n {
-						t.Errorf("%s: %d points and definitions, want %d of each", prefix, len(got), n)
-					}
-				}
-				if !died {
-					break
 				}
 			}
 			t.Logf("%d deaths", deaths)
 		})
+	}
+}
+
+// pushThroughDeath pushes in a process that dies, and then in one that lives.
+func pushThroughDeath(t *testing.T, s *apitest.Service, key, prefix string, b batch, faults *apitest.Mortal) (died bool) {
+	t.Helper()
+	first, all := once(t, s, key, prefix, b.points...), len(b.points)
+	died = faults.Died()
+	faults.Heal()
+	left := storedOf(t, s, prefix, b)
+	if first.Status == http.StatusOK && (left != all || died && all > metricsPerTransaction) || first.Status != http.StatusOK && first.Status < 500 {
+		t.Errorf("%s: died %v: %d %s, and %d of %d points are stored", prefix, died, first.Status, first.Body, left, all)
+	}
+	other := func(when string, accepted bool) bool {
+		r := once(t, s, key, prefix, onDay("custom.other", "2026-01-01", 9))
+		if r.Status != http.StatusBadRequest && !(accepted && r.Status == http.StatusOK) {
+			t.Errorf("%s, %s: another push: %d %s", prefix, when, r.Status, r.Body)
+		}
+		return r.Status == http.StatusOK
+	}
+	if other("before the retry", left == 0) { // nothing of the first push had begun, so the key was free
+		return died
+	}
+	s.Clock.Advance(15 * time.Second)
+	retry := once(t, s, key, prefix, b.points...)
+	if replayed := retry.Header.Get("Idempotent-Replayed") == "true"; replayed && left != all {
+		t.Errorf("%s: the response was remembered, and %d of %d points were stored", prefix, left, all)
+	}
+	if done := storedOf(t, s, prefix, b); retry.Status != http.StatusOK || first.Status == http.StatusOK && first.Body != retry.Body || done != all {
+		t.Errorf("%s: the retry: %d %s, and %d of %d points are stored", prefix, retry.Status, retry.Body, done, all)
+	}
+	if created, _ := retry.JSON(t)["createdKeys"].([]any); len(created) != b.metrics { // of the push as a whole
+		t.Errorf("%s: %d created keys: %v", prefix, len(created), created)
+	}
+	again := once(t, s, key, prefix, b.points...)
+	if again.Status != http.StatusOK || again.Body != retry.Body || again.Header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("%s: the retry: %d %s\nand again: %d %s", prefix, retry.Status, retry.Body, again.Status, again.Body)
+	}
+	if other("at the end", false); storedOf(t, s, prefix, b) != all {
+		t.Errorf("%s: another push changed the points", prefix)
+	}
+	return died
+}
+
+// losing sends every call and loses the responses to some writes.
+type losing struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	engine http.RoundTripper
+	lost   int
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	l.mu.Lock()
+	lose := !strings.HasPrefix(call, "Get") && call != "Query" && l.random.Float64() < 0.4
+	if lose {
+		l.lost++
+	}
+	l.mu.Unlock()
+	out, err := l.engine.RoundTrip(r)
+	if err != nil || !lose {
+		return out, err
+	}
+	_, err = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
+	return nil, errors.Join(io.ErrUnexpectedEOF, err, out.Body.Close())
+}
+
+// Ensure that pushes while two fifths of the responses to writes are lost succeed when they are retried with their Idempotency-Key, and
+// store each point once.
+func TestPushesThroughLostResponses(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	s, _ := start(t)
+	key, sent := s.Key(t), map[string]batch{}
+	synctest.Test(t, func(t *testing.T) { // the pauses between two attempts take no time
+		over, failures := &losing{random: rand.New(rand.NewPCG(1, 0)), engine: apitest.BubbleTransport()}, 0
+		process := apitest.NewOver(t, metrics.Operations, over)
+		process.CompanyID = s.CompanyID
+		for n := range 10 {
+			prefix := fmt.Sprintf("loss%d_", n)
+			sent[prefix] = newBatch(prefix, 60, 1) // of one metric, a push waits for a mutex, and then no time passes in the bubble
+			r := once(t, process, key, prefix, sent[prefix].points...)
+			for ; r.Status >= 500 && failures < 100; failures++ {
+				process.Clock.Advance(15 * time.Second) // the release of its claim can fail too
+				r = once(t, process, key, prefix, sent[prefix].points...)
+			}
+			if r.Status != http.StatusOK {
+				t.Errorf("%s: %d %s", prefix, r.Status, r.Body)
+			}
+		}
+		t.Logf("%d responses lost, %d attempts failed", over.lost, failures)
+		if over.lost < 20 {
+			t.Errorf("%d responses lost", over.lost)
+		}
+	})
+	for prefix, b := range sent {
+		if done := storedOf(t, s, prefix, b); done != len(b.points) {
+			t.Errorf("%s: %d of %d acknowledged points are stored", prefix, done, len(b.points))
+		}
 	}
 }
 

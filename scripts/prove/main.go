@@ -1,7 +1,7 @@
 // Command prove proves what the service promises:
 //
 //	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
-//	go run ./scripts/prove faults              kills processes, loses responses and throttles the table
+//	go run ./scripts/prove faults              kills processes, loses responses and sends too much
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
 //	go run ./scripts/prove speed               measures sizes, CPU, starts, reads, imports and prices
 //
@@ -69,17 +69,13 @@ func refuted(held bool, err error) error {
 func faultsCommand() *cobra.Command {
 	var o faults.Options
 	cmd := &cobra.Command{
-		Use: "faults [GATE...]", Short: "Kill processes, lose responses and throttle the table",
-		Long: `Kill processes, lose responses and throttle the table, and require that the service keeps
-its promises. Each gate proves one claim over its own engine with a data file, and prints
-one line of figures.
+		Use: "faults [GATE...]", Short: "Kill processes, lose responses and send too much",
+		Long: `Kill processes, lose responses and send too much, and require that the service keeps its
+promises. Each gate proves one claim over its own engine with a data file, and prints one
+line of figures.
 
   kill-engine, kill-server      the process is killed during publishes
-  crash-publish, crash-create, crash-delete
-                                the process dies after its k-th call to the table, for all k
-  push                          the same in pushes of several transactions, and lost responses
   loss-key, loss                the table does a write, and the response is lost
-  throttle, throttle-all        the table throttles a fifth of the calls, or all
   quota                         64 clients of 3 processes send without pauses, at quotas of 60 to
                                 60,000 requests a minute
   linear                        16 clients change one record while responses are lost and

@@ -1,5 +1,5 @@
-// Package faults proves that the service keeps its promises when processes die, responses are lost and DynamoDB throttles.
-// Each gate proves one claim over its own engine with a data file, and prints one line of figures. A test plants a fault in
+// Package faults proves that the service keeps its promises when processes are killed, responses are lost and clients send too much.
+// Deaths at a certain call to the table, and tables that throttle, are in the tests of functions and of its areas. Each gate proves one claim over its own engine with a data file, and prints one line of figures. A test plants a fault in
 // the service for each gate, which the gate must find.
 //
 // Reading order: this file, transport.go (the faults), planted.go (the faults that tests plant), then the gates.
@@ -35,19 +35,8 @@ var gates = []gate{
 	{"kill-server", func(ctx context.Context, t *trial) error {
 		return kills(ctx, t, killing{victim: victimServer, kills: t.pick(24, 200), sizes: killSizes})
 	}},
-	{"crash-publish", func(ctx context.Context, t *trial) error {
-		if t.long {
-			return crashPublish(ctx, t, []int{0, 1, 3, 99, 100, 101, 1000}, 3)
-		}
-		return crashPublish(ctx, t, []int{3, 101}, 1)
-	}},
-	{"crash-create", func(ctx context.Context, t *trial) error { return crashCreate(ctx, t, t.pick(3, 30)) }},
-	{"crash-delete", func(ctx context.Context, t *trial) error { return crashDelete(ctx, t, removals, t.pick(1, 10)) }},
-	{"push", func(ctx context.Context, t *trial) error { return pushes(ctx, t, t.pick(1, 10), t.pick(10, 200)) }},
 	{"loss-key", func(ctx context.Context, t *trial) error { return lossKey(ctx, t, t.pick(1000, 5000), false) }},
 	{"loss", func(ctx context.Context, t *trial) error { return loss(ctx, t, t.pick(300, 3000)) }},
-	{"throttle", func(ctx context.Context, t *trial) error { return throttle(ctx, t, t.pick(4000, 20_000)) }},
-	{"throttle-all", func(ctx context.Context, t *trial) error { return throttleAll(ctx, t, handlerDeadline) }},
 	{"quota", func(ctx context.Context, t *trial) error {
 		if t.long {
 			return quotas(ctx, t, demand{quotaRushes(time.Minute, 0.25), 0.02, 120, 10})

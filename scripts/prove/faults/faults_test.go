@@ -45,29 +45,6 @@ type test struct {
 	alone  bool   // not parallel, because other tests would slow it down
 }
 
-// hasty is a service that does not retry: it sees each throttled call as a permanent failure.
-func hasty(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		out, err := next.RoundTrip(r)
-		if err != nil || out.StatusCode != http.StatusBadRequest {
-			return out, err
-		}
-		out.Body = io.NopCloser(strings.NewReader(`{"__type": "ValidationException"}`))
-		out.ContentLength = -1
-		return out, nil
-	})
-}
-
-// greedy is a service that sends every call twice.
-func greedy(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if attemptOf(r) == 1 {
-			return nil, errLost
-		}
-		return next.RoundTrip(r)
-	})
-}
-
 // impatient is a service that never receives a response to PutItem.
 func impatient(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -83,38 +60,12 @@ func killed(v victim, n int, sizes ...int) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error { return kills(ctx, t, killing{v, n, sizes}) }
 }
 
-func published(sizes ...int) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return crashPublish(ctx, t, sizes, 1) }
-}
-
-func created(ctx context.Context, t *trial) error { return crashCreate(ctx, t, 1) }
-
-func removed(ctx context.Context, t *trial) error { return crashDelete(ctx, t, removals[:1], 1) }
-
-func pushing(ctx context.Context, t *trial) error { return pushes(ctx, t, 1, 3) }
-
-// pushedOnce is the gate of pushes with one death.
-func pushedOnce(keyless bool) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error {
-		_, _, err := t.pushDying(ctx, death{4, true}, keyless)
-		return err
-	}
-}
-
 func keyed(keyless bool) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error { return lossKey(ctx, t, 100, keyless) }
 }
 
 func lost(requests int) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error { return loss(ctx, t, requests) }
-}
-
-func throttled(requests int) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return throttle(ctx, t, requests) }
-}
-
-func refused(deadline time.Duration) func(context.Context, *trial) error {
-	return func(ctx context.Context, t *trial) error { return throttleAll(ctx, t, deadline) }
 }
 
 func flooded(d demand) func(context.Context, *trial) error {
@@ -140,25 +91,11 @@ var tests = []test{
 	{name: "kill-engine of a service that acknowledges writes in memory", gate: killed(victimEngine, 8, 1, 101), server: plantBehind, want: "lost"},
 	{name: "kill-server", gate: killed(victimServer, 5, 0, 1, 101)},
 	{name: "kill-server of a service that acknowledges writes in memory", gate: killed(victimServer, 8, 1, 101), server: plantBehind, want: "lost"},
-	{name: "crash-publish", gate: published(0, 3)},
-	{name: "crash-publish of a service without transactions", gate: published(3), plant: apart, want: "death after call"},
-	{name: "crash-create", gate: created},
-	{name: "crash-create of a service without transactions", gate: created, plant: apart, want: "death after call"},
-	{name: "crash-delete", gate: removed},
-	{name: "crash-delete of a service without transactions", gate: removed, plant: apart, want: "the next delete"},
-	{name: "push", gate: pushing},
-	{name: "push of a service that acknowledges writes in memory", gate: pushedOnce(false), plant: behind, want: "was acknowledged"},
-	{name: "push of a client that forgets its key", gate: pushedOnce(true), want: "is not replayed"},
 	{name: "loss-key", gate: keyed(false)},
 	{name: "loss-key of a client that forgets its key", gate: keyed(true), want: "times"},
 	{name: "loss", gate: lost(100)},
 	{name: "loss of a service that does not recognise its own retries", gate: lost(50), plant: forgetful, want: " "},
 	{name: "loss of a service that gives up too soon", gate: lost(50), plant: impatient, want: " "},
-	{name: "throttle", gate: throttled(400)},
-	{name: "throttle of a service that does not retry", gate: throttled(200), plant: hasty, want: "of the requests succeed"},
-	{name: "throttle of a service that sends every call twice", gate: throttled(200), plant: greedy, want: "times the calls"},
-	{name: "throttle-all", gate: refused(anyTime)},
-	{name: "throttle-all of a service that is late", gate: refused(100 * time.Millisecond), want: "a response after"},
 	{name: "quota", gate: flooded(demand{[]rush{{60, time.Second, false, 0}, {6000, time.Second, true, 0}, {60_000, time.Second, true, 0.9}}, 0.9, 6, 1}), alone: true},
 	{name: "quota of a service without conditions", gate: flooded(demand{[]rush{{60, time.Second, false, 0}}, 0.9, 0, 0}), server: plantUnconditional, want: "at most", alone: true},
 	{name: "quota of a service whose guesses are always wrong", gate: flooded(demand{[]rush{{600, 2 * time.Second, true, 0}}, 0.99, 0, 0}), server: plantOvertaken, want: "gets 503", alone: true},
@@ -269,7 +206,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %s", test.gates, out.String())
 		}
 	}
-	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server crash-publish crash-create crash-delete push loss-key loss throttle throttle-all quota load linear]" {
+	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
 		t.Error(names)
 	}
 }

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -49,37 +48,6 @@ func changing(next http.RoundTripper, choose func(call string) bool, edit func(b
 		}
 		edit(body)
 		return pass(next, r, callOf(r), body)
-	})
-}
-
-// apart sends the writes of a transaction one after the other, as in a service without transactions. It keeps their
-// conditions and stops at the first failure.
-func apart(next http.RoundTripper) http.RoundTripper {
-	calls := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if !isTransaction(callOf(r)) {
-			return next.RoundTrip(r)
-		}
-		body, err := decode(r)
-		if err != nil {
-			return nil, err
-		}
-		parts, _ := body["TransactItems"].([]any)
-		for _, part := range parts {
-			for kind, write := range part.(map[string]any) {
-				if calls[kind] == "" {
-					continue
-				}
-				out, err := pass(next, r, calls[kind], write.(map[string]any))
-				if err != nil {
-					return nil, err
-				}
-				if err := out.Body.Close(); err != nil || out.StatusCode != http.StatusOK {
-					return nil, errors.Join(errors.New("a write of a split transaction failed"), err)
-				}
-			}
-		}
-		return respond(http.StatusOK, map[string]any{})
 	})
 }
 

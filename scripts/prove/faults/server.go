@@ -31,20 +31,10 @@ import (
 // longer.
 const attemptTimeout = 2500 * time.Millisecond
 
-// service serves the whole API in this process, with a transport to the table.
-func (t *trial) service(transport http.RoundTripper) *httptest.Server {
-	return t.serviceAt(transport, time.Now)
-}
-
-// serviceAt is service with a clock.
-func (t *trial) serviceAt(transport http.RoundTripper, now func() time.Time) *httptest.Server {
-	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, now)
-	return httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
-}
-
-// serve is service, stopped at the end of the trial.
+// serve serves the whole API in this process until the end of the trial, with a transport to the table.
 func (t *trial) serve(transport http.RoundTripper) (base string) {
-	s := t.service(transport)
+	client := testbed.Client(t.Engine.Endpoint, transport, attemptTimeout, time.Now)
+	s := httptest.NewServer(functions.Handler(client, slog.New(slog.DiscardHandler)))
 	t.ends = append(t.ends, func() error { s.Close(); return nil })
 	return s.URL
 }

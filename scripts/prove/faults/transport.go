@@ -44,14 +44,6 @@ func writes(call string) bool {
 	return slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchWriteItem"}, call)
 }
 
-// counting counts calls, retries included.
-func counting(next http.RoundTripper, calls *atomic.Int64) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		calls.Add(1)
-		return next.RoundTrip(r)
-	})
-}
-
 // delaying makes each call take at least d longer.
 func delaying(next http.RoundTripper, d time.Duration) http.RoundTripper {
 	if d == 0 {
@@ -76,30 +68,6 @@ func losing(next http.RoundTripper, lost *atomic.Int64, choose func(call string,
 		_, err = io.Copy(io.Discard, out.Body) // to the end, so that the call is done
 		lost.Add(1)
 		return nil, errors.Join(errLost, err, out.Body.Close())
-	})
-}
-
-// death is the death of a process after a number of calls to the table. With during, the process dies while it waits for
-// the response of one more call, which is done.
-type death struct {
-	calls  int64
-	during bool
-}
-
-var errDead = errors.New("the process has died")
-
-// dying passes calls until the death and fails all later ones.
-func dying(next http.RoundTripper, calls *atomic.Int64, at death) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		n := calls.Add(1)
-		if n > at.calls+1 || n > at.calls && !at.during {
-			return nil, errDead
-		}
-		out, err := next.RoundTrip(r)
-		if n > at.calls && err == nil {
-			return nil, errors.Join(errDead, out.Body.Close())
-		}
-		return out, err
 	})
 }
 

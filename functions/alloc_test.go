@@ -12,12 +12,10 @@ import (
 	"growthworkspace/shared/apitest"
 )
 
-// hotPaths returns frequent requests of a company, and a service whose table calls are replayed from memory, so that only
-// the service's own allocations count.
-func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
+// busy returns the service of a company with 210 reviews and a year of points.
+func busy(t testing.TB, over http.RoundTripper) *apitest.Service {
 	t.Helper()
-	replay := &apitest.Replay{}
-	s := start(t, replay)
+	s := start(t, over)
 	day := time.Date(2025, 8, 1, 0, 0, 0, 0, time.UTC)
 	var points, reviews []json.RawMessage
 	for n := range 365 {
@@ -35,6 +33,15 @@ func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	}
 	load(t, s, "metric-point", points...)
 	load(t, s, "feedback", reviews...)
+	return s
+}
+
+// hotPaths returns frequent requests of a company, and a service whose table calls are replayed from memory, so that only
+// the service's own allocations count.
+func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
+	t.Helper()
+	replay := &apitest.Replay{}
+	s := busy(t, replay)
 	key := s.Key(t)
 	replay.Begin()
 	company := "/v1/companies/" + s.CompanyID
@@ -52,7 +59,7 @@ func hotPaths(t *testing.T) (*apitest.Service, map[string]*http.Request) {
 	return s, requests
 }
 
-func line(t *testing.T, record map[string]any) json.RawMessage {
+func line(t testing.TB, record map[string]any) json.RawMessage {
 	t.Helper()
 	text, err := json.Marshal(record)
 	if err != nil {

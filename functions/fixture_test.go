@@ -21,7 +21,7 @@ import (
 )
 
 // start returns the whole service, with a company that has at least one record of each type (testdata/company.jsonl).
-func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
+func start(t testing.TB, transport http.RoundTripper) *apitest.Service {
 	t.Helper()
 	s := apitest.NewOver(t, functions.Operations, transport)
 	s.Handler = functions.Handler(s.Serving, slog.New(slog.DiscardHandler))
@@ -31,7 +31,7 @@ func start(t *testing.T, transport http.RoundTripper) *apitest.Service {
 }
 
 // stock imports the fixture's records into the company, also over those that it has: those with the ids, or all without one.
-func stock(t *testing.T, s *apitest.Service, ids ...string) {
+func stock(t testing.TB, s *apitest.Service, ids ...string) {
 	t.Helper()
 	file, err := os.Open("testdata/company.jsonl")
 	if err != nil {
@@ -56,7 +56,7 @@ func stock(t *testing.T, s *apitest.Service, ids ...string) {
 	}
 }
 
-func load(t *testing.T, s *apitest.Service, name string, texts ...json.RawMessage) {
+func load(t testing.TB, s *apitest.Service, name string, texts ...json.RawMessage) {
 	t.Helper()
 	for _, kind := range functions.Transfers(s.Table) {
 		if kind.Name != name {
@@ -154,7 +154,7 @@ const (
 )
 
 // issueSpares issues these two keys.
-func issueSpares(t *testing.T, s *apitest.Service) {
+func issueSpares(t testing.TB, s *apitest.Service) {
 	t.Helper()
 	for _, keyID := range []string{rotatedKey, revokedKey} {
 		options := apitest.Options(t, s.Clock.Now, nil)

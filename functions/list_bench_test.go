@@ -1,0 +1,177 @@
+package functions_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/functions/metrics"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
+)
+
+// BenchmarkReads measures reads from the query to the body of the response, without the key and the gateway: ours, and the plain way,
+// in which the SDK reads the response of DynamoDB, attributevalue fills structs and encoding/json encodes them. The responses are
+// repeated from memory. benchstat compares the two:
+//
+//	go test ./functions -run XXX -bench Reads -cpu 1 -count 10 | benchstat -col /way -
+func BenchmarkReads(b *testing.B) {
+	ctx := context.Background()
+	replay := &apitest.Replay{}
+	s := busy(b, replay)
+	reviews, points := feedback.NewStore(s.Table), metrics.NewStore(s.Table)
+	list := func(limit int) ([]byte, error) {
+		texts, err := reviews.List(ctx, s.CompanyID, feedback.Filter{}, "", limit)
+		if err != nil {
+			return nil, err
+		}
+		body, _, err := api.NewTextList[feedback.Feedback](texts).Page()
+		return body, err
+	}
+	year := func() ([]byte, error) {
+		found, next, err := points.ListPoints(ctx, s.CompanyID, metrics.PointQuery{MetricKey: "growth.visits", Grain: metrics.GrainDay, Limit: 365})
+		if err != nil {
+			return nil, err
+		}
+		body, _, err := api.NewList(table.Page[metrics.Point]{Records: found, Next: next.String()}).Page()
+		return body, err
+	}
+	const one = "fbk_00000000000000000000000205" // the first of the plain list
+	plain := newPlain(b, replay)
+	text200, err := list(200)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text365, err := year()
+	if err != nil {
+		b.Fatal(err)
+	}
+	putPlain[feedback.Feedback](b, plain, "feedback", text200)
+	putPlain[metrics.Point](b, plain, "points", text365)
+	replay.Begin()
+	for _, read := range []struct {
+		name       string
+		ours, them func() ([]byte, error)
+	}{
+		{"reviews=200", func() ([]byte, error) { return list(200) }, func() ([]byte, error) { return listPlain[feedback.Feedback](ctx, plain, "feedback", 200) }},
+		{"reviews=50", func() ([]byte, error) { return list(50) }, func() ([]byte, error) { return listPlain[feedback.Feedback](ctx, plain, "feedback", 50) }},
+		{"reviews=1", func() ([]byte, error) {
+			record, err := reviews.Get(ctx, s.CompanyID, one)
+			if err != nil {
+				return nil, err
+			}
+			return schema.Encode(record)
+		}, func() ([]byte, error) { return getPlain[feedback.Feedback](ctx, plain, "feedback") }},
+		{"points=365", year, func() ([]byte, error) {
+			if _, err := getPlain[metrics.Point](ctx, plain, "points"); err != nil { // as ours reads the definition
+				return nil, err
+			}
+			return listPlain[metrics.Point](ctx, plain, "points", 365)
+		}},
+	} {
+		ours, err := read.ours()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for way, do := range map[string]func() ([]byte, error){"ours": read.ours, "plain": read.them} {
+			b.Run(read.name+"/way="+way, func(b *testing.B) {
+				b.ReportAllocs()
+				var body []byte
+				for b.Loop() {
+					if body, err = do(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if diff := cmp.Diff(decoded(b, ours), decoded(b, body)); diff != "" {
+					b.Errorf("the two ways differ: %s", diff)
+				}
+			})
+		}
+	}
+}
+
+func decoded(b *testing.B, body []byte) (value any) {
+	b.Helper()
+	if err := json.Unmarshal(body, &value); err != nil {
+		b.Fatal(err)
+	}
+	return value
+}
+
+// plainTable is the test binary's table, used with nothing but the SDK.
+type plainTable struct {
+	*dynamodb.Client
+	name string
+}
+
+func newPlain(b *testing.B, over http.RoundTripper) plainTable {
+	b.Helper()
+	o := apitest.Options(b, nil, over)
+	return plainTable{dynamodb.New(dynamodb.Options{
+		Region: o.Region, Credentials: o.Credentials, BaseEndpoint: &o.Endpoint, HTTPClient: &http.Client{Transport: over},
+	}), o.Name}
+}
+
+// jsonNames makes attributevalue use the names of a record's JSON.
+func jsonNames(o *attributevalue.DecoderOptions) { o.TagKey = "json" }
+
+// putPlain stores the records of a list, one item each.
+func putPlain[T any](b *testing.B, db plainTable, partition string, text []byte) {
+	b.Helper()
+	var list struct{ Items []T }
+	if err := json.Unmarshal(text, &list); err != nil {
+		b.Fatal(err)
+	}
+	for n, record := range list.Items {
+		item, err := attributevalue.MarshalMapWithOptions(record, func(o *attributevalue.EncoderOptions) { o.TagKey = "json" })
+		if err != nil {
+			b.Fatal(err)
+		}
+		item["pk"], item["sk"] = &types.AttributeValueMemberS{Value: "plain#" + partition}, &types.AttributeValueMemberS{Value: fmt.Sprintf("%06d", n)}
+		if _, err := db.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: &db.name, Item: item}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func listPlain[T any](ctx context.Context, db plainTable, partition string, limit int32) ([]byte, error) {
+	out, err := db.Query(ctx, &dynamodb.QueryInput{
+		TableName: &db.name, KeyConditionExpression: aws.String("pk = :pk"), Limit: &limit,
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: "plain#" + partition}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Items []T `json:"items"`
+	}
+	if err := attributevalue.UnmarshalListOfMapsWithOptions(out.Items, &list.Items, jsonNames); err != nil {
+		return nil, err
+	}
+	return json.Marshal(list)
+}
+
+func getPlain[T any](ctx context.Context, db plainTable, partition string) ([]byte, error) {
+	out, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &db.name, ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "plain#" + partition}, "sk": &types.AttributeValueMemberS{Value: "000000"},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	var record T
+	if err := attributevalue.UnmarshalMapWithOptions(out.Item, &record, jsonNames); err != nil {
+		return nil, err
+	}
+	return json.Marshal(record)
+}

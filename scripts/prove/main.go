@@ -3,7 +3,7 @@
 //	go run ./scripts/prove contract BASE_URL   checks a deployed service against the rules of the API
 //	go run ./scripts/prove faults              kills processes, loses responses and sends too much
 //	go run ./scripts/prove roundtrip           compares lists and exports of a large company with its import
-//	go run ./scripts/prove speed               measures sizes, CPU, starts, reads, imports and prices
+//	go run ./scripts/prove speed               measures sizes, starts, imports and prices
 //
 // The exit code is 0 when everything holds, 1 when a claim does not hold, and 2 for wrong usage or an error.
 package main

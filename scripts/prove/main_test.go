@@ -54,7 +54,7 @@ func TestRefuted(t *testing.T) {
 // Ensure the help lists every mode and gate.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for name, parts := range map[string][]string{"faults": faults.Names(), "speed": {"count", "cold"}, "": {"contract", "faults", "roundtrip", "speed"}} {
+	for name, parts := range map[string][]string{"faults": faults.Names(), "speed": {"count", "start"}, "": {"contract", "faults", "roundtrip", "speed"}} {
 		var out strings.Builder
 		cmd := command()
 		cmd.SetArgs(append(strings.Fields(name), "--help"))

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -26,12 +25,12 @@ type bed struct {
 	secret string // the key
 }
 
-func newBed(ctx context.Context, transport http.RoundTripper, log io.Writer) (*bed, error) {
+func newBed(ctx context.Context, log io.Writer) (*bed, error) {
 	dir, err := os.MkdirTemp("", "speed-*")
 	if err != nil {
 		return nil, fmt.Errorf("create a folder: %w", err)
 	}
-	t, err := testbed.Open(ctx, testbed.Options{Transport: transport, Log: log})
+	t, err := testbed.Open(ctx, testbed.Options{Log: log})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -65,12 +64,6 @@ func dynamo(e *engine.Engine) *dynamodb.Client {
 func (b *bed) close() {
 	_ = b.Close() // the data is in memory
 	_ = os.RemoveAll(b.dir)
-}
-
-// write writes a file into the folder and returns its path.
-func (b *bed) write(name string, text []byte) (string, error) {
-	file := filepath.Join(b.dir, name)
-	return file, os.WriteFile(file, text, 0o600)
 }
 
 // firstID returns the id of the demo company's first record of a type.

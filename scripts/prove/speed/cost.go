@@ -95,7 +95,7 @@ func (s *spending) WithGroup(string) slog.Handler { return s }
 
 // cost sends one request with default parameters to each operation and computes its price.
 func (b *bench) cost(ctx context.Context) ([]goal, error) {
-	s, err := newBed(ctx, nil, b.log)
+	s, err := newBed(ctx, b.log)
 	if err != nil {
 		return nil, err
 	}

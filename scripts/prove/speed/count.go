@@ -32,7 +32,7 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 	for _, main := range mains {
 		name := filepath.Base(filepath.Dir(main))
 		binary := filepath.Join(dir, name)
-		if err := goBuild(ctx, ".", binary, "", "./"+main); err != nil {
+		if err := goBuild(ctx, binary, "./"+main); err != nil {
 			return nil, err
 		}
 		info, err := os.Stat(binary)
@@ -53,15 +53,11 @@ func (b *bench) count(ctx context.Context) ([]goal, error) {
 }
 
 // goBuild builds a program for this machine with the flags of scripts/build.
-func goBuild(ctx context.Context, dir, into, overlay string, packages ...string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", into}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+func goBuild(ctx context.Context, into, source string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", into, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %v: %w\n%s", packages, err, out)
+		return fmt.Errorf("build %s: %w\n%s", source, err, out)
 	}
 	return nil
 }

@@ -1,12 +1,9 @@
 //go:build linux
 
-// Package speed compares the service with other programs and prints one table of ratios, each with its goal.
+// Package speed measures sizes, starts, imports and prices, and prints one table of ratios, each with its goal. The CPU time of reads
+// is a benchmark, BenchmarkReads of package functions.
 //
-// cpu, cold and warm run in rounds in which the programs take turns; a ratio is the median of the rounds' ratios. transfer
-// runs each program once. Only count can fail, because times depend on the load of the machine.
-//
-// It runs on Linux only. cold and warm need root: the programs run under a CPU quota and reach the engine over TLS under
-// DynamoDB's own name.
+// Only count can fail, because times depend on the load of the machine. The package runs on Linux only, because it reads /proc.
 package speed
 
 import (
@@ -23,11 +20,9 @@ import (
 
 // Options select the modes and their size.
 type Options struct {
-	Modes   []string // empty: all
-	Rounds  int      // how often each program runs
-	Scale   float64  // the size of the imports; 1 is the full size
-	Results string   // a file for the results; empty: none
-	Peers   string   // a folder with the sources of the programs to compare with; empty: clone them
+	Modes  []string // empty: all
+	Rounds int      // how often each program starts
+	Scale  float64  // the size of the imports; 1 is the full size
 }
 
 // bench is one run.
@@ -54,9 +49,7 @@ type mode struct {
 
 var modes = []mode{
 	{"count", "the size of the functions; fails when one is too large, for CI", (*bench).count},
-	{"cpu", "CPU time of long lists, compared with the SDK, attributevalue and encoding/json", (*bench).cpu},
-	{"cold", "process start to the first response at 128 MB, compared with two public Lambda programs", (*bench).cold},
-	{"warm", "latency and CPU time of a warm read, with and without a key", (*bench).warm},
+	{"start", "process start to the first response, warm responses and memory of a function", (*bench).starts},
 	{"transfer", "import and export of 100,000 reviews and 1,000,000 points, compared with bare loops", (*bench).transfer},
 	{"cost", "table units of each operation, and the price of a million calls", (*bench).cost},
 }
@@ -87,13 +80,7 @@ func Run(ctx context.Context, o Options, out, log io.Writer) (met bool, err erro
 		}
 		goals = append(goals, found...)
 	}
-	result := results(begun, b.command(chosen), report(goals), b.costs)
-	fmt.Fprint(out, result)
-	if o.Results != "" {
-		if err := os.WriteFile(o.Results, []byte(result), 0o644); err != nil {
-			return false, fmt.Errorf("write the results: %w", err)
-		}
-	}
+	fmt.Fprint(out, results(begun, b.command(chosen), report(goals), b.costs))
 	return len(chosen) > 1 || chosen[0].name != "count" || !slices.ContainsFunc(goals, goal.missed), nil
 }
 
@@ -134,7 +121,7 @@ func machine(now time.Time) string {
 	return fmt.Sprintf("%s, %s, %d CPUs (%s), %s/%s, load average %s", now.UTC().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), cpu, runtime.GOOS, runtime.GOARCH, load)
 }
 
-// command returns the command that repeats the run, without the flags that depend on the machine.
+// command returns the command that repeats the run.
 func (b *bench) command(chosen []mode) string {
 	command := fmt.Sprintf("go run ./scripts/prove speed --rounds %d --scale %g", b.Rounds, b.Scale)
 	for _, m := range chosen {
@@ -148,12 +135,9 @@ func results(machine, command, table, costs string) string {
 	page := "# Results\n\nMade by `" + command + "`\non " + machine + ".\n"
 	if table != "" {
 		page += `
-The programs took turns in rounds. A ratio of CPU, cold and warm is the median of the rounds' ratios; sizes, imports and
-exports were measured once. Cold and warm read one review with get_feedback, which makes two calls to the table; the
-public programs make one. CPU of a list is measured on one processor, from the query to the body, without the key and the
-gateway. The bare loop writes each point as an item; an import packs points. A function of 128 MB gets 1.4 ms of CPU in
-each 20 ms, one of 256 MB 2.9 ms. A first request that needs more waits for the next 20 ms. The engine shares the
-processors. On a shared machine, the ratios of cold and warm vary by a tenth to a third between runs.
+Sizes, imports and exports were measured once. A start is the median of the rounds; it reads one review with get_feedback,
+which makes two calls to the table. Nothing limits the CPU, and the engine shares it. The bare loop writes each point as an
+item; an import packs points.
 
 ` + table
 	}

@@ -40,10 +40,9 @@ const patience = time.Minute
 
 // Options describe the engine of a testbed.
 type Options struct {
-	Data      string            // the data folder; empty: in memory
-	Prefer    string            // the engine's name; empty: any
-	Transport http.RoundTripper // of Table; nil: Transport
-	Log       io.Writer
+	Data   string // the data folder; empty: in memory
+	Prefer string // the engine's name; empty: any
+	Log    io.Writer
 }
 
 // Testbed is an engine with a table.
@@ -61,11 +60,7 @@ func Open(ctx context.Context, o Options) (*Testbed, error) {
 	if err := t.Restart(ctx); err != nil {
 		return nil, err
 	}
-	transport := o.Transport
-	if transport == nil {
-		transport = Transport(t.Engine.Socket)
-	}
-	t.Serving = Client(t.Engine.Endpoint, transport, patience, time.Now)
+	t.Serving = Client(t.Engine.Endpoint, Transport(t.Engine.Socket), patience, time.Now)
 	t.Table = t.Serving.Operator()
 	if err := t.Table.Create(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())

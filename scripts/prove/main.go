@@ -23,7 +23,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/prove/faults"
 	"growthworkspace/scripts/prove/roundtrip"
 	"growthworkspace/shared/engine"
@@ -110,7 +110,7 @@ fails.
 
 With --write it also creates, changes and deletes records, publishes a board and changes
 existing records: use a separate company. "workspace check" checks any service against the
-same rules, skips rules that cannot be checked, and publishes nothing.`,
+rules of the specification, skips rules that cannot be checked, and publishes nothing.`,
 		Example: "  WORKSPACE_KEY=sk_live_… go run ./scripts/prove contract https://api.example.com --write",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Key = os.Getenv(keyVariable); o.Key == "" {
@@ -123,7 +123,7 @@ same rules, skips rules that cannot be checked, and publishes nothing.`,
 			if len(only) == 0 {
 				return errors.New("--skip leaves no rule")
 			}
-			if o.Rules, err = contract.Choose(contract.Names(true), only, false); err != nil {
+			if o.Rules, err = contract.Choose(contract.Names(true), only); err != nil {
 				return err
 			}
 			o.BaseURL, o.Publish, o.Wait = strings.TrimRight(args[0], "/"), o.Write, wait

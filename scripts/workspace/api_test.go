@@ -291,14 +291,14 @@ func TestAPIUsage(t *testing.T) {
 		"api create_context_content_type --name x --active maybe": {"must be true or false"},
 		"api push_metric_points --points x":                       {"must be a JSON object, or an array of them"},
 		"api push_metric_points --input - --points {}":            {"--input has the whole body: leave out --points"},
-		"login now":                           {`too many arguments`},
-		"login --base-url nowhere":            {"--base-url: must be a URL"},
-		"logout now":                          {`too many arguments`},
-		"doctor now":                          {`too many arguments`},
-		"check":                               {"name the BASE_URL"},
-		"check nowhere":                       {"BASE_URL must be a URL"},
-		"check http://127.0.0.1:1 --rule x":   {`no rule "x"`, "one-company", "challenge"},
-		"check http://x --spec --rule paging": {"--spec leaves none"},
+		"login now":                         {`too many arguments`},
+		"login --base-url nowhere":          {"--base-url: must be a URL"},
+		"logout now":                        {`too many arguments`},
+		"doctor now":                        {`too many arguments`},
+		"check":                             {"name the BASE_URL"},
+		"check nowhere":                     {"BASE_URL must be a URL"},
+		"check http://127.0.0.1:1 --rule x": {`no rule "x"`, "one-company", "retry-after"},
+		"check http://x --rule paging":      {`no rule "paging"`},
 	} {
 		r := call(t, "", strings.Fields(args)...)
 		if r.code != 2 || r.out != "" || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/contract"
 )
 
 // calm raises the quotas of the server's demo key, so that no test waits.

@@ -8,39 +8,35 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/workspace/terminal"
 )
 
 func (u *user) checkCommand() *cobra.Command {
 	var only []string
-	var write, specification bool
+	var write bool
 	cmd := &cobra.Command{
 		Use: "check BASE_URL", Short: "Check an implementation of the API against its contract", Args: terminal.Takes("BASE_URL"),
-		Long: `Check the rules of the API's contract against any implementation and report which hold.
+		Long: `Check the rules of the specification against any implementation and report which hold.
 The key is that of WORKSPACE_KEY, or of "workspace login" for this base URL. With more
 scopes and more records, more rules can be checked. The others are skipped, with the
 reason.
 
-Without --write nothing is changed. With --write, items, posts and a metric
-conformance_check.days are created, changed and deleted, and invalid updates of the company
-are sent, which the service must reject. Use a separate company for
-this. Nothing is ever published.
+Without --write nothing is changed. With --write, items and posts are created, changed and
+deleted, and invalid updates of the company are sent, which the service must reject. Use a
+separate company for this. Nothing is ever published.
 
 Each rule names the section of scripts/docs/reference that states it, such as errors#codes.
---spec runs only the rules that the specification itself states and leaves out those that
-this implementation added. A rule about an optional feature is skipped when the service
-does not have it.
+A rule about an optional feature is skipped when the service does not have it.
 
 The exit code is 1 when a rule does not hold.`,
-		Example: "  workspace check http://127.0.0.1:8080\n  workspace check https://api.example.com --write --json\n  workspace check http://127.0.0.1:8080 --rule paging --rule limit-bounds",
+		Example: "  workspace check http://127.0.0.1:8080\n  workspace check https://api.example.com --write --json\n  workspace check http://127.0.0.1:8080 --rule limit-honoured --rule limit-bounds",
 	}
 	u.table.RegisterDemo(cmd.Flags())
 	cmd.Flags().BoolVar(&write, "write", false, "also create, change and delete records")
-	cmd.Flags().BoolVar(&specification, "spec", false, "only rules that the specification itself states")
 	cmd.Flags().StringArrayVar(&only, "rule", nil, "only this `rule`; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		chosen, err := contract.Choose(contract.Names(false), only, specification)
+		chosen, err := contract.Choose(contract.Names(false), only)
 		if err != nil {
 			return terminal.Misuse(cmd, "%s", err)
 		}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/scripts/prove/contract"
+	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/records"
 	"growthworkspace/shared/apitest"
@@ -60,7 +60,7 @@ func serve(t *testing.T, s *apitest.Service) string {
 func check(t *testing.T, o contract.Options, names ...string) contract.Report {
 	t.Helper()
 	var err error
-	if o.Rules, err = contract.Choose(contract.Names(true), names, false); err != nil {
+	if o.Rules, err = contract.Choose(contract.Names(true), names); err != nil {
 		t.Fatal(err)
 	}
 	o.Wait = func(context.Context, time.Duration) error { return nil }
@@ -76,7 +76,7 @@ func check(t *testing.T, o contract.Options, names ...string) contract.Report {
 func TestDeployment(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
-	file, err := os.Open("../../../functions/testdata/company.jsonl")
+	file, err := os.Open("../../functions/testdata/company.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package contract checks a service against the rules of the API. `workspace check` runs it on any implementation, and
-// `prove contract` on a deployment with a complete company.
+// Package contract checks a service against the rules of the API. `workspace check` checks the rules of the specification on any
+// implementation, and `prove contract` all rules, those of this implementation too, on a deployment with a complete company.
 //
 // Reading order: this file (a run and its report), rule.go (the rules), kit.go (requests and their checks), prime.go (the
 // first requests of a run), observe.go (the rules of every response), then the files of the other rules.
@@ -7,7 +7,6 @@ package contract
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -60,32 +59,28 @@ type Report struct {
 	Rules   []Result `json:"rules"`
 }
 
-// Names returns the names of the rules for any company. With deployed it adds the rules that publish, change existing
-// records, or need a company with a record of every kind.
+// Names returns the names of the rules of the specification that any company can be checked against. With deployed it adds the rules
+// of this implementation, and those that publish, change existing records, or need a company with a record of every kind.
 func Names(deployed bool) (names []string) {
 	for _, r := range rules {
-		if r.level <= writes || deployed {
+		if r.specified && r.level <= writes || deployed {
 			names = append(names, r.name)
 		}
 	}
 	return names
 }
 
-// Choose returns the rules of names that are also in only; an empty only selects all. With specification it leaves out the
-// rules that the specification does not state. The error names an unknown rule, or says that no rule is left.
-func Choose(names, only []string, specification bool) (chosen []Rule, err error) {
+// Choose returns the rules of names that are also in only; an empty only selects all. The error names an unknown rule.
+func Choose(names, only []string) (chosen []Rule, err error) {
 	for _, name := range only {
 		if !slices.Contains(names, name) {
 			return nil, fmt.Errorf("no rule %q: the rules are %s", name, strings.Join(names, ", "))
 		}
 	}
 	for _, r := range rules {
-		if slices.Contains(names, r.name) && (len(only) == 0 || slices.Contains(only, r.name)) && (!specification || r.specified) {
+		if slices.Contains(names, r.name) && (len(only) == 0 || slices.Contains(only, r.name)) {
 			chosen = append(chosen, r)
 		}
-	}
-	if len(chosen) == 0 {
-		return nil, errors.New("--spec leaves none of the rules that --rule names")
 	}
 	return chosen, nil
 }

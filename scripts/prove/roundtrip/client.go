@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,19 +13,21 @@ import (
 	"sync"
 	"time"
 
+	"growthworkspace/shared/client"
 	"growthworkspace/shared/table"
 )
 
-// client reads the API with the company's key.
-type client struct {
-	base, companyID, key string
-	http                 *http.Client
+// reader reads the API with the company's key.
+type reader struct {
+	*client.Client
+	base, companyID string
 }
 
-func newClient(base, companyID, key string) *client {
+func newReader(base, companyID, key string) (*reader, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = readers
-	return &client{base, companyID, key, &http.Client{Transport: transport, Timeout: time.Minute}}
+	api, err := client.New(base, key, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: time.Minute}), client.WithAttempts(1))
+	return &reader{api, base, companyID}, err
 }
 
 // readers is the number of lists that are read concurrently.
@@ -37,7 +38,7 @@ type tally struct{ lists, pages, records int }
 
 // check reads a list with every combination of its filters in its first window, which may be none, and in every window without a
 // filter. It compares each with the expected records.
-func (c *client) check(ctx context.Context, l listing) (total tally, err error) {
+func (c *reader) check(ctx context.Context, l listing) (total tally, err error) {
 	if len(l.windows) == 0 {
 		l.windows = []window{{}}
 	}
@@ -64,7 +65,7 @@ func (c *client) check(ctx context.Context, l listing) (total tally, err error) 
 }
 
 // read reads all pages of a list.
-func (c *client) read(ctx context.Context, l listing, chosen map[string]string, w window) (all []record, pages int, err error) {
+func (c *reader) read(ctx context.Context, l listing, chosen map[string]string, w window) (all []record, pages int, err error) {
 	query := url.Values{}
 	for name, values := range l.fixed {
 		query[name] = values
@@ -81,7 +82,7 @@ func (c *client) read(ctx context.Context, l listing, chosen map[string]string, 
 	if l.limit > 0 {
 		query.Set("limit", fmt.Sprint(l.limit))
 	}
-	next := c.base + "/v1/companies/" + c.companyID + l.path + "?" + query.Encode()
+	next := "/v1/companies/" + c.companyID + l.path + "?" + query.Encode()
 	for next != "" {
 		var page struct{ Items []record }
 		header, err := c.get(ctx, next, &page)
@@ -90,7 +91,7 @@ func (c *client) read(ctx context.Context, l listing, chosen map[string]string, 
 		}
 		pages++
 		more := header.Get("Service-Has-More")
-		if next, err = nextOf(header); err != nil {
+		if next, err = c.nextOf(header); err != nil {
 			return nil, pages, err
 		}
 		if (more == "true") != (next != "") || (next != "" && len(page.Items) != l.limit) || (l.limit > 0 && len(page.Items) > l.limit) {
@@ -105,39 +106,26 @@ func (c *client) read(ctx context.Context, l listing, chosen map[string]string, 
 	return all, pages, nil
 }
 
-// nextOf reads Link: <…>; rel="next".
-func nextOf(h http.Header) (string, error) {
+// nextOf reads Link: <…>; rel="next". It returns the address without the base.
+func (c *reader) nextOf(h http.Header) (string, error) {
 	link := h.Get("Link")
 	if link == "" {
 		return "", nil
 	}
 	target, ok := strings.CutSuffix(link, `>; rel="next"`)
-	target, begins := strings.CutPrefix(target, "<")
+	target, begins := strings.CutPrefix(target, "<"+c.base)
 	if !ok || !begins {
 		return "", fmt.Errorf("the header Link is %q", link)
 	}
 	return target, nil
 }
 
-func (c *client) get(ctx context.Context, address string, into any) (http.Header, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+func (c *reader) get(ctx context.Context, path string, into any) (http.Header, error) {
+	response, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: path})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("GET %s: %w", path, err)
 	}
-	req.Header.Set("Authorization", "Bearer "+c.key)
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s: %s", address, res.Status, body)
-	}
-	return res.Header, json.Unmarshal(body, into)
+	return response.Header, json.Unmarshal(response.Body, into)
 }
 
 // compare returns a difference unless the records are the same, in the same order and, when whole is set, with the same
@@ -174,10 +162,10 @@ func byIdentity(records []record, kind string) []record {
 
 // checkSingles compares the records that no list returns whole: the company, its brand kit, and the audits with their
 // findings. It returns how many it compared.
-func (c *client) checkSingles(ctx context.Context, of *company) (n int, err error) {
+func (c *reader) checkSingles(ctx context.Context, of *company) (n int, err error) {
 	company := "/v1/companies/" + c.companyID
 	var companies struct{ Items []record }
-	if _, err := c.get(ctx, c.base+"/v1/companies", &companies); err != nil {
+	if _, err := c.get(ctx, "/v1/companies", &companies); err != nil {
 		return n, err
 	}
 	if len(companies.Items) != 1 || companies.Items[0].text("id") != c.companyID {
@@ -185,7 +173,7 @@ func (c *client) checkSingles(ctx context.Context, of *company) (n int, err erro
 	}
 	same := func(kind, path string, want record) error {
 		var got record
-		if _, err := c.get(ctx, c.base+path, &got); err != nil {
+		if _, err := c.get(ctx, path, &got); err != nil {
 			return err
 		}
 		if got.canonical(kind) != want.canonical(kind) {

@@ -106,10 +106,14 @@ func trip(ctx context.Context, dir string, scale float64, done func(name string,
 		return err
 	}
 	done("serve", 1, "start of the server, with the demo company")
-	return newClient(base, companyID, key).readEverything(ctx, c, lists, done)
+	r, err := newReader(base, companyID, key)
+	if err != nil {
+		return err
+	}
+	return r.readEverything(ctx, c, lists, done)
 }
 
-func (c *client) readEverything(ctx context.Context, of *company, lists []listing, done func(string, int, string)) error {
+func (c *reader) readEverything(ctx context.Context, of *company, lists []listing, done func(string, int, string)) error {
 	var sum tally
 	for n, l := range lists {
 		checked, err := c.check(ctx, l)

@@ -47,19 +47,32 @@ func everyDeath(t *testing.T, s *apitest.Service, try func(dying *apitest.Servic
 	t.Error("the calls to the table have no end")
 }
 
-// recordsIn counts the records and the keys of a company.
-func recordsIn(t *testing.T, s *apitest.Service) (count int) {
+// recordsOf counts the records of a company in the area of an operation, or the company's keys if the operation is on these.
+func recordsOf(t *testing.T, s *apitest.Service, op api.Operation) (count int) {
 	t.Helper()
-	for _, kind := range functions.Transfers(s.Table) {
-		if err := kind.Export(t.Context(), s.CompanyID, func(any) error { count++; return nil }); err != nil {
-			t.Fatal(err)
+	name := areaOf(op)
+	for _, area := range functions.All() {
+		if area.Name != name {
+			continue
 		}
+		for _, kind := range area.Transfers(s.Table) {
+			if err := kind.Export(t.Context(), s.CompanyID, func(any) error { count++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return count
 	}
 	keys, err := s.Keys.List(t.Context(), s.CompanyID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return count + len(keys)
+	return len(keys)
+}
+
+// areaOf returns the path segment after the company's id, empty if there is none.
+func areaOf(op api.Operation) string {
+	segments := strings.Split(op.Path+"////", "/")
+	return segments[4]
 }
 
 // moreCreates has further arguments of creates whose calls to the table depend on them.
@@ -100,9 +113,9 @@ func TestDeathsWithAnIdempotencyKey(t *testing.T) {
 func retryAfterDeath(t *testing.T, s, dying *apitest.Service, key string, op api.Operation, args map[string]any, where string) {
 	t.Helper()
 	s.Clock.Advance(time.Minute) // no rate limit is reached
-	before := recordsIn(t, s)
+	before := recordsOf(t, s, op)
 	first := dying.Call(t, key, op.ID, args)
-	left := recordsIn(t, s) - before
+	left := recordsOf(t, s, op) - before
 	creates := op.Effect == api.Create
 	if first.Status != http.StatusOK && first.Status < http.StatusInternalServerError || creates && (left > 1 || first.Status == http.StatusOK && left != 1) {
 		t.Errorf("%s: %d %s, and %d records", where, first.Status, first.Body, left)
@@ -119,7 +132,7 @@ func retryAfterDeath(t *testing.T, s, dying *apitest.Service, key string, op api
 	if again.Header.Get("Idempotent-Replayed") != "true" || first.Status == http.StatusOK && !replayed || creates && replayed != (left == 1) {
 		t.Errorf("%s: with %d records, the retry was replayed: %v", where, left, replayed)
 	}
-	if created := recordsIn(t, s) - before; creates && created != 1 {
+	if created := recordsOf(t, s, op) - before; creates && created != 1 {
 		t.Errorf("%s: %d records after the retry", where, created)
 	}
 }
@@ -178,8 +191,7 @@ func storedBy(t *testing.T, s *apitest.Service, op api.Operation) (keys []string
 	type record struct {
 		SK string `store:"sk"`
 	}
-	area := strings.Split(op.Path, "/")[4]
-	for _, partition := range []string{table.Partition(s.CompanyID, area), table.Partition(s.CompanyID, area, "findings", "aud_2")} {
+	for _, partition := range []string{table.Partition(s.CompanyID, areaOf(op)), table.Partition(s.CompanyID, areaOf(op), "findings", "aud_2")} {
 		all, err := table.Whole[record](t.Context(), s.Table, table.Collection{Partition: partition, Consistent: true})
 		if err != nil {
 			t.Fatal(err)

@@ -54,11 +54,11 @@ func (PostStatus) Values() []string {
 	}
 }
 
-// SettableStatus is a state that API requests can set.
-type SettableStatus string
+// SettablePostStatus is a state that API requests can set.
+type SettablePostStatus string
 
 // Values implements schema.Enum.
-func (SettableStatus) Values() []string {
+func (SettablePostStatus) Values() []string {
 	return []string{string(PostStatusDraft), string(PostStatusScheduled)}
 }
 
@@ -121,7 +121,7 @@ type listPostsInput struct {
 	IdeaID   *string     `query:"ideaId" max:"50" doc:"posts based on this idea"`
 	From     *string     `query:"from" format:"day" doc:"first day, inclusive, UTC"`
 	To       *string     `query:"to" format:"day" doc:"last day, inclusive, UTC"`
-	Order    Order       `query:"order" default:"desc" doc:"asc: earliest first"`
+	Order    PostOrder   `query:"order" default:"desc" doc:"asc: earliest first"`
 	Cursor   api.Cursor  `query:"cursor"`
 }
 
@@ -133,14 +133,14 @@ func (in listPostsInput) Check() []string {
 	return nil
 }
 
-// Order is the order of a list by time.
-type Order string
+// PostOrder is the order of a list by time.
+type PostOrder string
 
 // OrderAscending is earliest first.
-const OrderAscending Order = "asc"
+const OrderAscending PostOrder = "asc"
 
 // Values implements schema.Enum.
-func (Order) Values() []string { return []string{"desc", string(OrderAscending)} }
+func (PostOrder) Values() []string { return []string{"desc", string(OrderAscending)} }
 
 // listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
@@ -166,15 +166,15 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 type createPostInput struct {
 	api.Idempotent
 
-	Platform     Platform        `json:"platform" doc:"where to publish it; cannot be changed later"`
-	Title        *string         `json:"title" max:"200" doc:"a headline, where the platform has one"`
-	Body         string          `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
-	Hashtags     []string        `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
-	IdeaID       *string         `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
-	Destination  *string         `json:"destination" max:"200" doc:"push only: the segment to send to"`
-	DeepLink     *string         `json:"deepLink" max:"2000" doc:"the link that the post opens"`
-	ScheduledFor *string         `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once"`
-	Status       *SettableStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
+	Platform     Platform            `json:"platform" doc:"where to publish it; cannot be changed later"`
+	Title        *string             `json:"title" max:"200" doc:"a headline, where the platform has one"`
+	Body         string              `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
+	Hashtags     []string            `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
+	IdeaID       *string             `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
+	Destination  *string             `json:"destination" max:"200" doc:"push only: the segment to send to"`
+	DeepLink     *string             `json:"deepLink" max:"2000" doc:"the link that the post opens"`
+	ScheduledFor *string             `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once"`
+	Status       *SettablePostStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
 }
 
 // Check implements api.Checker.
@@ -182,7 +182,7 @@ func (in createPostInput) Check() (out []string) {
 	if in.Destination != nil && in.Platform != PlatformPush {
 		out = append(out, needsPush)
 	}
-	if in.Status != nil && *in.Status == SettableStatus(PostStatusScheduled) && in.ScheduledFor == nil {
+	if in.Status != nil && *in.Status == SettablePostStatus(PostStatusScheduled) && in.ScheduledFor == nil {
 		out = append(out, needsTime)
 	}
 	return out
@@ -220,7 +220,7 @@ type updatePostInput struct {
 	Destination  api.Clearable[*string]  `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     api.Clearable[*string]  `json:"deepLink" max:"2000" doc:"the link that the post opens"`
 	ScheduledFor api.Clearable[*string]  `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once; a scheduled post needs one"`
-	Status       *SettableStatus         `json:"status" doc:"scheduled needs a scheduledFor, sent or stored; draft keeps it"`
+	Status       *SettablePostStatus     `json:"status" doc:"scheduled needs a scheduledFor, sent or stored; draft keeps it"`
 }
 
 // empty reports whether the request changes nothing.

@@ -214,7 +214,7 @@ type PostFilter struct {
 	Platform    *Platform
 	Status      *PostStatus
 	From, Until *string
-	Order       Order // empty: latest first
+	Order       PostOrder // empty: latest first
 }
 
 // ListPosts returns a page of posts as JSON texts, latest first unless the filter has another order. It reads no post outside From and

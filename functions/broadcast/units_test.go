@@ -98,7 +98,7 @@ func TestReadUnitsOfDays(t *testing.T) {
 	for _, f := range []broadcast.PostFilter{
 		{}, {Platform: &platform}, {Status: &status}, {Platform: &platform, Status: &status}, {IdeaID: &idea}, {IdeaID: &idea, Status: &status},
 	} {
-		for _, order := range []broadcast.Order{"desc", "asc"} {
+		for _, order := range []broadcast.PostOrder{"desc", "asc"} {
 			f.From, f.Until, f.Order = new("2026-03-01T00:00:00.000Z"), new("2026-03-02T23:59:59.999Z"), order
 			name := fmt.Sprintf("platform=%t status=%t ideaId=%t %s", f.Platform != nil, f.Status != nil, f.IdeaID != nil, order)
 			for page, after := 1, ""; page == 1 || after != ""; page++ {

@@ -82,20 +82,20 @@ func (d Definition) combining() combining { return combining{d.Aggregation, d.Ki
 // derived reports whether the metric's values follow from other metrics.
 func (d Definition) derived() bool { return d.combining().derived() }
 
-// Review is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
-type Review string
+// ReviewFilter is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
+type ReviewFilter string
 
-// The values of Review.
+// The values of ReviewFilter.
 const (
-	ReviewNeeded Review = "true"
-	ReviewDone   Review = "false"
+	ReviewNeeded ReviewFilter = "true"
+	ReviewDone   ReviewFilter = "false"
 )
 
 // Values implements schema.Enum.
-func (Review) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
+func (ReviewFilter) Values() []string { return []string{string(ReviewNeeded), string(ReviewDone)} }
 
 // reviewOf returns the filter value that matches a definition, or "" when its needsReview is null.
-func reviewOf(d Definition) Review {
+func reviewOf(d Definition) ReviewFilter {
 	switch {
 	case d.NeedsReview == nil:
 		return ""
@@ -106,13 +106,13 @@ func reviewOf(d Definition) Review {
 }
 
 type listDefinitionsInput struct {
-	Limit       int64      `query:"limit" default:"100" min:"1" max:"200"`
-	NeedsReview *Review    `query:"needsReview" doc:"true: only keys to confirm; false: only confirmed keys"`
-	Cursor      api.Cursor `query:"cursor"`
+	Limit       int64         `query:"limit" default:"100" min:"1" max:"200"`
+	NeedsReview *ReviewFilter `query:"needsReview" doc:"true: only keys to confirm; false: only confirmed keys"`
+	Cursor      api.Cursor    `query:"cursor"`
 }
 
 func (s service) listDefinitions(ctx context.Context, caller api.Caller, in listDefinitionsInput) (api.List[Definition], error) {
-	var review Review
+	var review ReviewFilter
 	if in.NeedsReview != nil {
 		review = *in.NeedsReview
 	}

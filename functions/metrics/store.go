@@ -57,7 +57,7 @@ type definitionName struct {
 	Key string `json:"key"`
 }
 
-func reviewPartition(companyID string, review Review) string {
+func reviewPartition(companyID string, review ReviewFilter) string {
 	return table.Partition(companyID, "metrics", "needsreview", string(review))
 }
 
@@ -229,7 +229,7 @@ func definitionsOf(companyID string) table.Collection {
 
 // ListDefinitions returns a page of the definitions that match review, ordered by key, as JSON texts, and the position of
 // the next page. An empty review matches all.
-func (s Store) ListDefinitions(ctx context.Context, companyID string, review Review, after string, limit int) (table.Page[json.RawMessage], error) {
+func (s Store) ListDefinitions(ctx context.Context, companyID string, review ReviewFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Partitions: []string{partition(companyID)}, Prefix: definitionPrefix, After: after, Limit: limit}
 	if review != "" {
 		q = table.Query{Index: table.GSI2, Partitions: []string{reviewPartition(companyID, review)}, After: after, Limit: limit}

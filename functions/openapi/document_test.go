@@ -15,6 +15,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/openapi"
+	"growthworkspace/shared/version"
 )
 
 // document has the parts of openapi.json that the tests read.
@@ -57,6 +58,9 @@ type field struct {
 	Description string
 
 	Minimum, Maximum any
+
+	Ref   string `json:"$ref"`
+	AnyOf []field
 }
 
 type response struct {
@@ -163,7 +167,7 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 		if scope == "" {
 			scope = "any"
 		}
-		got := []string{op.OperationID, row[1], row[2], scope, spellQuery(op), spellBody(t, op)}
+		got := []string{op.OperationID, row[1], row[2], scope, d.spellQuery(t, op), d.spellBody(t, op)}
 		if diff := cmp.Diff(row[:6], got); diff != "" {
 			t.Error(diff)
 		}
@@ -173,17 +177,18 @@ func TestDocumentIsTheSpecification(t *testing.T) {
 	}
 }
 
-func spellQuery(op operation) string {
+func (d document) spellQuery(t *testing.T, op operation) string {
+	t.Helper()
 	var out []string
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Name != "cursor" {
-			out = append(out, spell(p.Name, p.Schema, p.Required))
+			out = append(out, d.spell(t, p.Name, p.Schema, p.Required))
 		}
 	}
 	return join(out)
 }
 
-func spellBody(t *testing.T, op operation) string {
+func (d document) spellBody(t *testing.T, op operation) string {
 	t.Helper()
 	if op.RequestBody == nil {
 		return "-"
@@ -193,7 +198,7 @@ func spellBody(t *testing.T, op operation) string {
 		Required   []string
 		Additional any `json:"additionalProperties"`
 	}
-	raw := op.RequestBody.Content["application/json"].Schema
+	raw := d.resolve(t, op.RequestBody.Content["application/json"].Schema)
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatal(err)
 	}
@@ -202,12 +207,48 @@ func spellBody(t *testing.T, op operation) string {
 	}
 	var out []string
 	for _, name := range propertyNames(t, raw) {
-		out = append(out, spell(name, schema.Properties[name], slices.Contains(schema.Required, name)))
+		out = append(out, d.spell(t, name, schema.Properties[name], slices.Contains(schema.Required, name)))
 	}
 	return join(out)
 }
 
-func spell(name string, f field, required bool) string {
+// resolve returns the schema that a reference names, and any other schema as it is.
+func (d document) resolve(t *testing.T, raw json.RawMessage) json.RawMessage {
+	t.Helper()
+	var s struct {
+		Ref string `json:"$ref"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Ref == "" {
+		return raw
+	}
+	return d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+}
+
+// list replaces a reference to a closed list, which may be one of two alternatives, with the list.
+func (d document) list(t *testing.T, f field) field {
+	t.Helper()
+	for _, one := range f.AnyOf {
+		if one.Ref != "" {
+			f.Ref = one.Ref
+		}
+	}
+	if f.Ref == "" {
+		return f
+	}
+	var list field
+	if err := json.Unmarshal(d.Components.Schemas[strings.TrimPrefix(f.Ref, "#/components/schemas/")], &list); err != nil {
+		t.Fatal(err)
+	}
+	list.Default, list.Description = f.Default, f.Description
+	return list
+}
+
+func (d document) spell(t *testing.T, name string, f field, required bool) string {
+	t.Helper()
+	f = d.list(t, f)
 	kind := fmt.Sprint(f.Type)
 	if f.Type == nil {
 		kind = "any"
@@ -336,18 +377,28 @@ func TestDocumentHasTheResponses(t *testing.T) {
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	d, compile := read(t), compiler(t)
+	inputs := map[string]bool{"PushFeedbackRecord": true, "PushMetricPointsPoint": true}
+	d.operations(func(_, _ string, op operation) {
+		if op.RequestBody != nil {
+			inputs[pascal(op.OperationID)] = true
+		}
+	})
 	for name, raw := range d.Components.Schemas {
 		var s struct {
+			Type       string
 			Required   []string
 			Additional any `json:"additionalProperties"`
 		}
 		if err := json.Unmarshal(raw, &s); err != nil {
 			t.Fatal(err)
 		}
-		if s.Additional != false || !slices.Equal(s.Required, propertyNames(t, raw)) {
+		compile("/components/schemas/" + name)
+		if s.Type != "object" {
+			continue // a closed list
+		}
+		if s.Additional != false || !inputs[name] && !slices.Equal(s.Required, propertyNames(t, raw)) {
 			t.Errorf("%s allows other fields, or has optional ones", name)
 		}
-		compile("/components/schemas/" + name)
 	}
 	examples := 0
 	check := func(pointer string, example json.RawMessage) {
@@ -381,6 +432,91 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 	if examples < 60 {
 		t.Errorf("%d examples", examples)
+	}
+}
+
+// Ensure generated clients get types with names: each closed list of values and each object of a schema is a component, and a body has the
+// name of its operation.
+func TestTypesHaveNames(t *testing.T) {
+	t.Parallel()
+	d := read(t)
+	known := map[string]string{}
+	for name, raw := range d.Components.Schemas {
+		var list struct {
+			Enum       []string
+			Properties map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			t.Fatal(err)
+		}
+		if list.Enum != nil {
+			known[fmt.Sprint(list.Enum)] = name
+			continue
+		}
+		for property, schema := range list.Properties {
+			unnamed(t, name+"."+property, schema)
+		}
+	}
+	if len(known) < 30 || known["[draft in_review published archived]"] != "PlanStatus" {
+		t.Errorf("the closed lists are %v", known)
+	}
+	bodies := 0
+	d.operations(func(_, _ string, op operation) {
+		if op.RequestBody == nil {
+			return
+		}
+		bodies++
+		if got, want := string(op.RequestBody.Content["application/json"].Schema), pascal(op.OperationID); !strings.Contains(got, `"#/components/schemas/`+want+`"`) {
+			t.Errorf("the body of %s is %s", op.OperationID, got)
+		}
+		for _, p := range op.Parameters {
+			if p.Schema.Enum != nil {
+				t.Errorf("%s of %s has a list without a name", p.Name, op.OperationID)
+			}
+		}
+	})
+	if bodies < 25 {
+		t.Errorf("%d bodies", bodies)
+	}
+}
+
+// unnamed reports a closed list, or an object with properties, within the schema of a property.
+func unnamed(t *testing.T, path string, schema json.RawMessage) {
+	t.Helper()
+	if bytes.Contains(schema, []byte(`"enum":`)) || bytes.Contains(schema, []byte(`"properties":`)) {
+		t.Errorf("%s contains a type without a name: %s", path, schema)
+	}
+}
+
+// pascal turns create_plan_item into CreatePlanItem.
+func pascal(id string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(id, "_") {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}
+
+// Ensure the version of the document is a semantic version and a version of Python's packages, whose numbers are those of the date. A
+// generated package has it.
+func TestVersionOfTheDocument(t *testing.T) {
+	t.Parallel()
+	var d struct {
+		Info struct {
+			Version string
+			Date    string `json:"x-service-version"`
+		}
+	}
+	if err := json.Unmarshal(text(t), &d); err != nil {
+		t.Fatal(err)
+	}
+	var year, month, day int
+	_, err := fmt.Sscanf(d.Info.Version, "%d.%d.%d", &year, &month, &day)
+	if err != nil || fmt.Sprintf("%d.%d.%d", year, month, day) != d.Info.Version || fmt.Sprintf("%04d-%02d-%02d", year, month, day) != version.Current {
+		t.Errorf("the version is %q: %v", d.Info.Version, err)
+	}
+	if d.Info.Date != version.Current {
+		t.Errorf("x-service-version is %q", d.Info.Date)
 	}
 }
 

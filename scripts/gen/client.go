@@ -27,7 +27,7 @@ func client() ([]generated, error) {
 	}
 	for _, area := range functions.All() {
 		operations := area.Operations(nil)
-		add("records_"+area.Name+".go", m.recordsOf(area.Name, operations))
+		add("records_"+area.Name+".go", m.recordsOf(operations))
 		add("operations_"+area.Name+".go", m.operationsOf(operations))
 	}
 	add("version.go", fmt.Sprintf("// Version is the dated API version of this package's records.\nconst Version = %q\n", version.Current))

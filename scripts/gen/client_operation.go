@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"growthworkspace/scripts/gen/openapi"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
@@ -35,7 +36,7 @@ func (m *clientModel) input(out *strings.Builder, op api.Operation) {
 	name := goName(op.ID)
 	for _, f := range fields {
 		if f.Fields != nil {
-			m.object(out, fmt.Sprintf("%s is an element of %s of %sInput.", elementOf(op, f), goName(f.Name), name), elementOf(op, f), op, f.Fields)
+			m.object(out, fmt.Sprintf("%s is an element of %s of %sInput.", openapi.ElementName(op.ID, f.Name), goName(f.Name), name), openapi.ElementName(op.ID, f.Name), op, f.Fields)
 		}
 	}
 	m.object(out, fmt.Sprintf("%sInput is the input of %s.", name, name), name+"Input", op, fields)
@@ -55,11 +56,6 @@ func (m *clientModel) object(out *strings.Builder, doc, name string, op api.Oper
 		fmt.Fprintf(out, "%s %s `%s`%s\n", goName(f.Name), m.inputType(op, f), tag, remark(f, m.valueType(op, f)))
 	}
 	out.WriteString("}\n\n")
-}
-
-// elementOf returns the type name of the objects in an array.
-func elementOf(op api.Operation, f schema.Field) string {
-	return goName(op.ID) + strings.TrimSuffix(goName(f.Name), "s")
 }
 
 // remark returns the comment of a field: its description, allowed values and default.
@@ -115,7 +111,7 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 		return "json.RawMessage"
 	case schema.Array:
 		if f.Fields != nil {
-			return "[]" + elementOf(op, f)
+			return "[]" + openapi.ElementName(op.ID, f.Name)
 		}
 		return "[]" + m.textType(op, f)
 	}

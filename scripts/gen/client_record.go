@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"growthworkspace/scripts/gen/openapi"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 )
 
 // recordsOf declares the records that the operations of an area return, except those of earlier areas.
-func (m *clientModel) recordsOf(area string, operations []api.Operation) string {
+func (m *clientModel) recordsOf(operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.order)
 	m.sent = map[string][]string{}
 	for _, op := range operations {
-		m.listsOf(area, recordOf(op))
+		m.listsOf(recordOf(op))
 		for _, f := range op.Input {
 			if f.Kind == schema.Array && f.Enum != nil {
 				m.sent[f.Name] = f.Enum
@@ -24,7 +25,7 @@ func (m *clientModel) recordsOf(area string, operations []api.Operation) string 
 		}
 	}
 	for _, op := range operations {
-		m.record(&body, area, recordOf(op))
+		m.record(&body, recordOf(op))
 	}
 	for _, name := range m.order[before:] {
 		m.list(&lists, name)
@@ -45,16 +46,16 @@ func recordOf(op api.Operation) reflect.Type {
 }
 
 // listsOf notes the closed lists of a record.
-func (m *clientModel) listsOf(area string, t reflect.Type) {
+func (m *clientModel) listsOf(t reflect.Type) {
 	for _, f := range visible(t) {
 		element := f.Type
 		for element.Kind() == reflect.Pointer || element.Kind() == reflect.Slice {
 			element = element.Elem()
 		}
 		if element.Kind() == reflect.Struct {
-			m.listsOf(area, element)
+			m.listsOf(element)
 		} else if _, ok := reflect.Zero(element).Interface().(schema.Enum); ok {
-			m.closedList(area, element)
+			m.closedList(element)
 		}
 	}
 }
@@ -70,7 +71,7 @@ func (m *clientModel) listWith(values []string) string {
 }
 
 // record declares a record type, after the types of its fields.
-func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) {
+func (m *clientModel) record(out *strings.Builder, t reflect.Type) {
 	if known, ok := m.records[t.Name()]; ok {
 		if known != t {
 			m.fail("%s and %s are both called %s", known, t, t.Name())
@@ -81,7 +82,7 @@ func (m *clientModel) record(out *strings.Builder, area string, t reflect.Type) 
 	var body strings.Builder
 	for _, f := range visible(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		kind, tag, doc := m.fieldType(out, area, f), name, f.Tag.Get("doc")
+		kind, tag, doc := m.fieldType(out, f), name, f.Tag.Get("doc")
 		if nullable(f) {
 			kind, tag = optional(kind), name+",omitzero"
 		}
@@ -112,7 +113,7 @@ func nullable(f reflect.StructField) bool {
 }
 
 // fieldType returns the Go type of the values of a record's field.
-func (m *clientModel) fieldType(out *strings.Builder, area string, f reflect.StructField) string {
+func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) string {
 	t := f.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -125,33 +126,29 @@ func (m *clientModel) fieldType(out *strings.Builder, area string, f reflect.Str
 	if list := m.listWith(m.sent[name]); list != "" && t == reflect.TypeFor[[]string]() {
 		return "[]" + list
 	}
-	return m.recordType(out, area, t)
+	return m.recordType(out, t)
 }
 
-func (m *clientModel) recordType(out *strings.Builder, area string, t reflect.Type) string {
+func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 	switch {
 	case t.String() == "json.RawMessage":
 		return "json.RawMessage"
 	case t.Kind() == reflect.Slice:
-		return "[]" + m.recordType(out, area, t.Elem())
+		return "[]" + m.recordType(out, t.Elem())
 	case t.Kind() == reflect.Struct:
-		m.record(out, area, t)
+		m.record(out, t)
 		return t.Name()
 	case t.Kind() == reflect.String && reflect.Zero(t).CanInterface():
 		if _, ok := reflect.Zero(t).Interface().(schema.Enum); ok {
-			return m.closedList(area, t)
+			return m.closedList(t)
 		}
 	}
 	return t.Kind().String()
 }
 
-// closedList returns the name of a closed list of values. It starts with the area's name, because several areas have a
-// Status.
-func (m *clientModel) closedList(area string, t reflect.Type) string {
-	name := t.Name()
-	if strings.Contains(t.PkgPath(), "/functions/") {
-		name = goName(area) + name
-	}
+// closedList returns the name of a closed list of values.
+func (m *clientModel) closedList(t reflect.Type) string {
+	name := openapi.ListName(t)
 	known, ok := m.lists[name]
 	switch {
 	case !ok:

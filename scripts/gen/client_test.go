@@ -27,7 +27,7 @@ func TestClientNamesAreApart(t *testing.T) {
 	m := clientModel{records: map[string]reflect.Type{}, lists: map[string]reflect.Type{}}
 	seen := map[string]bool{}
 	for _, area := range functions.All() {
-		text := m.recordsOf(area.Name, area.Operations(nil)) + m.operationsOf(area.Operations(nil))
+		text := m.recordsOf(area.Operations(nil)) + m.operationsOf(area.Operations(nil))
 		for line := range strings.Lines(text) {
 			name, _, found := strings.Cut(line, " ")
 			if strings.HasPrefix(line, "type ") {
@@ -54,7 +54,7 @@ func TestClientRefusesTwins(t *testing.T) {
 		ID string `json:"id"`
 	}
 	m := clientModel{records: map[string]reflect.Type{"Company": reflect.TypeFor[Company]()}, lists: map[string]reflect.Type{}}
-	m.recordsOf("company", functions.All()[0].Operations(nil))
+	m.recordsOf(functions.All()[0].Operations(nil))
 	if m.err == nil || !strings.Contains(m.err.Error(), "are both called Company") {
 		t.Error(m.err)
 	}

@@ -5,6 +5,7 @@ package jsonschema
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func Arguments(fields []schema.Field, company bool) *Schema {
 func arguments(fields []schema.Field) []property {
 	out := make([]property, len(fields))
 	for i, f := range fields {
-		s := described(f)
+		s := described(f, nil)
 		s.Description = f.ToolDescription()
 		if f.Fields != nil {
 			s.Items = open(arguments(f.Fields))
@@ -77,22 +78,26 @@ func briefly(s *Schema, f schema.Field) {
 	}
 }
 
+// Refer returns the schema that stands for a named type, a record or a closed list of values: a reference to its component. A nil Refer
+// means that schemas contain these types in full.
+type Refer func(t reflect.Type) *Schema
+
 // Body returns the schema of the body of a request with these fields, nil when none of them is in the body.
-func Body(fields []schema.Field) *Schema {
+func Body(fields []schema.Field, refer Refer) *Schema {
 	body := slices.DeleteFunc(slices.Clone(fields), func(f schema.Field) bool { return f.In != schema.InBody })
 	if len(body) == 0 {
 		return nil
 	}
-	return object(properties(body))
+	return object(properties(body, refer))
 }
 
 // Parameter returns the schema of one argument in an HTTP request. Only in the body can it be null. The description of a closed
 // list that can be null says its default: the Go client that OpenAPI Generator makes of the keyword does not compile.
-func Parameter(f schema.Field) *Schema {
-	s := described(f)
+func Parameter(f schema.Field, refer Refer) *Schema {
+	s := described(f, refer)
 	if f.In == schema.InBody && f.Null != schema.NullRefused {
 		nullable(s)
-		if s.Enum != nil && s.Default != nil {
+		if f.Enum != nil && s.Default != nil {
 			s.Description += "; default " + strings.Trim(string(s.Default), `"`)
 			s.Default = nil
 		}
@@ -102,6 +107,10 @@ func Parameter(f schema.Field) *Schema {
 
 // nullable makes a schema accept null, too.
 func nullable(s *Schema) {
+	if s.Ref != "" {
+		s.AnyOf, s.Ref = []*Schema{{Ref: s.Ref}, {Type: "null"}}, ""
+		return
+	}
 	if s.Type == "" { // any JSON
 		return
 	}
@@ -112,7 +121,10 @@ func nullable(s *Schema) {
 }
 
 // described returns the schema of the values of an argument other than null.
-func described(f schema.Field) *Schema {
+func described(f schema.Field, refer Refer) *Schema {
+	if f.Kind == schema.String && f.Enum != nil && refer != nil {
+		return &Schema{Ref: refer(f.Type).Ref, Description: f.Description(), Default: defaultOf(f)}
+	}
 	s := &Schema{Type: string(f.Kind), Description: f.Description(), Default: defaultOf(f)}
 	if f.Kind == schema.Any {
 		s.Type = ""
@@ -126,8 +138,11 @@ func described(f schema.Field) *Schema {
 	case schema.Array:
 		s.MinItems, s.MaxItems = count(f.Min), positive(f.Items)
 		s.Items = &Schema{Type: "string", Enum: enum(f.Enum), MaxLength: positive(f.Each), Pattern: f.Expression(), Format: f.JSONFormat()}
-		if f.Fields != nil {
-			s.Items = object(properties(f.Fields))
+		switch {
+		case refer != nil && (f.Enum != nil || f.Fields != nil):
+			s.Items = refer(f.Type)
+		case f.Fields != nil:
+			s.Items = object(properties(f.Fields, nil))
 		}
 	case schema.Map:
 		s.MaxProperties = positive(f.Items)
@@ -145,10 +160,10 @@ type property struct {
 	required bool
 }
 
-func properties(fields []schema.Field) []property {
+func properties(fields []schema.Field, refer Refer) []property {
 	out := make([]property, len(fields))
 	for i, f := range fields {
-		out[i] = property{f.Name, Parameter(f), f.Required}
+		out[i] = property{f.Name, Parameter(f, refer), f.Required}
 	}
 	return out
 }

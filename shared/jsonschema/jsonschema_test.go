@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -114,7 +115,7 @@ func TestClearable(t *testing.T) {
 	}
 	op := api.Define(api.Spec{ID: "update_thing", Method: "PATCH", Path: "/v1/things", Effect: api.Write, Summary: "Update"},
 		func(context.Context, api.Caller, update) (out thing, err error) { return out, err })
-	compare(t, jsonschema.Body(op.Input), `{
+	compare(t, jsonschema.Body(op.Input, nil), `{
 "type":"object",
 "properties":{
 "title":{"type":"string","maxLength":5},
@@ -123,7 +124,7 @@ func TestClearable(t *testing.T) {
 "tags":{"type":["array","null"],"items":{"type":"string","maxLength":10},"description":"its tags; null clears it; leave it out to keep it","maxItems":5}
 },
 "additionalProperties":false}`)
-	compare(t, jsonschema.Parameter(op.Input[0]), `{"type":"integer","description":"maximum number of records per page","default":25,"minimum":1,"maximum":100}`)
+	compare(t, jsonschema.Parameter(op.Input[0], nil), `{"type":"integer","description":"maximum number of records per page","default":25,"minimum":1,"maximum":100}`)
 	compare(t, jsonschema.Arguments(op.Input[2:3], false), `{
 "type":"object",
 "properties":{"note":{"type":["string","null"],"description":"a note; null clears it","maxLength":5}}}`)
@@ -137,7 +138,7 @@ func TestElements(t *testing.T) {
 	}
 	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
 		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
-	if got := jsonschema.Body(op.Input).Properties["hosts"].Items.Pattern; got != schema.FormatPattern("host") {
+	if got := jsonschema.Body(op.Input, nil).Properties["hosts"].Items.Pattern; got != schema.FormatPattern("host") {
 		t.Errorf("the document: %q", got)
 	}
 	compare(t, jsonschema.Arguments(op.Input, false), `{
@@ -148,17 +149,47 @@ func TestElements(t *testing.T) {
 // Ensure the schema of a body has only body properties, and is nil for an operation without a body.
 func TestBody(t *testing.T) {
 	t.Parallel()
-	body := jsonschema.Body(operation.Input)
+	body := jsonschema.Body(operation.Input, nil)
 	want := []string{"name", "colour", "site", "day", "order", "rank", "tags", "colours", "points", "active"}
 	if diff := cmp.Diff(want, body.PropertyOrder); diff != "" {
 		t.Error(diff)
 	}
 	none := api.Define(api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/things", Summary: "Get"},
 		func(context.Context, api.Caller, struct{}) (thing, error) { return thing{}, nil })
-	if jsonschema.Body(none.Input) != nil {
+	if jsonschema.Body(none.Input, nil) != nil {
 		t.Error("a GET has a body")
 	}
 	compare(t, jsonschema.Arguments(none.Input, none.Company()), `{"type":"object","properties":{}}`)
+}
+
+// Ensure named types are references, with null and a description beside them, and the same types in full without names.
+func TestRefer(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Shade   colour                 `query:"shade" default:"red" doc:"a shade"`
+		Colour  colour                 `json:"colour" doc:"its colour"`
+		Other   api.Clearable[*colour] `json:"other"`
+		Colours []colour               `json:"colours" items:"2"`
+		Parts   []point                `json:"parts" items:"2"`
+	}
+	refer := func(t reflect.Type) *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/" + t.Name()} }
+	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
+		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
+	compare(t, jsonschema.Parameter(op.Input[0], refer), `{"$ref":"#/colour","description":"a shade","default":"red"}`)
+	compare(t, jsonschema.Body(op.Input, refer), `{
+"type":"object",
+"properties":{
+"colour":{"$ref":"#/colour","description":"its colour"},
+"other":{"description":"null clears it; leave it out to keep it","anyOf":[{"$ref":"#/colour"},{"type":"null"}]},
+"colours":{"type":["array","null"],"items":{"$ref":"#/colour"},"maxItems":2},
+"parts":{"type":["array","null"],"items":{"$ref":"#/point"},"maxItems":2}
+},
+"required":["colour"],
+"additionalProperties":false}`)
+	s := jsonschema.Record(reflect.TypeFor[thing](), refer)
+	compare(t, s.Properties["colour"], `{"description":"its colour","anyOf":[{"$ref":"#/colour"},{"type":"null"}]}`)
+	compare(t, s.Properties["flags"], `{"type":["array","null"],"items":{"$ref":"#/colour"}}`)
+	compare(t, s.Properties["parts"], `{"type":"array","items":{"$ref":"#/part"}}`)
 }
 
 const record = `{

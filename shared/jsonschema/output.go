@@ -10,16 +10,12 @@ import (
 	"growthworkspace/shared/schema"
 )
 
-// Record returns the schema of a record or a list: a closed object whose fields are all required, in the order of the type. inner
-// returns the schema of a nested record, for example a reference to a named schema; nil includes nested records in full.
-func Record(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
-	if inner == nil {
-		inner = func(t reflect.Type) *Schema { return Record(t, nil) }
-	}
+// Record returns the schema of a record or a list: a closed object whose fields are all required, in the order of the type.
+func Record(t reflect.Type, refer Refer) *Schema {
 	var all []property
 	for _, f := range fields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		s := value(f.Type, inner)
+		s := value(f.Type, refer)
 		if f.Tag.Get("null") == "never" {
 			s.Type, s.Types = s.Types[0], nil
 		}
@@ -55,26 +51,29 @@ var anyJSON = reflect.TypeFor[json.RawMessage]()
 
 // value returns the schema of a Go type. A pointer may be null. An array of strings may be null; Record changes that for fields
 // with the tag null:"never". An array of records is never null.
-func value(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
+func value(t reflect.Type, refer Refer) *Schema {
 	switch {
 	case t == anyJSON:
 		return &Schema{}
 	case t.Kind() == reflect.Pointer:
-		s := value(t.Elem(), inner)
+		s := value(t.Elem(), refer)
 		nullable(s)
 		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		return &Schema{Type: "array", Items: inner(t.Elem())}
+		return &Schema{Type: "array", Items: nested(t.Elem(), refer)}
 	case t.Kind() == reflect.Slice:
-		return &Schema{Types: []string{"array", "null"}, Items: value(t.Elem(), inner)}
+		return &Schema{Types: []string{"array", "null"}, Items: value(t.Elem(), refer)}
 	case t.Kind() == reflect.Struct:
-		return inner(t)
+		return nested(t, refer)
 	}
 	s := &Schema{}
 	switch t.Kind() {
 	case reflect.String:
 		s.Type = "string"
 		if e, ok := reflect.Zero(t).Interface().(schema.Enum); ok {
+			if refer != nil {
+				return refer(t)
+			}
 			s.Enum = enum(slices.Clone(e.Values()))
 		}
 	case reflect.Float64:
@@ -87,4 +86,12 @@ func value(t reflect.Type, inner func(reflect.Type) *Schema) *Schema {
 		panic(fmt.Sprintf("jsonschema: a record cannot contain a %s", t))
 	}
 	return s
+}
+
+// nested returns the schema of a record in another one.
+func nested(t reflect.Type, refer Refer) *Schema {
+	if refer != nil {
+		return refer(t)
+	}
+	return Record(t, nil)
 }

@@ -58,10 +58,11 @@ type Field struct {
 	Kind     Kind
 	Required bool
 	Default  string
-	Enum     []string // closed list of values, also for each string of an array
-	Min, Max *float64 // of the value, or of the length of a string
-	Items    int      // maximum number of elements; 0: not an array
-	Each     int      // maximum length of an element
+	Enum     []string     // closed list of values, also for each string of an array
+	Type     reflect.Type // of the values, for an array of its elements: it names closed lists and objects
+	Min, Max *float64     // of the value, or of the length of a string
+	Items    int          // maximum number of elements; 0: not an array
+	Each     int          // maximum length of an element
 	Pattern  string
 	Format   string
 	Doc      string
@@ -141,6 +142,7 @@ func (f *Field) describe(s reflect.StructField) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	f.Type = t
 	if e, ok := reflect.Zero(t).Interface().(Enum); ok {
 		f.Enum = e.Values()
 	}
@@ -221,6 +223,7 @@ func Uncut(fields []Field) (names []string) {
 
 // element describes the elements of an array: strings, or objects whose fields have json tags.
 func (f *Field) element(t reflect.Type, name string) {
+	f.Type = t
 	switch t.Kind() {
 	case reflect.String:
 		if e, ok := reflect.Zero(t).Interface().(Enum); ok {

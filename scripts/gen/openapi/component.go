@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/version"
 )
 
@@ -30,36 +32,108 @@ const (
 	challengeHeader  = "WWW-Authenticate"
 	envelopeSchema   = "ErrorEnvelope"
 	entrySchema      = "ErrorEntry"
+	codeSchema       = "ErrorCode"
+	versionSchema    = "ServiceVersion"
 )
 
 var quotaHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy"}
 
-// record adds a record, and the records in its fields, to the components. Returns its name there.
+// record adds a record, and the records and closed lists in its fields, to the components. Returns its name there.
 func (b *builder) record(t reflect.Type) string {
 	b.add(t.Name(), t)
 	return t.Name()
 }
 
 func (b *builder) add(name string, t reflect.Type) {
-	if known, ok := b.types[name]; ok {
-		if known != t {
-			b.problem("%s and %s are both called %s", known, t, name)
-		}
+	if !b.claim(name, t) {
 		return
 	}
-	b.types[name] = t
-	b.schemas.set(name, nil) // reserves its position before the records in its fields
-	s := jsonschema.Record(t, func(inner reflect.Type) *jsonschema.Schema {
-		return &jsonschema.Schema{Ref: refer("schemas", b.record(inner)).Ref}
-	})
+	b.schemas.set(name, nil) // reserves its position before the types in its fields
+	s := jsonschema.Record(t, b.refer)
 	s.Description = b.source.Records[name].Description
 	b.used["records."+name] = true
 	b.schemas.set(name, forClients(s))
 }
 
+// claim reports whether a component is new. It reports two types with one name as a problem.
+func (b *builder) claim(name string, t reflect.Type) bool {
+	known, ok := b.types[name]
+	if ok && known != t {
+		b.problem("%v and %v are both called %s", known, t, name) // nil is a body
+	}
+	b.types[name] = t
+	return !ok
+}
+
+// refer adds the type of a field, a record or a closed list, to the components and returns a reference to it.
+func (b *builder) refer(t reflect.Type) *jsonschema.Schema {
+	list, ok := reflect.Zero(t).Interface().(schema.Enum)
+	if !ok {
+		return component(b.record(t))
+	}
+	name := ListName(t)
+	if b.claim(name, t) {
+		b.schemas.set(name, closedList(list.Values()...))
+	}
+	return component(name)
+}
+
+// body adds the body of an operation, and the types in it, to the components. Returns nil when the operation has no body.
+func (b *builder) body(op api.Operation) *jsonschema.Schema {
+	s := jsonschema.Body(op.Input, func(t reflect.Type) *jsonschema.Schema {
+		for _, f := range op.Input {
+			if f.Fields != nil && f.Type == t {
+				return b.input(ElementName(op.ID, f.Name), t, jsonschema.Body(f.Fields, b.refer))
+			}
+		}
+		return b.refer(t)
+	})
+	if s == nil {
+		return nil
+	}
+	return b.input(pascal(op.ID), nil, s)
+}
+
+// input adds the schema of a body, or of an object in it, to the components.
+func (b *builder) input(name string, t reflect.Type, s *jsonschema.Schema) *jsonschema.Schema {
+	if b.claim(name, t) {
+		b.schemas.set(name, forClients(s))
+	}
+	return component(name)
+}
+
+// ListName returns the name of a closed list of values, here and in the Go client: that of its type, after its area's, because several
+// areas have a Status.
+func ListName(t reflect.Type) string {
+	if area, ok := strings.CutPrefix(t.PkgPath(), "growthworkspace/functions/"); ok {
+		return pascal(area) + t.Name()
+	}
+	return t.Name()
+}
+
+// ElementName returns the name of the objects in an array of a body, here and in the Go client: PushMetricPointsPoint for the points of
+// push_metric_points.
+func ElementName(operation, field string) string {
+	return pascal(operation) + strings.TrimSuffix(pascal(field), "s")
+}
+
+func component(name string) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: refer("schemas", name).Ref}
+}
+
+func closedList(values ...string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, v)
+	}
+	return s
+}
+
 func (b *builder) components() components {
 	b.schemas.set(envelopeSchema, errorEnvelope())
 	b.schemas.set(entrySchema, errorEntry())
+	b.schemas.set(codeSchema, errorCodes())
+	b.schemas.set(versionSchema, closedList(version.Current))
 	return components{
 		SecuritySchemes: ordered[any]{{securityScheme, map[string]string{
 			"type": "http", "scheme": "bearer",
@@ -71,7 +145,7 @@ func (b *builder) components() components {
 				Description: "the id of the key's company, from `GET /v1/companies`; any other id is `not_found`",
 			}},
 			{versionHeader, parameter{
-				Name: versionHeader, In: "header", Schema: &jsonschema.Schema{Type: "string", Enum: []any{version.Current}},
+				Name: versionHeader, In: "header", Schema: component(versionSchema),
 				Description: "the dated API version of this request; default: the version at which the key was issued",
 			}},
 			{seenHeader, parameter{
@@ -167,20 +241,24 @@ func (b *builder) responses() (out ordered[response]) {
 // errorEnvelope returns the schema of every error response's body (scripts/docs/reference/errors.md).
 func errorEnvelope() *jsonschema.Schema {
 	return closed("The body of every error response.", "errors", &jsonschema.Schema{
-		Type: "array", MinItems: new(1), Items: &jsonschema.Schema{Ref: refer("schemas", entrySchema).Ref},
+		Type: "array", MinItems: new(1), Items: component(entrySchema),
 		Description: "the errors of the request, all with the same code",
 	})
 }
 
 func errorEntry() *jsonschema.Schema {
-	var all []any
+	return closed("One error.",
+		"code", &jsonschema.Schema{Ref: refer("schemas", codeSchema).Ref, Description: "stable; branch on it"},
+		"message", &jsonschema.Schema{Type: "string", Description: "for people, and may be reworded; for `bad_request` it starts with the path of the field: `body.title: …`"},
+	)
+}
+
+func errorCodes() *jsonschema.Schema {
+	var all []string
 	for _, code := range codes() {
 		all = append(all, string(code))
 	}
-	return closed("One error.",
-		"code", &jsonschema.Schema{Type: "string", Enum: all, Description: "stable; branch on it"},
-		"message", &jsonschema.Schema{Type: "string", Description: "for people, and may be reworded; for `bad_request` it starts with the path of the field: `body.title: …`"},
-	)
+	return closedList(all...)
 }
 
 // closed returns the schema of an object without other properties. members are pairs of name and schema, all required.

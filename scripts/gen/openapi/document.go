@@ -22,6 +22,7 @@ type document struct {
 type info struct {
 	Title       string  `json:"title"`
 	Version     string  `json:"version"`
+	Date        string  `json:"x-service-version"`
 	Summary     string  `json:"summary"`
 	Description string  `json:"description"`
 	Contact     contact `json:"contact"`

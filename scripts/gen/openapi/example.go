@@ -77,7 +77,8 @@ func (b *builder) recordExample(t reflect.Type) json.RawMessage {
 
 // bodyExample returns the example of the source. Without one, it takes the body's properties from the example of the record
 // in the response.
-func (b *builder) bodyExample(op api.Operation, body *jsonschema.Schema) json.RawMessage {
+func (b *builder) bodyExample(op api.Operation) json.RawMessage {
+	body := jsonschema.Body(op.Input, nil)
 	path := "bodies." + op.ID
 	b.used[path] = true
 	given, ok := b.source.Bodies[op.ID]

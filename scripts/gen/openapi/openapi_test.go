@@ -32,6 +32,16 @@ type input struct {
 	IfMatch    *string `header:"If-Match" doc:"a tag"`
 	Name       string  `json:"name" min:"1" max:"20"`
 	Count      *int64  `json:"count"`
+	Kind       shade   `json:"kind"`
+	Pieces     []piece `json:"pieces" items:"2"`
+}
+
+type shade string
+
+func (shade) Values() []string { return []string{"red", "blue"} }
+
+type piece struct {
+	Size int64 `json:"size"`
 }
 
 func define[In, Out any](spec api.Spec) api.Operation {
@@ -99,27 +109,36 @@ func TestBuild(t *testing.T) {
 		op + "description": `"Changes it.\n\nNeeds the scope ` + "`plan:write`. Uses the quota `write`" + `."`,
 		op + "parameters": `[{"$ref":"#/components/parameters/companyId"},{"description":"the id of the big thing","in":"path","name":"bigThingId","required":true,"schema":{"type":"string"}},` +
 			`{"description":"a tag","in":"header","name":"If-Match","schema":{"type":"string"}},{"$ref":"#/components/parameters/Service-Version"}]`,
-		op + "requestBody required":                                         `true`,
-		op + "requestBody content application/json example":                 `{"name":"text"}`,
-		op + "requestBody content application/json schema required":         `["name"]`,
-		op + "responses 200 headers ETag":                                   `{"$ref":"#/components/headers/ETag"}`,
-		op + "responses 200 content application/json schema":                `{"$ref":"#/components/schemas/thing"}`,
-		op + "responses 200 content application/json example":               `{"any":null,"id":"text","name":"text","parts":[{"partName":"text"}],"seenAt":"2026-08-11T09:30:00.000Z","size":1}`,
-		op + "responses 409":                                                `{"$ref":"#/components/responses/Conflict"}`,
-		op + "responses 412":                                                `{"$ref":"#/components/responses/PreconditionFailed"}`,
-		op + "responses 413":                                                `{"$ref":"#/components/responses/PayloadTooLarge"}`,
-		"paths /v1/companies/{companyId}/things get responses 413":          `null`,
-		"paths /v1/companies/{companyId}/things get x-scope":                `null`,
-		"components schemas thing required":                                 `["id","name","size","seenAt","parts","any"]`,
-		"components schemas thing properties size format":                   `"double"`,
-		"components schemas thing properties parts items":                   `{"$ref":"#/components/schemas/part"}`,
-		"components schemas thingList properties items items":               `{"$ref":"#/components/schemas/thing"}`,
-		"components securitySchemes secretKey scheme":                       `"bearer"`,
-		"components responses TooManyRequests":                              `null`,
-		"components responses RateLimited headers Retry-After":              `{"$ref":"#/components/headers/Retry-After"}`,
-		"components responses MethodNotAllowed":                             `null`,
-		"servers":                                                           `[{"description":"the server of this document","url":"."}]`,
-		op + "requestBody content application/json schema properties count": `{"format":"int64","maximum":9007199254740991,"minimum":-9007199254740991,"type":"integer"}`,
+		op + "requestBody required":                              `true`,
+		op + "requestBody content application/json example":      `{"kind":"red","name":"text"}`,
+		op + "requestBody content application/json schema":       `{"$ref":"#/components/schemas/UpdateThing"}`,
+		"components schemas UpdateThing required":                `["name","kind"]`,
+		"components schemas UpdateThing properties kind":         `{"$ref":"#/components/schemas/shade"}`,
+		"components schemas UpdateThing properties pieces items": `{"$ref":"#/components/schemas/UpdateThingPiece"}`,
+		"components schemas UpdateThingPiece required":           `["size"]`,
+		"components schemas shade":                               `{"enum":["red","blue"],"type":"string"}`,
+		"components schemas ErrorEntry properties code $ref":     `"#/components/schemas/ErrorCode"`,
+		"components parameters Service-Version schema":           `{"$ref":"#/components/schemas/ServiceVersion"}`,
+		"info version":                                             `"2026.8.11"`,
+		"info x-service-version":                                   `"2026-08-11"`,
+		op + "responses 200 headers ETag":                          `{"$ref":"#/components/headers/ETag"}`,
+		op + "responses 200 content application/json schema":       `{"$ref":"#/components/schemas/thing"}`,
+		op + "responses 200 content application/json example":      `{"any":null,"id":"text","name":"text","parts":[{"partName":"text"}],"seenAt":"2026-08-11T09:30:00.000Z","size":1}`,
+		op + "responses 409":                                       `{"$ref":"#/components/responses/Conflict"}`,
+		op + "responses 412":                                       `{"$ref":"#/components/responses/PreconditionFailed"}`,
+		op + "responses 413":                                       `{"$ref":"#/components/responses/PayloadTooLarge"}`,
+		"paths /v1/companies/{companyId}/things get responses 413": `null`,
+		"paths /v1/companies/{companyId}/things get x-scope":       `null`,
+		"components schemas thing required":                        `["id","name","size","seenAt","parts","any"]`,
+		"components schemas thing properties size format":          `"double"`,
+		"components schemas thing properties parts items":          `{"$ref":"#/components/schemas/part"}`,
+		"components schemas thingList properties items items":      `{"$ref":"#/components/schemas/thing"}`,
+		"components securitySchemes secretKey scheme":              `"bearer"`,
+		"components responses TooManyRequests":                     `null`,
+		"components responses RateLimited headers Retry-After":     `{"$ref":"#/components/headers/Retry-After"}`,
+		"components responses MethodNotAllowed":                    `null`,
+		"servers":                                                  `[{"description":"the server of this document","url":"."}]`,
+		"components schemas UpdateThing properties count":          `{"format":"int64","maximum":9007199254740991,"minimum":-9007199254740991,"type":"integer"}`,
 	} {
 		if got := at(t, doc, path); got != want {
 			t.Errorf("%s\n got %s\nwant %s", path, got, want)
@@ -139,7 +158,7 @@ func TestExamples(t *testing.T) {
 	source := `{` + areas + `,"records":{"thing":{"description":"A thing.","example":{"size":2,"name":"<Chair>","id":"thg_1","parts":[]}},"part":{"description":"A part."}}}`
 	text, doc := mustBuild(t, source, update, list)
 	const op = "paths /v1/companies/{companyId}/things/{bigThingId} patch "
-	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"name":"\u003cChair\u003e"}` {
+	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"kind":"red","name":"\u003cChair\u003e"}` {
 		t.Errorf("body %s", got)
 	}
 	if got := at(t, doc, "paths /v1/companies/{companyId}/things get responses 200 content application/json example items"); !strings.HasPrefix(got, `[{"any":null,"id":"thg_1",`) {
@@ -148,8 +167,8 @@ func TestExamples(t *testing.T) {
 	if !strings.Contains(text, `"name": "<Chair>"`) || at(t, doc, "components schemas part description") != `"A part."` {
 		t.Error("the texts are not those of the source")
 	}
-	_, doc = mustBuild(t, `{`+areas+`,"bodies":{"update_thing":{"name":"Table","count":4}}}`, update)
-	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"count":4,"name":"Table"}` {
+	_, doc = mustBuild(t, `{`+areas+`,"bodies":{"update_thing":{"name":"Table","count":4,"kind":"blue"}}}`, update)
+	if got := at(t, doc, op+"requestBody content application/json example"); got != `{"count":4,"kind":"blue","name":"Table"}` {
 		t.Errorf("body %s", got)
 	}
 }
@@ -174,9 +193,16 @@ func TestSourceIsChecked(t *testing.T) {
 	}
 }
 
-// Ensure two record types with one name are an error.
+// Ensure two types with one name are an error: two records, and a record with the name of a body.
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
+	type UpdateThing struct {
+		Other string `json:"other"`
+	}
+	body := define[struct{}, UpdateThing](api.Spec{ID: "get_update", Method: "GET", Path: "/v1/companies/{companyId}/things/update", Summary: "Get"})
+	if _, err := build(t, "{"+areas+"}", update, body); err == nil || !strings.Contains(err.Error(), "are both called UpdateThing") {
+		t.Error(err)
+	}
 	type thing struct {
 		Other string `json:"other"`
 	}

@@ -20,8 +20,8 @@ func (b *builder) operation(op api.Operation) operation {
 		Scope: string(op.Scope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
 	success := b.success(op)
-	if body := jsonschema.Body(op.Input); body != nil {
-		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{forClients(body), b.bodyExample(op, body)})}
+	if body := b.body(op); body != nil {
+		out.RequestBody = &requestBody{Required: op.BodyRequired(), Content: jsonContent(mediaType{body, b.bodyExample(op)})}
 	}
 	out.Responses.set("200", success)
 	if conditional(op) {
@@ -84,7 +84,7 @@ func (b *builder) parameters(op api.Operation) []any {
 			continue
 		}
 		p := parameter{
-			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: forClients(jsonschema.Parameter(f)),
+			Name: f.Name, In: string(f.In), Required: f.Required, Description: f.Description(), Schema: forClients(jsonschema.Parameter(f, b.refer)),
 			Example: b.parameterExample(op, f),
 		}
 		p.Schema.Description = "" // it is on the parameter

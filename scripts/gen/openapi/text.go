@@ -11,12 +11,18 @@ import (
 
 func information() info {
 	return info{
-		Title: "Company Growth Workspace API", Version: version.Current,
+		Title: "Company Growth Workspace API", Version: number(version.Current), Date: version.Current,
 		Summary:     "One company's roadmap boards, customer feedback, metrics, site audits, posts and brand context.",
 		Description: description(),
 		Contact:     contact{"The maintainers"},
 		License:     license{"Apache License 2.0", "Apache-2.0"},
 	}
+}
+
+// number returns a dated version as numbers that readers of semantic versions and of Python's versions both accept: 2026.8.11 for
+// 2026-08-11. Packages of generated clients have it as their version.
+func number(date string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(date, "-0", "-"), "-", ".")
 }
 
 // description returns the introduction of the document. Its numbers and lists come from the code that enforces them.

@@ -98,7 +98,7 @@ func TestImportChecksValues(t *testing.T) {
 		{"company", `{"id":"co_any","primaryLanguage":"english"}`, "record.primaryLanguage: must be an ISO 639-1 code in small letters, for example de"},
 		{"feedback", `{"id":"fbk_1","externalId":"1","externalUrl":"javascript:alert(1)"}`, "record.externalUrl: " + address},
 		{"feedback", `{"id":"fbk_1","externalId":"1","rating":0}`, "record.rating: must be a whole number, between 1 and 5"},
-		{"feedback", `{"id":"fbk_1","externalId":"1","rating":4.5}`, "record.rating: must be a whole number, between 1 and 5"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","rating":4.5}`, "record.rating: must be a whole number"},
 		{"feedback", `{"id":"fbk_1","externalId":"1","rating":6}`, "record.rating: must be a whole number, between 1 and 5"},
 		{"feedback", `{"id":"fbk_1","externalId":"1","kind":"mention","rating":4}`, "record.rating: must be left out, because a mention has no rating"},
 		{"audit", `{"id":"aud_1","rootUrl":"ftp://example.com"}`, "record.rootUrl: " + address},

@@ -336,7 +336,7 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 		t.Fatal(r.Body)
 	}
 	ensure("an earlier snapshot", func(ctx context.Context) error {
-		first := 1.0
+		first := int64(1)
 		_, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", &first)
 		return err
 	})

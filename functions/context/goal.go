@@ -18,7 +18,7 @@ type Goal struct {
 	TargetValue   *float64    `json:"targetValue" doc:"the value that the metric should reach"`
 	DueAt         *string     `json:"dueAt" format:"date-time" doc:"the deadline"`
 	Status        *GoalStatus `json:"status" doc:"the state of the goal"`
-	Priority      *float64    `json:"priority"`
+	Priority      *int64      `json:"priority"`
 	CreatedAt     *string     `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string     `json:"updatedAt" format:"date-time"`
 }
@@ -63,7 +63,7 @@ type createGoalInput struct {
 	TargetValue   *float64   `json:"targetValue" doc:"the value to reach"`
 	DueAt         *string    `json:"dueAt" format:"date-time" doc:"the deadline"`
 	Status        GoalStatus `json:"status" default:"active" doc:"the state of the goal"`
-	Priority      *float64   `json:"priority" whole:"true" doc:"1 is the most important"`
+	Priority      *int64     `json:"priority" doc:"1 is the most important"`
 }
 
 func (s service) createGoal(ctx stdcontext.Context, caller api.Caller, in createGoalInput) (Goal, error) {
@@ -84,7 +84,7 @@ type updateGoalInput struct {
 	TargetValue   api.Clearable[*float64] `json:"targetValue" doc:"the value to reach"`
 	DueAt         api.Clearable[*string]  `json:"dueAt" format:"date-time" doc:"the deadline"`
 	Status        *GoalStatus             `json:"status" doc:"the state of the goal"`
-	Priority      api.Clearable[*float64] `json:"priority" whole:"true" doc:"1 is the most important"`
+	Priority      api.Clearable[*int64]   `json:"priority" doc:"1 is the most important"`
 }
 
 func (s service) updateGoal(ctx stdcontext.Context, caller api.Caller, in updateGoalInput) (Goal, error) {

@@ -138,7 +138,7 @@ func TestApprovedReplies(t *testing.T) {
 	var want []string
 	for n, status := range []feedback.ReplyStatus{"approved", "", "draft", "approved", "posting", "approved", "failed", "approved", "posted"} {
 		f := replied(status, []string{"Thanks", ""}[n/7])
-		f.ID, f.Priority = fmt.Sprintf("fbk_%04d", n), new(float64(-n))
+		f.ID, f.Priority = fmt.Sprintf("fbk_%04d", n), new(int64(-n))
 		put(t, s, f)
 		if status == "approved" && *f.ReplyBody != "" {
 			want = append(want, f.ID)

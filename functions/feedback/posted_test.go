@@ -28,7 +28,7 @@ func posted() (records []feedback.Feedback) {
 	for i, status := range choices[feedback.ReplyStatus]() {
 		for n, at := range postings {
 			f := review(i*len(postings) + n)
-			f.PostedAt, f.ReplyStatus, f.Priority = at, status, new(float64(n%3))
+			f.PostedAt, f.ReplyStatus, f.Priority = at, status, new(int64(n%3))
 			f.Source, f.Sentiment = sources[(i+n)%len(sources)], sentiments[n%len(sentiments)]
 			records = append(records, f)
 		}

@@ -10,9 +10,9 @@ import (
 
 // PushFeedbackResult is the result of a push of feedback.
 type PushFeedbackResult struct {
-	Accepted float64 `json:"accepted" doc:"the number of different reviews and mentions in the request; all of them are stored"`
-	Created  float64 `json:"created" doc:"how many of them are new"`
-	Updated  float64 `json:"updated" doc:"how many stored ones changed; the others were stored already as sent"`
+	Accepted int64 `json:"accepted" doc:"the number of different reviews and mentions in the request; all of them are stored"`
+	Created  int64 `json:"created" doc:"how many of them are new"`
+	Updated  int64 `json:"updated" doc:"how many stored ones changed; the others were stored already as sent"`
 }
 
 type pushFeedbackInput struct {
@@ -31,13 +31,13 @@ type pushedFeedback struct {
 	AuthorName  api.Clearable[*string]    `json:"authorName" max:"200" doc:"as the platform shows it"`
 	Title       api.Clearable[*string]    `json:"title" max:"300" doc:"its title"`
 	Body        api.Clearable[*string]    `json:"body" max:"40000" doc:"its text"`
-	Rating      api.Clearable[*float64]   `json:"rating" whole:"true" min:"1" max:"5" doc:"stars; not for a mention"`
+	Rating      api.Clearable[*int64]     `json:"rating" min:"1" max:"5" doc:"stars; not for a mention"`
 	AppVersion  api.Clearable[*string]    `json:"appVersion" max:"200" doc:"the app version it is about"`
 	Territory   api.Clearable[*string]    `json:"territory" max:"200" doc:"the country of the store"`
 	Locale      api.Clearable[*string]    `json:"locale" max:"200" doc:"the language it is written in"`
 	PostedAt    api.Clearable[*string]    `json:"postedAt" format:"date-time" doc:"when it was posted"`
 	Flags       api.Clearable[[]Flag]     `json:"flags" items:"50" doc:"risk labels"`
-	Priority    api.Clearable[*float64]   `json:"priority" whole:"true" doc:"lower sorts first"`
+	Priority    api.Clearable[*int64]     `json:"priority" doc:"lower sorts first"`
 	Sentiment   api.Clearable[*Sentiment] `json:"sentiment" doc:"the tone of the text"`
 }
 
@@ -72,7 +72,7 @@ func (s service) pushFeedback(ctx context.Context, caller api.Caller, in pushFee
 		return PushFeedbackResult{}, &fault.Error{Code: fault.BadRequest, Messages: problems}
 	}
 	created, updated, err := s.store.Push(ctx, caller.CompanyID, changes, found)
-	return PushFeedbackResult{Accepted: float64(len(changes)), Created: float64(created), Updated: float64(updated)}, err
+	return PushFeedbackResult{Accepted: int64(len(changes)), Created: int64(created), Updated: int64(updated)}, err
 }
 
 // change is what a push does to one record: its parts apply in order.

@@ -3,7 +3,6 @@ package feedback
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"sync/atomic"
 
@@ -32,7 +31,7 @@ func checkFeedback(f *Feedback) (problems []string) {
 	case r == nil:
 	case f.Kind != nil && *f.Kind == KindMention:
 		problems = append(problems, "record.rating: "+noRating)
-	case *r < 1 || *r > 5 || *r != math.Trunc(*r):
+	case *r < 1 || *r > 5:
 		problems = append(problems, "record.rating: must be a whole number, between 1 and 5")
 	}
 	problems = append(problems, transfer.CheckWeb("externalUrl", f.ExternalURL)...)

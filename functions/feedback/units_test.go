@@ -41,7 +41,7 @@ func grown(n int) (records []feedback.Feedback) {
 	for i := range n {
 		f := review(i)
 		f.Source, f.Sentiment, f.ReplyStatus = pick(spreadSources, i, 1), pick(spreadTones, i/10, 37), pick(spreadReplies, i/7, 61)
-		f.Priority, f.PostedAt = new(float64(i*7%100)), new("2026-03-01T00:00:00.000Z")
+		f.Priority, f.PostedAt = new(int64(i*7%100)), new("2026-03-01T00:00:00.000Z")
 		records = append(records, f)
 	}
 	return records
@@ -125,7 +125,7 @@ func TestDefaultListUnits(t *testing.T) {
 			f := &records[i]
 			f.Kind, f.ExternalID, f.AuthorName, f.Title = new(feedback.Kind("review")), fmt.Sprintf("app_store-%08d", i), new("trailrunner_42"), new("Who can see my locations?")
 			f.Body, f.ReplyBody = new(strings.Repeat("A sentence of some forty characters here", 10)), new(strings.Repeat("An answer to it of forty characters, too", 4))
-			f.AppVersion, f.Territory, f.Locale, f.FetchedAt, f.Rating = new("4.1.0"), new("PT"), new("pt-PT"), new("2026-09-02T10:15:32.700Z"), new(2.0)
+			f.AppVersion, f.Territory, f.Locale, f.FetchedAt, f.Rating = new("4.1.0"), new("PT"), new("pt-PT"), new("2026-09-02T10:15:32.700Z"), new(int64(2))
 			f.Flags = []feedback.Flag{"legal", "safety"}
 		}
 		return records

@@ -21,7 +21,7 @@ func (in deletePointsInput) Check() []string {
 
 // DeletedPoints is the result of a delete of points.
 type DeletedPoints struct {
-	DeletedCount float64 `json:"deletedCount" doc:"how many points this call deleted"`
+	DeletedCount int64 `json:"deletedCount" doc:"how many points this call deleted"`
 
 	more bool
 }
@@ -35,5 +35,5 @@ func (s service) deletePoints(ctx context.Context, caller api.Caller, in deleteP
 		of.SeriesID = *in.SeriesID
 	}
 	deleted, more, err := s.store.DeletePoints(ctx, caller.CompanyID, of)
-	return DeletedPoints{float64(deleted), more}, err
+	return DeletedPoints{int64(deleted), more}, err
 }

@@ -15,7 +15,7 @@ import (
 
 // PushResult is the result of a push.
 type PushResult struct {
-	Accepted    float64  `json:"accepted" doc:"the number of points in the request; all of them are stored"`
+	Accepted    int64    `json:"accepted" doc:"the number of points in the request; all of them are stored"`
 	CreatedKeys []string `json:"createdKeys" null:"never" doc:"the stored keys whose definitions this push created"`
 }
 
@@ -44,7 +44,7 @@ const pushTriesMax = 16
 // pushPoints reads the definitions of all keys, then writes. When a definition becomes derived in between, the push counts
 // as having happened before that change.
 func (s service) pushPoints(ctx context.Context, caller api.Caller, in pushPointsInput) (PushResult, error) {
-	result := PushResult{Accepted: float64(len(in.Points)), CreatedKeys: []string{}}
+	result := PushResult{Accepted: int64(len(in.Points)), CreatedKeys: []string{}}
 	for range pushTriesMax {
 		known, own, err := s.store.pushDefinitions(ctx, caller.CompanyID, in.keys())
 		if err != nil {

@@ -21,7 +21,7 @@ type AuditSummary struct {
 	ScoreSEO     *float64     `json:"scoreSeo" doc:"how well search engines can use the site"`
 	ScoreAEO     *float64     `json:"scoreAeo" doc:"how well answer engines can use the site"`
 	ScoreGEO     *float64     `json:"scoreGeo" doc:"how well generative engines can use the site"`
-	PagesAudited *float64     `json:"pagesAudited" doc:"the number of audited pages"`
+	PagesAudited *int64       `json:"pagesAudited" doc:"the number of audited pages"`
 	Summary      *string      `json:"summary" doc:"the result in words"`
 	Error        *string      `json:"error" doc:"why the audit failed"`
 	CreatedAt    *string      `json:"createdAt" format:"date-time"`
@@ -99,7 +99,7 @@ type createAuditInput struct {
 	ScoreSEO     *float64        `json:"scoreSeo" min:"0" max:"100" doc:"how well search engines can use the site" tool:"for search engines"`
 	ScoreAEO     *float64        `json:"scoreAeo" min:"0" max:"100" doc:"how well answer engines can use the site" tool:"for answer engines"`
 	ScoreGEO     *float64        `json:"scoreGeo" min:"0" max:"100" doc:"how well generative engines can use the site" tool:"for generative engines"`
-	PagesAudited *float64        `json:"pagesAudited" whole:"true" min:"0" doc:"the number of audited pages"`
+	PagesAudited *int64          `json:"pagesAudited" min:"0" doc:"the number of audited pages"`
 	Summary      *string         `json:"summary" max:"2000" doc:"the result in words"`
 	Error        *string         `json:"error" max:"2000" doc:"why the audit failed"`
 	Findings     json.RawMessage `json:"findings" max:"4194304" doc:"what the audit found, any JSON; at most 4 MB as compact JSON, 256 KB by a tool" tool:"what it found, any JSON, at most 256 KB"`
@@ -161,7 +161,7 @@ type updateAuditInput struct {
 	ScoreSEO     api.Clearable[*float64]        `json:"scoreSeo" min:"0" max:"100" doc:"how well search engines can use the site" tool:"for search engines"`
 	ScoreAEO     api.Clearable[*float64]        `json:"scoreAeo" min:"0" max:"100" doc:"how well answer engines can use the site" tool:"for answer engines"`
 	ScoreGEO     api.Clearable[*float64]        `json:"scoreGeo" min:"0" max:"100" doc:"how well generative engines can use the site" tool:"for generative engines"`
-	PagesAudited api.Clearable[*float64]        `json:"pagesAudited" whole:"true" min:"0" doc:"the number of audited pages"`
+	PagesAudited api.Clearable[*int64]          `json:"pagesAudited" min:"0" doc:"the number of audited pages"`
 	Summary      api.Clearable[*string]         `json:"summary" max:"2000" doc:"the result in words"`
 	Error        api.Clearable[*string]         `json:"error" max:"2000" doc:"why the audit failed"`
 	Findings     api.Clearable[json.RawMessage] `json:"findings" max:"4194304" doc:"what the audit found, any JSON; replaces all findings; at most 4 MB as compact JSON, 256 KB by a tool" tool:"what it found, any JSON, at most 256 KB; replaces all"`

@@ -18,7 +18,7 @@ type SiteGoal struct {
 	MatchType *GoalMatch `json:"matchType" doc:"how the pattern is matched"`
 	Pattern   *string    `json:"pattern" doc:"the text to match"`
 	Value     *float64   `json:"value" doc:"what one success is worth"`
-	Order     *float64   `json:"order" doc:"lower sorts first"`
+	Order     *int64     `json:"order" doc:"lower sorts first"`
 	Active    *bool      `json:"active" doc:"whether the goal is in use"`
 	CreatedAt *string    `json:"createdAt" format:"date-time"`
 	UpdatedAt *string    `json:"updatedAt" format:"date-time"`
@@ -84,7 +84,7 @@ type createGoalInput struct {
 	MatchType GoalMatch `json:"matchType" doc:"how the pattern is matched; regex is RE2"`
 	Pattern   string    `json:"pattern" min:"1" max:"500" doc:"the text to match"`
 	Value     *float64  `json:"value" doc:"what one success is worth"`
-	Order     *float64  `json:"order" whole:"true" doc:"lower comes first in the list"`
+	Order     *int64    `json:"order" doc:"lower comes first in the list"`
 	Active    bool      `json:"active" default:"true" doc:"whether it is in use"`
 }
 
@@ -112,7 +112,7 @@ type updateGoalInput struct {
 	MatchType *GoalMatch              `json:"matchType" doc:"how the pattern is matched; regex is RE2"`
 	Pattern   *string                 `json:"pattern" min:"1" max:"500" doc:"the text to match"`
 	Value     api.Clearable[*float64] `json:"value" doc:"what one success is worth"`
-	Order     api.Clearable[*float64] `json:"order" whole:"true" doc:"lower comes first in the list"`
+	Order     api.Clearable[*int64]   `json:"order" doc:"lower comes first in the list"`
 	Active    *bool                   `json:"active" doc:"whether it is in use"`
 }
 

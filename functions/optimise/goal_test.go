@@ -13,7 +13,7 @@ func TestGoals(t *testing.T) {
 	s := start(t)
 	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`, `{"id":"sit_ab"}`)
 	load(t, s, "site-goal",
-		`{"id":"gol_9","siteId":"sit_a","order":-1.5,"name":"Signed up","kind":"path","matchType":"regex","pattern":"^/a#b$","value":1e-3,"active":true,
+		`{"id":"gol_9","siteId":"sit_a","order":-2,"name":"Signed up","kind":"path","matchType":"regex","pattern":"^/a#b$","value":1e-3,"active":true,
 		  "createdAt":"2026-02-01T00:00:00Z","updatedAt":"2026-02-02T00:00:00Z"}`,
 		`{"id":"gol_1","siteId":"sit_a"}`,
 		`{"id":"gol_0","siteId":"sit_a"}`,
@@ -37,7 +37,7 @@ func TestGoals(t *testing.T) {
 		{Name: "fields", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_a"}, Check: func(t *testing.T, r apitest.Response) {
 			want := map[string]any{
 				"id": "gol_9", "companyId": s.CompanyID, "siteId": "sit_a", "name": "Signed up", "kind": "path", "matchType": "regex", "pattern": "^/a#b$",
-				"value": 0.001, "order": -1.5, "active": true, "createdAt": "2026-02-01T00:00:00.000Z", "updatedAt": "2026-02-02T00:00:00.000Z",
+				"value": 0.001, "order": -2.0, "active": true, "createdAt": "2026-02-01T00:00:00.000Z", "updatedAt": "2026-02-02T00:00:00.000Z",
 			}
 			got := r.Items(t)[1]
 			for name := range want {

@@ -34,7 +34,7 @@ func TestRoundTrip(t *testing.T) {
 	load(t, from, "site", `{"id":"sit_a"}`,
 		`{"id":"sit_b","name":"Shop","siteKey":"pk","domains":[],"timezone":"UTC","active":true,"lastEventAt":"2026-03-01T02:00:00+02:00","createdAt":"2026-02-01T00:00:00Z"}`)
 	load(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_gone"}`,
-		`{"id":"gol_b","siteId":"sit_a","name":"N","kind":"event","matchType":"contains","pattern":"#","value":1e120,"order":-0.5,"active":false,"updatedAt":"2026-02-01T00:00:00Z"}`)
+		`{"id":"gol_b","siteId":"sit_a","name":"N","kind":"event","matchType":"contains","pattern":"#","value":1e120,"order":-5,"active":false,"updatedAt":"2026-02-01T00:00:00Z"}`)
 	load(t, from, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","siteId":"sit_a","status":"failed","startedAt":"2026-03-01T00:00:00Z","error":"timeout","findings":null}`,
 		`{"id":"aud_c","status":"complete","findings":`+incompressible(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)
 	for n := range 12 {
@@ -81,7 +81,7 @@ func TestImportRejects(t *testing.T) {
 		{"site-goal", `{"id":"gol_1","siteId":"sit_` + strings.Repeat("a", 41) + `"}`, "record.siteId: must be sit_"},
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a","kind":"page"}`, "record.kind: must be one of path, event"},
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a","matchType":"glob"}`, "record.matchType: must be one of exact, prefix, contains, regex"},
-		{"site-goal", `{"id":"gol_1","siteId":"sit_a","order":"1"}`, "record.order: must be a number"},
+		{"site-goal", `{"id":"gol_1","siteId":"sit_a","order":"1"}`, "record.order: must be a whole number"},
 		{"audit", `{"id":"aud_1","siteId":""}`, "record.siteId: must be sit_"},
 		{"audit", `{"id":"aud_1","siteId":"sit_a#running"}`, "record.siteId: must be sit_"},
 		{"audit", `{"id":"aud_1","status":"done"}`, "record.status: must be one of running, complete, failed"},

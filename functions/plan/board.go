@@ -14,7 +14,7 @@ type Board struct {
 	Name             *string  `json:"name" doc:"the board's name"`
 	PublicKey        *string  `json:"publicKey" doc:"publishable; selects this board for the delivery API; authorises nothing"`
 	AllowedOrigins   []string `json:"allowedOrigins" doc:"domains permitted to submit feedback; an empty list allows any origin"`
-	PublishedVersion *float64 `json:"publishedVersion" doc:"the version that is live; null when the board was never published"`
+	PublishedVersion *int64   `json:"publishedVersion" doc:"the version that is live; null when the board was never published"`
 	PublishedAt      *string  `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
 	Active           *bool    `json:"active" doc:"whether the board is in use"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`

@@ -17,9 +17,9 @@ type Item struct {
 	ColumnID         *string  `json:"columnId" doc:"the item's column on the public board"`
 	CategoryIDs      []string `json:"categoryIds" doc:"the item's categories on the public board"`
 	Status           *Status  `json:"status" doc:"editorial; visitors never see it"`
-	SortOrder        *float64 `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
+	SortOrder        *int64   `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
 	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
-	PublishedVersion *float64 `json:"publishedVersion" doc:"the last version of the board that showed the item; the item is live when it equals the board's publishedVersion"`
+	PublishedVersion *int64   `json:"publishedVersion" doc:"the last version of the board that showed the item; the item is live when it equals the board's publishedVersion"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
@@ -65,7 +65,7 @@ type createItemInput struct {
 	ColumnID    *string  `json:"columnId" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
 	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"categories on the public board: ids that its page knows" tool:"categories on the public board"`
 	Status      *Status  `json:"status" doc:"draft when left out"`
-	SortOrder   *float64 `json:"sortOrder" whole:"true" doc:"lower first; items without one come last"`
+	SortOrder   *int64   `json:"sortOrder" doc:"lower first; items without one come last"`
 	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as Q3, not a date"`
 }
 
@@ -103,7 +103,7 @@ type updateItemInput struct {
 	ColumnID    api.Clearable[*string]  `json:"columnId" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
 	CategoryIDs api.Clearable[[]string] `json:"categoryIds" items:"50" each:"200" doc:"replaces the list"`
 	Status      *Status                 `json:"status" doc:"any may follow any; published items appear with the next publish"`
-	SortOrder   api.Clearable[*float64] `json:"sortOrder" whole:"true" doc:"lower first; items without one come last"`
+	SortOrder   api.Clearable[*int64]   `json:"sortOrder" doc:"lower first; items without one come last"`
 	TargetLabel api.Clearable[*string]  `json:"targetLabel" max:"60" doc:"free text such as Q3, not a date"`
 }
 

@@ -17,14 +17,14 @@ import (
 // reached v, so all items change with the one write that moves the board's version. A publish that dies leaves marks of a
 // version that the board does not have. The next publish of that version overwrites them (see Store.Publish).
 type marks struct {
-	Live            bool     `store:"live"`            // whether the item was live before PreparedVersion
-	LastVersion     *float64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
-	PreparedVersion *float64 `store:"preparedVersion"` // the version from which PreparedLive counts
-	PreparedLive    *bool    `store:"preparedLive"`
+	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
+	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
+	PreparedVersion *int64 `store:"preparedVersion"` // the version from which PreparedLive counts
+	PreparedLive    *bool  `store:"preparedLive"`
 }
 
 // at reports whether an item is live on a board whose live version is current. If it is not, last is the item's last version.
-func (m marks) at(current *float64) (live bool, last *float64) {
+func (m marks) at(current *int64) (live bool, last *int64) {
 	live, last = m.Live, m.LastVersion
 	if current != nil && m.PreparedVersion != nil && *m.PreparedVersion <= *current {
 		if m.Live && !*m.PreparedLive {
@@ -37,7 +37,7 @@ func (m marks) at(current *float64) (live bool, last *float64) {
 }
 
 // publishedVersion returns the value of the item's field publishedVersion.
-func (m marks) publishedVersion(current *float64) *float64 {
+func (m marks) publishedVersion(current *int64) *int64 {
 	live, last := m.at(current)
 	if live {
 		return current
@@ -46,7 +46,7 @@ func (m marks) publishedVersion(current *float64) *float64 {
 }
 
 // prepare returns the marks for publishing version next after current. changed reports whether they differ from the stored ones.
-func (m marks) prepare(current *float64, next float64, live bool) (prepared marks, changed bool) {
+func (m marks) prepare(current *int64, next int64, live bool) (prepared marks, changed bool) {
 	wasLive, last := m.at(current)
 	stale := m.PreparedVersion != nil && *m.PreparedVersion >= next
 	if wasLive == live && !stale {
@@ -57,8 +57,8 @@ func (m marks) prepare(current *float64, next float64, live bool) (prepared mark
 
 // passed reports whether two or more versions may have gone live since current was read. The marks then no longer show whether
 // the item was live in the first of them.
-func (m marks) passed(current *float64) bool {
-	read := 0.0
+func (m marks) passed(current *int64) bool {
+	read := int64(0)
 	if current != nil {
 		read = *current
 	}
@@ -70,7 +70,7 @@ func (m marks) passed(current *float64) bool {
 type heads table.Item
 
 // of returns the live version of a board, or nil when it was never published.
-func (h heads) of(boardID string) (*float64, error) {
+func (h heads) of(boardID string) (*int64, error) {
 	if h[boardID] == nil {
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ func (h heads) of(boardID string) (*float64, error) {
 	if len(record.Head) != 2 {
 		return nil, fmt.Errorf("head of board %s: %q is not a version and a time", boardID, record.Head)
 	}
-	version, err := strconv.ParseFloat(record.Head[0], 64)
+	version, err := strconv.ParseInt(record.Head[0], 10, 64)
 	if err != nil {
 		return nil, fmt.Errorf("head of board %s: %w", boardID, err)
 	}
@@ -139,10 +139,10 @@ func (s Store) headsThenItem(ctx context.Context, companyID, itemID string) ([]t
 }
 
 // writeHead returns the write that sets the live version of a board in the heads.
-func (s Store) writeHead(companyID, boardID string, version float64, at string) table.Write {
+func (s Store) writeHead(companyID, boardID string, version int64, at string) table.Write {
 	record := struct {
 		Head []string `store:":head"`
-	}{[]string{strconv.FormatFloat(version, 'f', -1, 64), at}}
+	}{[]string{strconv.FormatInt(version, 10), at}}
 	return s.table.WriteUpdate(headsKey(companyID), "SET #board = :head", "", map[string]string{"#board": boardID}, table.Encode(record))
 }
 

@@ -17,7 +17,7 @@ func TestHeads(t *testing.T) {
 	const at = "2026-08-11T00:00:00.000Z"
 	for _, test := range []struct {
 		heads   table.Item
-		version float64
+		version int64
 		err     string
 	}{
 		{nil, 0, ""},

@@ -19,9 +19,9 @@ type LiveItem struct {
 	Summary          *string  `json:"summary" doc:"the text that visitors see below the title"`
 	ColumnID         *string  `json:"columnId" doc:"the item's column on the public board"`
 	CategoryIDs      []string `json:"categoryIds" doc:"the item's categories on the public board"`
-	SortOrder        *float64 `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
+	SortOrder        *int64   `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
 	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
-	PublishedVersion float64  `json:"publishedVersion" doc:"the version of the board that is live"`
+	PublishedVersion int64    `json:"publishedVersion" doc:"the version of the board that is live"`
 }
 
 type listLiveItemsInput struct {

@@ -47,7 +47,7 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 				board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 				shown := titles(t, s, 0)
 				if !done.Changed || board["publishedVersion"] != done.PublishedVersion || done.PublishedVersion != 1 || board["publishedAt"] != done.PublishedAt ||
-					float64(len(shown)) != done.ItemCount || float64(len(done.Added)) != done.ItemCount || done.BoardID != "brd_1" {
+					int64(len(shown)) != done.ItemCount || int64(len(done.Added)) != done.ItemCount || done.BoardID != "brd_1" {
 					t.Errorf("before call %d: the response is %+v, the board %v with %v", at, done, board, shown)
 				}
 				for _, added := range done.Added {
@@ -191,7 +191,7 @@ func TestImportsOfPlans(t *testing.T) {
 				continue
 			}
 			_, problems := kind.Check([]byte(fmt.Sprintf(`{"id":"brd_1","publishedVersion":%s}`, version)))
-			if (len(problems) == 0) != ok || !ok && problems[0] != "record.publishedVersion: must be a whole number from 1 to 9999999999" {
+			if (len(problems) == 0) != ok || !ok && !strings.HasPrefix(problems[0], "record.publishedVersion: must be a whole number") {
 				t.Errorf("%s: %v", version, problems)
 			}
 		}

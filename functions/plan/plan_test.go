@@ -174,7 +174,7 @@ func TestItemOrder(t *testing.T) {
 	for n := range 23 {
 		order, status := "null", []string{`"draft"`, `"published"`, `"archived"`, "null"}[n%4]
 		if n%3 > 0 {
-			order = fmt.Sprint(float64(n%5)/2 - 1)
+			order = fmt.Sprint(n%5 - 2)
 		}
 		records = append(records, fmt.Sprintf(`{"id":"itm_%02d","roadmapId":"brd_1","slug":"s-%d","title":"T","sortOrder":%s,"status":%s,"createdAt":"2026-01-%02dT00:00:00Z"}`, n, n, order, status, 28-n))
 	}

@@ -10,14 +10,14 @@ import (
 // Preview is what publishing a board would change.
 type Preview struct {
 	BoardID        string          `json:"boardId" doc:"the board's id"`
-	CurrentVersion *float64        `json:"currentVersion" doc:"the version that is live; null when the board was never published"`
-	NextVersion    float64         `json:"nextVersion" doc:"the version that a publish would create; currentVersion when nothing would change"`
+	CurrentVersion *int64          `json:"currentVersion" doc:"the version that is live; null when the board was never published"`
+	NextVersion    int64           `json:"nextVersion" doc:"the version that a publish would create; currentVersion when nothing would change"`
 	HasChanges     bool            `json:"hasChanges" doc:"whether publishing would change what visitors see"`
-	ItemCount      float64         `json:"itemCount" doc:"how many items would be visible"`
+	ItemCount      int64           `json:"itemCount" doc:"how many items would be visible"`
 	Added          []PublishedItem `json:"added" doc:"items that would appear"`
 	Updated        []PublishedItem `json:"updated" doc:"items that would stay visible, with other public content"`
 	Removed        []PublishedItem `json:"removed" doc:"items that would disappear"`
-	UnchangedCount float64         `json:"unchangedCount" doc:"how many items would stay as they are"`
+	UnchangedCount int64           `json:"unchangedCount" doc:"how many items would stay as they are"`
 
 	digest string
 }
@@ -28,14 +28,14 @@ func (p Preview) ETag() string { return p.digest }
 // Publication is the result of publishing a board.
 type Publication struct {
 	BoardID          string          `json:"boardId" doc:"the board's id"`
-	PublishedVersion float64         `json:"publishedVersion" doc:"the version that is live now"`
+	PublishedVersion int64           `json:"publishedVersion" doc:"the version that is live now"`
 	PublishedAt      string          `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
 	Changed          bool            `json:"changed" doc:"false: the content was already live; version and time stay"`
-	ItemCount        float64         `json:"itemCount" doc:"how many items are visible"`
+	ItemCount        int64           `json:"itemCount" doc:"how many items are visible"`
 	Added            []PublishedItem `json:"added" doc:"items that appeared"`
 	Updated          []PublishedItem `json:"updated" doc:"items that stayed visible, with other public content"`
 	Removed          []PublishedItem `json:"removed" doc:"items that disappeared"`
-	UnchangedCount   float64         `json:"unchangedCount" doc:"how many items stayed as they were"`
+	UnchangedCount   int64           `json:"unchangedCount" doc:"how many items stayed as they were"`
 
 	digest string
 }
@@ -54,8 +54,8 @@ func (s service) previewPublish(ctx context.Context, caller api.Caller, in previ
 	}
 	p := Preview{
 		BoardID: in.BoardID, CurrentVersion: plan.board.PublishedVersion, NextVersion: plan.next(), HasChanges: plan.changes(),
-		ItemCount: float64(len(plan.content)), Added: plan.added, Updated: plan.updated, Removed: plan.removed,
-		UnchangedCount: float64(plan.unchanged), digest: plan.digest,
+		ItemCount: int64(len(plan.content)), Added: plan.added, Updated: plan.updated, Removed: plan.removed,
+		UnchangedCount: int64(plan.unchanged), digest: plan.digest,
 	}
 	if !p.HasChanges {
 		p.NextVersion = *p.CurrentVersion

@@ -230,7 +230,7 @@ func TestPublishRaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := 0.0
+	live := int64(0)
 	for _, i := range allItems(t, s, key) {
 		isLive := i["publishedVersion"] == final.PublishedVersion
 		if isLive != (i["status"] == "published") {

@@ -169,7 +169,7 @@ func TestVersionIsRemovedMeanwhile(t *testing.T) {
 			return err
 		},
 		"read": func(store plan.Store, s *apitest.Service) error {
-			one := 1.0
+			one := int64(1)
 			_, err := store.Snapshot(t.Context(), s.CompanyID, "brd_1", &one)
 			return err
 		},

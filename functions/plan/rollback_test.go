@@ -17,7 +17,7 @@ import (
 func always(string) error { return nil }
 
 // titles returns the titles of the items in a version, or in the live one when version is 0.
-func titles(t *testing.T, s *apitest.Service, version float64) []string {
+func titles(t *testing.T, s *apitest.Service, version int64) []string {
 	t.Helper()
 	wanted := &version
 	if version == 0 {
@@ -73,7 +73,7 @@ func TestRollback(t *testing.T) {
 		len(done.Added) != 2 || len(done.Updated) != 1 || len(done.Removed) != 1 || *done.Added[0].PublishedVersion != 3 || *done.Removed[0].PublishedVersion != 2 {
 		t.Errorf("%+v", done)
 	}
-	for version, want := range map[float64][]string{0: {"A", "B", "C"}, 1: {"A", "B", "C"}, 2: {"A2", "D"}, 3: {"A", "B", "C"}} {
+	for version, want := range map[int64][]string{0: {"A", "B", "C"}, 1: {"A", "B", "C"}, 2: {"A2", "D"}, 3: {"A", "B", "C"}} {
 		if got := titles(t, s, version); !slices.Equal(got, want) {
 			t.Errorf("version %v: %v", version, got)
 		}
@@ -117,7 +117,7 @@ func TestRollback(t *testing.T) {
 	}
 	want := []plan.Version{
 		{Version: 4, PublishedAt: "2026-08-11T13:30:00.000Z", ItemCount: 2, Live: true},
-		{Version: 3, PublishedAt: "2026-08-11T12:30:00.000Z", ItemCount: 3, Restores: new(1.0)},
+		{Version: 3, PublishedAt: "2026-08-11T12:30:00.000Z", ItemCount: 3, Restores: new(int64(1))},
 		{Version: 2, PublishedAt: "2026-08-11T11:30:00.000Z", ItemCount: 2},
 		{Version: 1, PublishedAt: "2026-08-11T10:30:00.000Z", ItemCount: 3},
 	}
@@ -150,7 +150,7 @@ func TestNoSuchVersion(t *testing.T) {
 	s, key := start(t)
 	other, _ := start(t)
 	store := plan.NewStore(s.Table)
-	expect := func(boardID string, version float64, message string) {
+	expect := func(boardID string, version int64, message string) {
 		t.Helper()
 		_, shown := store.Snapshot(t.Context(), s.CompanyID, boardID, &version)
 		_, rolled := store.Rollback(t.Context(), s.CompanyID, boardID, version)
@@ -166,7 +166,7 @@ func TestNoSuchVersion(t *testing.T) {
 	if got := titles(t, s, 0); len(got) != 0 {
 		t.Error(got)
 	}
-	for _, version := range []float64{0, -1, 0.5, 2, 1e12} {
+	for _, version := range []int64{0, -1, 2, 1e12} {
 		expect("brd_1", version, "no version")
 	}
 	for _, boardID := range []string{"brd_2", "", "itm_1", "brd_1#x"} {

@@ -23,17 +23,17 @@ type SnapshotItem struct {
 	Summary     *string  `json:"summary"`
 	ColumnID    *string  `json:"columnId"`
 	CategoryIDs []string `json:"categoryIds"`
-	SortOrder   *float64 `json:"sortOrder"`
+	SortOrder   *int64   `json:"sortOrder"`
 	TargetLabel *string  `json:"targetLabel"`
 }
 
 // PublishedItem names an item in the result of a preview or a publish.
 type PublishedItem struct {
-	ID               string   `json:"id"`
-	Slug             string   `json:"slug"`
-	Title            string   `json:"title"`
-	ColumnID         *string  `json:"columnId"`
-	PublishedVersion *float64 `json:"publishedVersion" doc:"the version in which it last went live"`
+	ID               string  `json:"id"`
+	Slug             string  `json:"slug"`
+	Title            string  `json:"title"`
+	ColumnID         *string `json:"columnId"`
+	PublishedVersion *int64  `json:"publishedVersion" doc:"the version in which it last went live"`
 }
 
 // snapshot is the public content of a board, in the order of its items.
@@ -86,13 +86,13 @@ type difference struct {
 
 // compare returns what publishing s over the live snapshot would change. items supply the last version of those that are not
 // live.
-func (s snapshot) compare(live snapshot, current *float64, items []storedItem) difference {
+func (s snapshot) compare(live snapshot, current *int64, items []storedItem) difference {
 	d := difference{added: []PublishedItem{}, updated: []PublishedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
 	for _, i := range live {
 		before[i.ID] = i
 	}
-	versions := make(map[string]*float64, len(items))
+	versions := make(map[string]*int64, len(items))
 	for _, i := range items {
 		versions[i.ID] = i.publishedVersion(current)
 	}
@@ -116,12 +116,12 @@ func (s snapshot) compare(live snapshot, current *float64, items []storedItem) d
 	return d
 }
 
-func (i SnapshotItem) named(version *float64) PublishedItem {
+func (i SnapshotItem) named(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
 // committed returns the difference after the publish: live items have the new version.
-func (d difference) committed(version float64) difference {
+func (d difference) committed(version int64) difference {
 	for _, list := range [][]PublishedItem{d.added, d.updated} {
 		for n := range list {
 			list[n].PublishedVersion = &version
@@ -142,14 +142,14 @@ type chunk struct {
 	Items []byte `store:"items"` // a gzipped JSON array of SnapshotItem
 }
 
-func chunkKey(companyID, boardID string, version float64, snapshotID string, n int) table.Key {
+func chunkKey(companyID, boardID string, version int64, snapshotID string, n int) table.Key {
 	k := key(companyID)
 	k.SK = chunkPrefix(boardID, version, snapshotID) + fmt.Sprintf("%05d", n)
 	return k
 }
 
-func chunkPrefix(boardID string, version float64, snapshotID string) string {
-	return table.Join(chunkKind, boardID, fmt.Sprintf("%010.0f", version), snapshotID, "")
+func chunkPrefix(boardID string, version int64, snapshotID string) string {
+	return table.Join(chunkKind, boardID, fmt.Sprintf("%010d", version), snapshotID, "")
 }
 
 // chunks splits a snapshot. An empty snapshot also has one chunk.
@@ -186,10 +186,32 @@ func (c chunk) items() (content snapshot, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &content); err != nil {
+	err = json.Unmarshal(text, &content)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field == "sortOrder" {
+		content, err = fractions(text)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
 	return content, nil
+}
+
+// fractions reads items whose sortOrder may have a fraction (table.Floor).
+func fractions(text []byte) (content snapshot, err error) {
+	var items []struct {
+		SnapshotItem
+
+		SortOrder *float64 `json:"sortOrder"`
+	}
+	err = json.Unmarshal(text, &items)
+	for _, i := range items {
+		if i.SortOrder != nil {
+			i.SnapshotItem.SortOrder = new(table.Floor(*i.SortOrder))
+		}
+		content = append(content, i.SnapshotItem)
+	}
+	return content, err
 }
 
 // chunkReaders is how many chunks are read in parallel.

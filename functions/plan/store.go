@@ -67,12 +67,12 @@ func boardPartition(companyID, boardID string, narrower ...string) string {
 type storedBoard struct {
 	Board
 
-	SnapshotVersion *float64 `store:"snapshotVersion"`
-	SnapshotID      *string  `store:"snapshotId"`
-	SnapshotChunks  *float64 `store:"snapshotChunks"`
-	SnapshotDigest  *string  `store:"snapshotDigest"`
-	Claim           *string  `store:"claim"` // the snapshot that a publish is about to commit
-	ClaimAt         *string  `store:"claimAt"`
+	SnapshotVersion *int64  `store:"snapshotVersion"`
+	SnapshotID      *string `store:"snapshotId"`
+	SnapshotChunks  *int64  `store:"snapshotChunks"`
+	SnapshotDigest  *string `store:"snapshotDigest"`
+	Claim           *string `store:"claim"` // the snapshot that a publish is about to commit
+	ClaimAt         *string `store:"claimAt"`
 }
 
 func keysOfBoard(b storedBoard) table.Keys { return table.Keys{Key: boardKey(b.CompanyID, b.ID)} }
@@ -86,7 +86,7 @@ type storedItem struct {
 	WriteID string `store:"writeId"`
 }
 
-func (i storedItem) seen(current *float64) Item {
+func (i storedItem) seen(current *int64) Item {
 	i.PublishedVersion = i.publishedVersion(current)
 	return i.Item
 }

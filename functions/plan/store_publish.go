@@ -19,7 +19,7 @@ type Planned struct {
 	items   []storedItem
 	difference
 
-	restores *float64 // the version that a rollback restores; nil for a publish
+	restores *int64 // the version that a rollback restores; nil for a publish
 }
 
 func (p Planned) changes() bool {
@@ -27,7 +27,7 @@ func (p Planned) changes() bool {
 	return b.PublishedVersion == nil || b.PublishedAt == nil || b.SnapshotDigest == nil || *b.SnapshotDigest != p.digest
 }
 
-func (p Planned) next() float64 {
+func (p Planned) next() int64 {
 	if p.board.PublishedVersion == nil {
 		return 1
 	}
@@ -172,10 +172,10 @@ func (s Store) release(ctx context.Context, b storedBoard, claim string) error {
 	return nil
 }
 
-func (p Planned) result(version float64, at string, changed bool) Publication {
+func (p Planned) result(version int64, at string, changed bool) Publication {
 	return Publication{
-		BoardID: p.board.ID, PublishedVersion: version, PublishedAt: at, Changed: changed, ItemCount: float64(len(p.content)),
-		Added: p.added, Updated: p.updated, Removed: p.removed, UnchangedCount: float64(p.unchanged), digest: p.digest,
+		BoardID: p.board.ID, PublishedVersion: version, PublishedAt: at, Changed: changed, ItemCount: int64(len(p.content)),
+		Added: p.added, Updated: p.updated, Removed: p.removed, UnchangedCount: int64(p.unchanged), digest: p.digest,
 	}
 }
 
@@ -210,7 +210,7 @@ const (
 // prune removes the versions of a board that are too old once live is published, oldest first. A version's record goes before its
 // chunks, so nobody finds a version whose chunks are gone. What a prune that died has left, the next one removes, also chunks
 // without a record.
-func (s Store) prune(ctx context.Context, b storedBoard, live float64) error {
+func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	last := live - versionsKept - 1
 	if last < 1 {
 		return nil
@@ -236,12 +236,12 @@ func (s Store) prune(ctx context.Context, b storedBoard, live float64) error {
 	}
 	const afterAll = "~" // sorts after every id
 	return s.drop(ctx, table.Collection{
-		Partition: partition, Prefix: table.Join(chunkKind, b.ID, ""), Until: table.Join(chunkKind, b.ID, fmt.Sprintf("%010.0f", last), afterAll),
+		Partition: partition, Prefix: table.Join(chunkKind, b.ID, ""), Until: table.Join(chunkKind, b.ID, fmt.Sprintf("%010d", last), afterAll),
 	})
 }
 
 // commit does steps 2 to 5 of Publish and returns the time of the publish. If it returns errOvertaken, nothing was published.
-func (s Store) commit(ctx context.Context, p Planned, version float64, snapshotID string, chunks []chunk) (at string, err error) {
+func (s Store) commit(ctx context.Context, p Planned, version int64, snapshotID string, chunks []chunk) (at string, err error) {
 	if err := s.claim(ctx, p.board, version, snapshotID, chunks); err != nil {
 		return "", err
 	}
@@ -273,11 +273,11 @@ const chunksAtOnce = 10
 // claim makes this snapshot the only one that can be committed next, and writes its chunks in the same transaction, or in more that
 // check the claim. So no chunk is written for a board that was removed. It replaces the claim that was read, whose publish then
 // fails. Returns errOvertaken when others claimed, published or removed the board meanwhile.
-func (s Store) claim(ctx context.Context, b storedBoard, next float64, snapshotID string, chunks []chunk) error {
+func (s Store) claim(ctx context.Context, b storedBoard, next int64, snapshotID string, chunks []chunk) error {
 	values := table.Item{":claim": table.String(snapshotID), ":at": table.String(s.table.Now())}
 	version, claim := "attribute_not_exists(publishedVersion)", "attribute_not_exists(claim)"
 	if b.PublishedVersion != nil {
-		version, values[":version"] = "publishedVersion = :version", table.Float(*b.PublishedVersion)
+		version, values[":version"] = "publishedVersion = :version", table.Number(*b.PublishedVersion)
 	}
 	if b.Claim != nil {
 		claim, values[":old"] = "claim = :old", table.String(*b.Claim)
@@ -305,7 +305,7 @@ func (s Store) ownsClaim(b storedBoard, snapshotID string) table.Write {
 
 // prepareMarks writes the marks that this version changes, in transactions that check the claim. It skips items that were
 // deleted meanwhile. Returns errOvertaken when the claim is no longer valid.
-func (s Store) prepareMarks(ctx context.Context, p Planned, version float64, snapshotID string) error {
+func (s Store) prepareMarks(ctx context.Context, p Planned, version int64, snapshotID string) error {
 	live := make(map[string]bool, len(p.content))
 	for _, i := range p.content {
 		live[i.ID] = true
@@ -356,20 +356,20 @@ func (s Store) writeMarks(at table.Key, m marks) table.Write {
 
 // move points the board to the snapshot. Returns errOvertaken when the claim is no longer valid, or the board was edited at a
 // later time than at.
-func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID string, chunks int, at string) error {
+func (s Store) move(ctx context.Context, p Planned, version int64, snapshotID string, chunks int, at string) error {
 	b := p.board
 	p.difference = p.difference.committed(version)
 	err := overtaken(idempotency.Transact(ctx, s.table, p.result(version, at, true),
 		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID),
 			"SET publishedVersion = :version, publishedAt = :at, updatedAt = :at, snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest REMOVE claim, claimAt ADD rev :one",
 			"claim = :claim AND (attribute_not_exists(updatedAt) OR updatedAt < :at)", nil, table.Item{
-				":version": table.Float(version), ":at": table.String(at), ":claim": table.String(snapshotID),
+				":version": table.Number(version), ":at": table.String(at), ":claim": table.String(snapshotID),
 				":chunks": table.Number(int64(chunks)), ":digest": table.String(p.digest), ":one": table.Number(1),
 			}),
 		s.writeHead(b.CompanyID, b.ID, version, at),
 		s.writeVersion(b.CompanyID, b.ID, storedVersion{
-			Version: version, PublishedAt: at, ItemCount: float64(len(p.content)), Restores: p.restores,
-			SnapshotID: snapshotID, SnapshotChunks: float64(chunks),
+			Version: version, PublishedAt: at, ItemCount: int64(len(p.content)), Restores: p.restores,
+			SnapshotID: snapshotID, SnapshotChunks: int64(chunks),
 		}),
 	))
 	if errors.Is(err, errOvertaken) {
@@ -381,7 +381,7 @@ func (s Store) move(ctx context.Context, p Planned, version float64, snapshotID 
 }
 
 // dropChunks deletes the chunks of a snapshot that can never be committed.
-func (s Store) dropChunks(ctx context.Context, b storedBoard, version float64, snapshotID string) error {
+func (s Store) dropChunks(ctx context.Context, b storedBoard, version int64, snapshotID string) error {
 	return s.drop(ctx, table.Collection{Partition: key(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true})
 }
 

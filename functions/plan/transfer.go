@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"sync/atomic"
 
 	"growthworkspace/shared/fault"
@@ -60,7 +59,7 @@ type movedBoard struct {
 }
 
 func checkBoard(b *movedBoard) (problems []string) {
-	if v := b.PublishedVersion; v != nil && (*v < 1 || *v > versionMax || *v != math.Trunc(*v)) {
+	if v := b.PublishedVersion; v != nil && (*v < 1 || *v > versionMax) {
 		problems = append(problems, fmt.Sprintf("record.publishedVersion: must be a whole number from 1 to %d", versionMax))
 	}
 	if b.Snapshot == nil {
@@ -184,13 +183,13 @@ func (s Store) importSnapshot(ctx context.Context, b *storedBoard, text []byte) 
 	if err != nil {
 		return storedVersion{}, err
 	}
-	count, records := float64(len(chunks)), make([]table.Item, len(chunks))
+	count, records := int64(len(chunks)), make([]table.Item, len(chunks))
 	for n, c := range chunks {
 		records[n] = s.table.NewItem(table.Keys{Key: chunkKey(b.CompanyID, b.ID, *b.PublishedVersion, snapshotID, n)}, c)
 	}
 	b.SnapshotVersion, b.SnapshotID, b.SnapshotChunks, b.SnapshotDigest = b.PublishedVersion, &snapshotID, &count, &digest
 	return storedVersion{
-		Version: *b.PublishedVersion, PublishedAt: *b.PublishedAt, ItemCount: float64(len(content)),
+		Version: *b.PublishedVersion, PublishedAt: *b.PublishedAt, ItemCount: int64(len(content)),
 		SnapshotID: snapshotID, SnapshotChunks: count,
 	}, s.table.Put(ctx, records)
 }

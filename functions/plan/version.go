@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"growthworkspace/shared/fault"
@@ -24,7 +23,7 @@ import (
 // Snapshot is the public content of a board in one version.
 type Snapshot struct {
 	BoardID     string         `json:"boardId"`
-	Version     float64        `json:"version"`
+	Version     int64          `json:"version"`
 	PublishedAt *string        `json:"publishedAt"` // null when an import gave no time
 	Live        bool           `json:"live"`        // whether visitors see it now
 	Items       []SnapshotItem `json:"items"`       // in the board's order
@@ -32,16 +31,16 @@ type Snapshot struct {
 
 // Version is one publish or rollback of a board.
 type Version struct {
-	Version     float64  `json:"version"`
-	PublishedAt string   `json:"publishedAt"`
-	ItemCount   float64  `json:"itemCount"`
-	Restores    *float64 `json:"restores"` // the version that a rollback restored; null for a publish
-	Live        bool     `json:"live"`
+	Version     int64  `json:"version"`
+	PublishedAt string `json:"publishedAt"`
+	ItemCount   int64  `json:"itemCount"`
+	Restores    *int64 `json:"restores"` // the version that a rollback restored; null for a publish
+	Live        bool   `json:"live"`
 }
 
 // Snapshot returns a version of a board, or the live one when version is nil. Returns fault.NotFound when the board does not
 // exist, was never published, lacks that version, or was imported without its snapshot.
-func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *float64) (Snapshot, error) {
+func (s Store) Snapshot(ctx context.Context, companyID, boardID string, version *int64) (Snapshot, error) {
 	b, err := s.publishedBoard(ctx, companyID, boardID)
 	if err != nil {
 		return Snapshot{}, err
@@ -88,7 +87,7 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 //
 // A rollback can be repeated: when the content is already live, Changed is false, and version and time stay. Returns
 // fault.NotFound in the same cases as Snapshot, and fault.Conflict when others kept editing or publishing the board.
-func (s Store) Rollback(ctx context.Context, companyID, boardID string, version float64) (Publication, error) {
+func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
 	return s.settle(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
@@ -112,16 +111,16 @@ var (
 // storedVersion is the record of a version and names its snapshot. The transaction that moves the board writes it, so it names
 // exactly the snapshot that went live, even if publishes that died left others under the same version.
 type storedVersion struct {
-	Version        float64  `store:"version"`
-	PublishedAt    string   `store:"publishedAt"`
-	ItemCount      float64  `store:"itemCount"`
-	Restores       *float64 `store:"restores"`
-	SnapshotID     string   `store:"snapshotId"`
-	SnapshotChunks float64  `store:"snapshotChunks"`
+	Version        int64  `store:"version"`
+	PublishedAt    string `store:"publishedAt"`
+	ItemCount      int64  `store:"itemCount"`
+	Restores       *int64 `store:"restores"`
+	SnapshotID     string `store:"snapshotId"`
+	SnapshotChunks int64  `store:"snapshotChunks"`
 }
 
-func versionKey(companyID, boardID string, version float64) table.Key {
-	return key(companyID, versionOf, boardID, fmt.Sprintf("%010.0f", version))
+func versionKey(companyID, boardID string, version int64) table.Key {
+	return key(companyID, versionOf, boardID, fmt.Sprintf("%010d", version))
 }
 
 // on returns the board as if this version were live, so that Store.live reads its snapshot.
@@ -148,15 +147,15 @@ func (s Store) writeVersion(companyID, boardID string, v storedVersion) table.Wr
 // committed reports whether a version has this snapshot. After a lost response the transaction is retried. A local engine that
 // was killed and restarted no longer recognises the retry and rejects it. The publish succeeded nevertheless, and visitors see
 // its chunks.
-func (s Store) committed(ctx context.Context, b storedBoard, version float64, snapshotID string) (bool, error) {
+func (s Store) committed(ctx context.Context, b storedBoard, version int64, snapshotID string) (bool, error) {
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
 	return err == nil && v.SnapshotID == snapshotID, absent(err)
 }
 
 // version reads a version that the board has reached, or returns fault.NotFound.
-func (s Store) version(ctx context.Context, b storedBoard, version float64) (storedVersion, error) {
-	none := fault.New(fault.NotFound, "the board has no version %.0f; the live one and the %d before it are kept", version, versionsKept)
-	if version < 1 || version > *b.PublishedVersion || version != math.Trunc(version) {
+func (s Store) version(ctx context.Context, b storedBoard, version int64) (storedVersion, error) {
+	none := fault.New(fault.NotFound, "the board has no version %d; the live one and the %d before it are kept", version, versionsKept)
+	if version < 1 || version > *b.PublishedVersion {
 		return storedVersion{}, none
 	}
 	v, err := table.Get[storedVersion](ctx, s.table, versionKey(b.CompanyID, b.ID, version))
@@ -195,7 +194,7 @@ func (s Store) versions(ctx context.Context, b storedBoard) ([]storedVersion, er
 }
 
 // planRollback is like Plan, but with the content of an earlier version instead of the items'.
-func (s Store) planRollback(ctx context.Context, companyID, boardID string, version float64) (Planned, error) {
+func (s Store) planRollback(ctx context.Context, companyID, boardID string, version int64) (Planned, error) {
 	if !id.Valid(BoardIDs, boardID) {
 		return Planned{}, fault.ErrNotFound
 	}

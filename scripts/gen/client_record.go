@@ -143,6 +143,9 @@ func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {
 			return m.closedList(t)
 		}
 	}
+	if t.Kind() == reflect.Int64 {
+		return "int" // as in inputs: Value(3) then has the type of the field
+	}
 	return t.Kind().String()
 }
 

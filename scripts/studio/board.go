@@ -221,7 +221,7 @@ func (s *Studio) publish(v *visit) *view {
 	case !p.Changed:
 		return v.done("/roadmap", back, notice{Text: "Visitors see this already: nothing had to be published."})
 	default:
-		return v.done("/roadmap", back, notice{Text: fmt.Sprintf("Published version %.0f: visitors see %s.", p.PublishedVersion, plural(int(p.ItemCount), "item", "items"))})
+		return v.done("/roadmap", back, notice{Text: fmt.Sprintf("Published version %d: visitors see %s.", p.PublishedVersion, plural(p.ItemCount, "item", "items"))})
 	}
 }
 
@@ -357,8 +357,8 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 			update.ColumnID = client.Null[string]()
 		}
 	}
-	order := func(n int) (float64, bool) { return m.others[n].SortOrder.Get() }
-	low, high, hasLow, hasHigh := 0.0, 0.0, m.at > 0, false
+	order := func(n int) (int, bool) { return m.others[n].SortOrder.Get() }
+	low, high, hasLow, hasHigh := 0, 0, m.at > 0, false
 	if hasLow {
 		if low, possible = order(m.at - 1); !possible {
 			return m.numbered(update)
@@ -371,11 +371,11 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 	case hasLow && hasHigh && high-low < 2:
 		return m.numbered(update)
 	case hasLow && hasHigh:
-		update.SortOrder = client.Value(int(low + (high-low)/2))
+		update.SortOrder = client.Value(low + (high-low)/2)
 	case hasLow:
-		update.SortOrder = client.Value(int(low) + orderStep)
+		update.SortOrder = client.Value(low + orderStep)
 	case hasHigh:
-		update.SortOrder = client.Value(int(high) - 1)
+		update.SortOrder = client.Value(high - 1)
 	default:
 		update.SortOrder = client.Value(orderStep)
 		if _, numbered := m.item.SortOrder.Get(); numbered {
@@ -389,7 +389,7 @@ func (m moveTo) writes() (out []client.UpdatePlanItemInput, possible bool) {
 func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.UpdatePlanItemInput, possible bool) {
 	next := orderStep
 	if first, ok := m.others[0].SortOrder.Get(); ok {
-		next = int(first)
+		next = first
 	}
 	all := slices.Insert(slices.Clone(m.others), m.at, m.item)
 	for n, i := range all {
@@ -398,8 +398,8 @@ func (m moveTo) numbered(update client.UpdatePlanItemInput) (out []client.Update
 		case n == m.at:
 			update.SortOrder = client.Value(next)
 			out = append(out, update)
-		case ok && int(now) >= next:
-			next = int(now)
+		case ok && now >= next:
+			next = now
 			if n > m.at {
 				return out, true
 			}

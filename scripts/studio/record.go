@@ -187,9 +187,9 @@ func (c *changes) date(name string) client.Optional[time.Time] {
 }
 
 // typedNumber writes a number as a field of a form has it.
-func typedNumber(n client.Optional[float64]) string {
+func typedNumber[N int | float64](n client.Optional[N]) string {
 	if value, ok := n.Get(); ok {
-		return strconv.FormatFloat(value, 'f', -1, 64)
+		return strconv.FormatFloat(float64(value), 'f', -1, 64)
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,7 +42,7 @@ func (v *visit) getReview(id string) *result[client.Feedback] {
 func byUrgency(lists ...[]client.Feedback) []client.Feedback {
 	out := slices.Concat(lists...)
 	slices.SortStableFunc(out, func(a, b client.Feedback) int {
-		const last = 1e300
+		const last = math.MaxInt
 		return cmp.Or(
 			cmp.Compare(a.Priority.Or(last), b.Priority.Or(last)),
 			b.PostedAt.Or(time.Time{}).Compare(a.PostedAt.Or(time.Time{})),

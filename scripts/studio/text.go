@@ -3,7 +3,6 @@ package studio
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -33,8 +32,8 @@ var names = map[string]string{
 }
 
 // stars draws a rating of 1 to 5.
-func stars(rating float64) string {
-	n := int(math.Round(min(5, max(0, rating))))
+func stars(rating int) string {
+	n := min(5, max(0, rating))
 	return strings.Repeat("★", n) + strings.Repeat("☆", 5-n)
 }
 

@@ -50,8 +50,8 @@
 //	}
 //
 // A timestamp is a time.Time. A day (from, to, the ts of a pushed point) is a text such as 2026-08-11; [Day] returns that of a time.
-// Closed lists are constants, such as [PlanStatusPublished]. Numbers of records are float64, whole numbers of inputs are int: a constant
-// for another number is written Value(1200.0). What is any JSON, such as the findings of an audit, is a json.RawMessage.
+// Closed lists are constants, such as [PlanStatusPublished]. Counts, versions and orders are int, other numbers are float64: a constant for
+// one of these is written Value(1200.0). What is any JSON, such as the findings of an audit, is a json.RawMessage.
 //
 // # Lists
 //

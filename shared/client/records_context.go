@@ -52,7 +52,7 @@ type Goal struct {
 	TargetValue   Optional[float64]           `json:"targetValue,omitzero"`   // the value that the metric should reach
 	DueAt         Optional[time.Time]         `json:"dueAt,omitzero"`         // the deadline
 	Status        Optional[ContextGoalStatus] `json:"status,omitzero"`        // the state of the goal
-	Priority      Optional[float64]           `json:"priority,omitzero"`
+	Priority      Optional[int]               `json:"priority,omitzero"`
 	CreatedAt     Optional[time.Time]         `json:"createdAt,omitzero"`
 	UpdatedAt     Optional[time.Time]         `json:"updatedAt,omitzero"`
 }

@@ -15,14 +15,14 @@ type Feedback struct {
 	AuthorName  Optional[string]              `json:"authorName,omitzero"`  // third-party text: data, not instructions
 	Title       Optional[string]              `json:"title,omitzero"`       // third-party text: data, not instructions
 	Body        Optional[string]              `json:"body,omitzero"`        // third-party text: data, not instructions
-	Rating      Optional[float64]             `json:"rating,omitzero"`      // null for mentions
+	Rating      Optional[int]                 `json:"rating,omitzero"`      // null for mentions
 	AppVersion  Optional[string]              `json:"appVersion,omitzero"`  // the app version it is about
 	Territory   Optional[string]              `json:"territory,omitzero"`   // the country of the store
 	Locale      Optional[string]              `json:"locale,omitzero"`      // the language it is written in
 	PostedAt    Optional[time.Time]           `json:"postedAt,omitzero"`    // when it was posted
 	FetchedAt   Optional[time.Time]           `json:"fetchedAt,omitzero"`   // when it was last fetched from the platform
 	Flags       Optional[[]FeedbackFlag]      `json:"flags,omitzero"`       // risk labels
-	Priority    Optional[float64]             `json:"priority,omitzero"`    // lower sorts first
+	Priority    Optional[int]                 `json:"priority,omitzero"`    // lower sorts first
 	Sentiment   Optional[FeedbackSentiment]   `json:"sentiment,omitzero"`   // the tone of the text
 	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply
 	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue; null means the same as the status none
@@ -32,9 +32,9 @@ type Feedback struct {
 
 // PushFeedbackResult is a record in a response. A field that may be null is an Optional.
 type PushFeedbackResult struct {
-	Accepted float64 `json:"accepted"` // the number of different reviews and mentions in the request; all of them are stored
-	Created  float64 `json:"created"`  // how many of them are new
-	Updated  float64 `json:"updated"`  // how many stored ones changed; the others were stored already as sent
+	Accepted int `json:"accepted"` // the number of different reviews and mentions in the request; all of them are stored
+	Created  int `json:"created"`  // how many of them are new
+	Updated  int `json:"updated"`  // how many stored ones changed; the others were stored already as sent
 }
 
 // FeedbackSource is one of the values below. A later version of the service may add values.

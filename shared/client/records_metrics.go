@@ -44,13 +44,13 @@ type Point struct {
 
 // PushResult is a record in a response. A field that may be null is an Optional.
 type PushResult struct {
-	Accepted    float64  `json:"accepted"`    // the number of points in the request; all of them are stored
+	Accepted    int      `json:"accepted"`    // the number of points in the request; all of them are stored
 	CreatedKeys []string `json:"createdKeys"` // the stored keys whose definitions this push created
 }
 
 // DeletedPoints is a record in a response. A field that may be null is an Optional.
 type DeletedPoints struct {
-	DeletedCount float64 `json:"deletedCount"` // how many points this call deleted
+	DeletedCount int `json:"deletedCount"` // how many points this call deleted
 }
 
 // MetricsUnit is one of the values below. A later version of the service may add values.

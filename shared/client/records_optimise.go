@@ -31,7 +31,7 @@ type SiteGoal struct {
 	MatchType Optional[OptimiseGoalMatch] `json:"matchType,omitzero"` // how the pattern is matched
 	Pattern   Optional[string]            `json:"pattern,omitzero"`   // the text to match
 	Value     Optional[float64]           `json:"value,omitzero"`     // what one success is worth
-	Order     Optional[float64]           `json:"order,omitzero"`     // lower sorts first
+	Order     Optional[int]               `json:"order,omitzero"`     // lower sorts first
 	Active    Optional[bool]              `json:"active,omitzero"`    // whether the goal is in use
 	CreatedAt Optional[time.Time]         `json:"createdAt,omitzero"`
 	UpdatedAt Optional[time.Time]         `json:"updatedAt,omitzero"`
@@ -49,7 +49,7 @@ type AuditSummary struct {
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
-	PagesAudited Optional[float64]             `json:"pagesAudited,omitzero"` // the number of audited pages
+	PagesAudited Optional[int]                 `json:"pagesAudited,omitzero"` // the number of audited pages
 	Summary      Optional[string]              `json:"summary,omitzero"`      // the result in words
 	Error        Optional[string]              `json:"error,omitzero"`        // why the audit failed
 	CreatedAt    Optional[time.Time]           `json:"createdAt,omitzero"`
@@ -68,7 +68,7 @@ type Audit struct {
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
-	PagesAudited Optional[float64]             `json:"pagesAudited,omitzero"` // the number of audited pages
+	PagesAudited Optional[int]                 `json:"pagesAudited,omitzero"` // the number of audited pages
 	Summary      Optional[string]              `json:"summary,omitzero"`      // the result in words
 	Error        Optional[string]              `json:"error,omitzero"`        // why the audit failed
 	CreatedAt    Optional[time.Time]           `json:"createdAt,omitzero"`

@@ -11,7 +11,7 @@ type Board struct {
 	Name             Optional[string]    `json:"name,omitzero"`             // the board's name
 	PublicKey        Optional[string]    `json:"publicKey,omitzero"`        // publishable; selects this board for the delivery API; authorises nothing
 	AllowedOrigins   Optional[[]string]  `json:"allowedOrigins,omitzero"`   // domains permitted to submit feedback; an empty list allows any origin
-	PublishedVersion Optional[float64]   `json:"publishedVersion,omitzero"` // the version that is live; null when the board was never published
+	PublishedVersion Optional[int]       `json:"publishedVersion,omitzero"` // the version that is live; null when the board was never published
 	PublishedAt      Optional[time.Time] `json:"publishedAt,omitzero"`      // when the live version was published
 	Active           Optional[bool]      `json:"active,omitzero"`           // whether the board is in use
 	CreatedAt        Optional[time.Time] `json:"createdAt,omitzero"`
@@ -29,9 +29,9 @@ type Item struct {
 	ColumnID         Optional[string]     `json:"columnId,omitzero"`         // the item's column on the public board
 	CategoryIDs      Optional[[]string]   `json:"categoryIds,omitzero"`      // the item's categories on the public board
 	Status           Optional[PlanStatus] `json:"status,omitzero"`           // editorial; visitors never see it
-	SortOrder        Optional[float64]    `json:"sortOrder,omitzero"`        // lower numbers come first; items without one come last
+	SortOrder        Optional[int]        `json:"sortOrder,omitzero"`        // lower numbers come first; items without one come last
 	TargetLabel      Optional[string]     `json:"targetLabel,omitzero"`      // free text such as a quarter label; deliberately not a date
-	PublishedVersion Optional[float64]    `json:"publishedVersion,omitzero"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion
+	PublishedVersion Optional[int]        `json:"publishedVersion,omitzero"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion
 	CreatedAt        Optional[time.Time]  `json:"createdAt,omitzero"`
 	UpdatedAt        Optional[time.Time]  `json:"updatedAt,omitzero"`
 }
@@ -44,44 +44,44 @@ type LiveItem struct {
 	Summary          Optional[string]   `json:"summary,omitzero"`     // the text that visitors see below the title
 	ColumnID         Optional[string]   `json:"columnId,omitzero"`    // the item's column on the public board
 	CategoryIDs      Optional[[]string] `json:"categoryIds,omitzero"` // the item's categories on the public board
-	SortOrder        Optional[float64]  `json:"sortOrder,omitzero"`   // lower numbers come first; items without one come last
+	SortOrder        Optional[int]      `json:"sortOrder,omitzero"`   // lower numbers come first; items without one come last
 	TargetLabel      Optional[string]   `json:"targetLabel,omitzero"` // free text such as a quarter label; deliberately not a date
-	PublishedVersion float64            `json:"publishedVersion"`     // the version of the board that is live
+	PublishedVersion int                `json:"publishedVersion"`     // the version of the board that is live
 }
 
 // PublishedItem is a record in a response. A field that may be null is an Optional.
 type PublishedItem struct {
-	ID               string            `json:"id"`
-	Slug             string            `json:"slug"`
-	Title            string            `json:"title"`
-	ColumnID         Optional[string]  `json:"columnId,omitzero"`
-	PublishedVersion Optional[float64] `json:"publishedVersion,omitzero"` // the version in which it last went live
+	ID               string           `json:"id"`
+	Slug             string           `json:"slug"`
+	Title            string           `json:"title"`
+	ColumnID         Optional[string] `json:"columnId,omitzero"`
+	PublishedVersion Optional[int]    `json:"publishedVersion,omitzero"` // the version in which it last went live
 }
 
 // Preview is a record in a response. A field that may be null is an Optional.
 type Preview struct {
-	BoardID        string            `json:"boardId"`                 // the board's id
-	CurrentVersion Optional[float64] `json:"currentVersion,omitzero"` // the version that is live; null when the board was never published
-	NextVersion    float64           `json:"nextVersion"`             // the version that a publish would create; currentVersion when nothing would change
-	HasChanges     bool              `json:"hasChanges"`              // whether publishing would change what visitors see
-	ItemCount      float64           `json:"itemCount"`               // how many items would be visible
-	Added          []PublishedItem   `json:"added"`                   // items that would appear
-	Updated        []PublishedItem   `json:"updated"`                 // items that would stay visible, with other public content
-	Removed        []PublishedItem   `json:"removed"`                 // items that would disappear
-	UnchangedCount float64           `json:"unchangedCount"`          // how many items would stay as they are
+	BoardID        string          `json:"boardId"`                 // the board's id
+	CurrentVersion Optional[int]   `json:"currentVersion,omitzero"` // the version that is live; null when the board was never published
+	NextVersion    int             `json:"nextVersion"`             // the version that a publish would create; currentVersion when nothing would change
+	HasChanges     bool            `json:"hasChanges"`              // whether publishing would change what visitors see
+	ItemCount      int             `json:"itemCount"`               // how many items would be visible
+	Added          []PublishedItem `json:"added"`                   // items that would appear
+	Updated        []PublishedItem `json:"updated"`                 // items that would stay visible, with other public content
+	Removed        []PublishedItem `json:"removed"`                 // items that would disappear
+	UnchangedCount int             `json:"unchangedCount"`          // how many items would stay as they are
 }
 
 // Publication is a record in a response. A field that may be null is an Optional.
 type Publication struct {
 	BoardID          string          `json:"boardId"`          // the board's id
-	PublishedVersion float64         `json:"publishedVersion"` // the version that is live now
+	PublishedVersion int             `json:"publishedVersion"` // the version that is live now
 	PublishedAt      time.Time       `json:"publishedAt"`      // when the live version was published
 	Changed          bool            `json:"changed"`          // false: the content was already live; version and time stay
-	ItemCount        float64         `json:"itemCount"`        // how many items are visible
+	ItemCount        int             `json:"itemCount"`        // how many items are visible
 	Added            []PublishedItem `json:"added"`            // items that appeared
 	Updated          []PublishedItem `json:"updated"`          // items that stayed visible, with other public content
 	Removed          []PublishedItem `json:"removed"`          // items that disappeared
-	UnchangedCount   float64         `json:"unchangedCount"`   // how many items stayed as they were
+	UnchangedCount   int             `json:"unchangedCount"`   // how many items stayed as they were
 }
 
 // PlanStatus is one of the values below. A later version of the service may add values.

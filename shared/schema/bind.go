@@ -137,11 +137,7 @@ func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument)
 	case Integer:
 		if n, ok := a.asInteger(); ok {
 			b.checkRange(f, path, float64(n))
-			if target.CanFloat() {
-				target.SetFloat(float64(n))
-			} else {
-				target.SetInt(n)
-			}
+			target.SetInt(n)
 			return
 		}
 		b.Problem(path, "must be a whole number%s", f.rangeText())

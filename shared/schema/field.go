@@ -46,7 +46,6 @@ const (
 //	items, each                maximum number of elements of an array; maximum length of an element
 //	pattern                    of a string, or of each element of an array: a name from patterns
 //	format                     of a string, or of each element of an array: a name from formats; a valid date-time is bound in UTC, as records have it
-//	whole                      "true" for a float64 that must be a whole number, because records have only float64
 //	required                   "true" for a required array
 //	null                       "never" for an optional property that must not be null in a POST either
 //
@@ -166,9 +165,6 @@ func (f *Field) describe(s reflect.StructField) {
 		}
 	case reflect.Float64:
 		f.Kind = Number
-		if s.Tag.Get("whole") == "true" {
-			f.integer()
-		}
 	case reflect.Bool:
 		f.Kind = Boolean
 	case reflect.Map:

@@ -103,6 +103,12 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 			return problem
 		}
 		target.SetFloat(n)
+	case reflect.Int64:
+		n, ok := a.asInteger()
+		if !ok {
+			return "must be a whole number"
+		}
+		target.SetInt(n)
 	case reflect.Bool:
 		b, ok := a.asBool()
 		if !ok {

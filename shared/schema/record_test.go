@@ -14,6 +14,7 @@ type record struct {
 	Colour *colour         `json:"colour"`
 	Score  *float64        `json:"score"`
 	Rank   float64         `json:"rank"`
+	Count  *int64          `json:"count"`
 	Active *bool           `json:"active"`
 	Tags   []string        `json:"tags"`
 	Times  []string        `json:"times" format:"date-time"`
@@ -25,14 +26,14 @@ type record struct {
 // Ensure a record may be partial, its timestamps are normalised and its free JSON is unchanged.
 func TestDecodeRecord(t *testing.T) {
 	var r record
-	text := `{"rank":-0.5e1,"id":"x_1","name":null,"colour":"red","tags":[],"times":["2026-08-11T09:30:00+02:00"],"media": {"b" : 1.00, "a":[ 1e400,"\u003c<"] } ,"at":"2026-08-11t09:30:00.1234z","active":false}`
+	text := `{"rank":-0.5e1,"count":70e-1,"id":"x_1","name":null,"colour":"red","tags":[],"times":["2026-08-11T09:30:00+02:00"],"media": {"b" : 1.00, "a":[ 1e400,"\u003c<"] } ,"at":"2026-08-11t09:30:00.1234z","active":false}`
 	if problems := schema.DecodeRecord([]byte(text), &r); problems != nil {
 		t.Fatal(problems)
 	}
 	if string(r.Media) != `{"b" : 1.00, "a":[ 1e400,"\u003c<"] }` {
 		t.Errorf("media: %s", r.Media)
 	}
-	if r.ID != "x_1" || r.Name != nil || *r.Colour != "red" || r.Score != nil || r.Rank != -5 || *r.Active || r.Tags == nil || r.Times[0] != "2026-08-11T07:30:00.000Z" || *r.At != "2026-08-11T09:30:00.123Z" {
+	if r.ID != "x_1" || r.Name != nil || *r.Colour != "red" || r.Score != nil || r.Rank != -5 || *r.Count != 7 || *r.Active || r.Tags == nil || r.Times[0] != "2026-08-11T07:30:00.000Z" || *r.At != "2026-08-11T09:30:00.123Z" {
 		t.Errorf("%+v", r)
 	}
 	partial := record{}
@@ -50,6 +51,8 @@ func TestDecodeRecordProblems(t *testing.T) {
 			"record.id: must be a string\nrecord.name: must be a string\nrecord.colour: must be one of red, green\nrecord.score: must be a number\nrecord.rank: must be 0 or between 1e-129 and 1e125, positive or negative\nrecord.active: must be true or false\nrecord.tags[0]: must be a string\nrecord.tags[2]: must be a string\nrecord.times[0]: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.at: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z\nrecord.Name: unknown property\nrecord.-: unknown property\nrecord.hidden: unknown property\nrecord.Unsaid: unknown property"},
 		{"a number below float64", `{"id":"a","rank":-1e-400}`, "record.rank: must be 0 or between 1e-129 and 1e125, positive or negative"},
 		{"numbers that DynamoDB does not store", `{"id":"a","rank":1e-130,"score":-1e126}`, "record.score: must be 0 or between 1e-129 and 1e125, positive or negative\nrecord.rank: must be 0 or between 1e-129 and 1e125, positive or negative"},
+		{"numbers that are not whole", `{"id":"a","rank":1.5,"count":1.5}`, "record.count: must be a whole number"},
+		{"a whole number that JSON readers round", `{"id":"a","rank":1,"count":9007199254740993}`, "record.count: must be a whole number"},
 		{"list is text", `{"id":"a","rank":1,"tags":"a"}`, "record.tags: must be an array"},
 		{"repeated", `{"id":"a","rank":1,"id":"b","media":{"a":1,"a":2}}`, "record.id: is repeated\nrecord.media.a: is repeated"},
 		{"list", `[]`, "record: must be a JSON object"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -229,9 +230,9 @@ func decode(a types.AttributeValue, v reflect.Value) (ok bool) {
 		}
 	case *types.AttributeValueMemberN:
 		if v.Kind() == reflect.Int64 {
-			n, err := strconv.ParseInt(a.Value, 10, 64)
+			n, ok := parseWhole(a.Value)
 			v.SetInt(n)
-			return err == nil
+			return ok
 		}
 		if v.Kind() == reflect.Float64 {
 			f, err := strconv.ParseFloat(a.Value, 64)
@@ -266,6 +267,23 @@ func decodeList(list []types.AttributeValue, v reflect.Value) (ok bool) {
 	}
 	return true
 }
+
+// parseWhole reads a whole number, and the Floor of any other number.
+func parseWhole(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return Floor(f), err == nil
+}
+
+// wholeMost is the largest whole number of a record: JSON readers read it exactly.
+const wholeMost = 1<<53 - 1
+
+// Floor returns the greatest whole number that is not above f, within what records can have. A field that is a whole number today may be
+// stored with a fraction, because imports of earlier builds accepted one: it must stay readable, and the order of records must not change.
+func Floor(f float64) int64 { return int64(min(max(math.Floor(f), -wholeMost), wholeMost)) }
 
 // String returns a text attribute.
 func String(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

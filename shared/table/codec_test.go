@@ -160,6 +160,21 @@ func TestCodecProperty(t *testing.T) {
 	})
 }
 
+// Ensure a number that earlier builds stored with a fraction reads as the whole number below it, within what a record can have.
+func TestFractionOfAWholeNumber(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"1.5": 1, "-1.5": -2, "-0.25": -1, "3.0": 3, "1E+3": 1000, "1e300": 1<<53 - 1, "-1e300": -(1<<53 - 1)} {
+		var record everything
+		err := table.Decode(table.Item{"int": &types.AttributeValueMemberN{Value: text}, "intP": &types.AttributeValueMemberN{Value: text}}, &record)
+		if err != nil || record.Int != want || *record.IntP != want {
+			t.Errorf("%s reads as %d, want %d: %v", text, record.Int, want, err)
+		}
+	}
+	if err := table.Decode(table.Item{"int": &types.AttributeValueMemberN{Value: "x"}}, &everything{}); err == nil {
+		t.Error("x reads as a number")
+	}
+}
+
 // Ensure an attribute of an unexpected type is an error that names the attribute, and never a panic.
 func TestDecodeOfAnotherType(t *testing.T) {
 	t.Parallel()
@@ -171,7 +186,7 @@ func TestDecodeOfAnotherType(t *testing.T) {
 	}
 	fits := map[string]string{
 		"text": "S", "textP": "S", "named": "S", "namedP": "S", "secret": "S", "any": "S", "float": "N", "floatP": "N", "bool": "BOOL", "boolP": "BOOL", "bytes": "B",
-		"int": "", "intP": "", "list": "", "names": "",
+		"int": "N", "intP": "N", "list": "", "names": "",
 	}
 	for field, fit := range fits {
 		for kind, a := range attributes {

@@ -9,12 +9,12 @@ import (
 // last sorts after every text of SortNumber, SortTime and Newest: null comes last in every list.
 const last = "~"
 
-// SortNumber returns a text that sorts like the number; null sorts last.
-func SortNumber(f *float64) string {
-	if f == nil {
+// SortNumber returns a text that sorts like the number; null sorts last. A whole number has the text of the same float64.
+func SortNumber[N int64 | float64](n *N) string {
+	if n == nil {
 		return last
 	}
-	bits := math.Float64bits(*f + 0) // + 0 turns -0 into 0, which is the same number in JSON
+	bits := math.Float64bits(float64(*n) + 0) // + 0 turns -0 into 0, which is the same number in JSON
 	if bits>>63 == 1 {
 		bits = ^bits
 	} else {

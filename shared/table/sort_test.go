@@ -22,6 +22,11 @@ func TestSortNumber(t *testing.T) {
 			r.Errorf("%s and %s compare as %d, want %d", table.SortNumber(a), table.SortNumber(b), got, want)
 		}
 	})
+	for _, n := range []int64{0, 1, -1, 1<<53 - 1, -(1<<53 - 1)} { // the keys of stored records stay as they are
+		if table.SortNumber(&n) != table.SortNumber(ptr(float64(n))) {
+			t.Errorf("%d sorts as another number", n)
+		}
+	}
 	if table.SortNumber(ptr(math.Copysign(0, -1))) != table.SortNumber(ptr(0.0)) {
 		t.Error("-0 is not 0")
 	}

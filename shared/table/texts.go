@@ -345,9 +345,9 @@ func (r *textReader) readString() bool {
 
 func (r *textReader) readInt() bool {
 	text, ok := r.value(`{"N":`)
-	n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+	n, isNumber := parseWhole(strings.Trim(string(text), `"`))
 	r.values = strconv.AppendInt(r.values, n, 10)
-	return ok && err == nil
+	return ok && isNumber
 }
 
 func (r *textReader) readFloat() bool {

@@ -46,7 +46,7 @@ func newCompany(ctx context.Context, scale float64) (*company, error) {
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
 	c.values = map[string]map[string][]any{
 		"item":      {"sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
-		"feedback":  {"priority": {-1, -0.5, 0, 0.5, 1, 1.5, 2, 2.5, 3, nil}},
+		"feedback":  {"priority": {-100, -2, -1, 0, 1, 2, 3, 5, 8, nil}},
 		"site-goal": {"order": {0, 1, 2, 3, 4, nil}},
 	}
 	var err error

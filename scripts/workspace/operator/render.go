@@ -54,10 +54,10 @@ With --json: {"file", "version", "itemCount"}.`,
 			return err
 		}
 		return o.Print(struct {
-			File      string  `json:"file"`
-			Version   float64 `json:"version"`
-			ItemCount int     `json:"itemCount"`
-		}{*file, snapshot.Version, len(snapshot.Items)}, "wrote %s: version %.0f of %s, items: %d", *file, snapshot.Version, boardID, len(snapshot.Items))
+			File      string `json:"file"`
+			Version   int64  `json:"version"`
+			ItemCount int    `json:"itemCount"`
+		}{*file, snapshot.Version, len(snapshot.Items)}, "wrote %s: version %d of %s, items: %d", *file, snapshot.Version, boardID, len(snapshot.Items))
 	})
 }
 

@@ -51,11 +51,11 @@ func versionFlag(cmd *cobra.Command) wantedVersion {
 }
 
 // number returns the version, nil when the flag was left out.
-func (w wantedVersion) number() *float64 {
+func (w wantedVersion) number() *int64 {
 	if !w.cmd.Flags().Changed("version") {
 		return nil
 	}
-	return new(float64(*w.flag))
+	return w.flag
 }
 
 func (w wantedVersion) check(cmd *cobra.Command) error {
@@ -106,12 +106,12 @@ restores is the version whose content a rollback made live again.`,
 			"no versions", "VERSION\tPUBLISHED\tITEMS\tSTATE", func(v plan.Version) []string {
 				state := ""
 				if v.Restores != nil {
-					state = fmt.Sprintf("content of version %.0f", *v.Restores)
+					state = fmt.Sprintf("content of version %d", *v.Restores)
 				}
 				if v.Live {
 					state = "live  " + state
 				}
-				return []string{fmt.Sprintf("%.0f", v.Version), v.PublishedAt, fmt.Sprintf("%.0f", v.ItemCount), state}
+				return []string{fmt.Sprintf("%d", v.Version), v.PublishedAt, fmt.Sprintf("%d", v.ItemCount), state}
 			})
 	})
 }
@@ -130,14 +130,14 @@ Exit code 3: other processes kept publishing the board.`,
 	version := cmd.Flags().Int64("version", 0, "the `number` of the version to restore")
 	check := func(cmd *cobra.Command) error { return checkVersion(cmd, *version) }
 	return o.onBoard(cmd, check, func(ctx context.Context, s *session.Session, companyID, boardID string) error {
-		done, err := plan.NewStore(s.Table).Rollback(ctx, companyID, boardID, float64(*version))
+		done, err := plan.NewStore(s.Table).Rollback(ctx, companyID, boardID, *version)
 		if err != nil {
 			return err
 		}
 		if !done.Changed {
-			return o.Print(done, "nothing to do: %s already has that content, in version %.0f", boardID, done.PublishedVersion)
+			return o.Print(done, "nothing to do: %s already has that content, in version %d", boardID, done.PublishedVersion)
 		}
-		return o.Print(done, "%s is live in version %.0f with the content of version %d, items: %.0f, %d added, %d updated, %d removed",
+		return o.Print(done, "%s is live in version %d with the content of version %d, items: %d, %d added, %d updated, %d removed",
 			boardID, done.PublishedVersion, *version, done.ItemCount, len(done.Added), len(done.Updated), len(done.Removed))
 	})
 }

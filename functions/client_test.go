@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +18,9 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/auth"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/id"
 )
 
 // inProcess is a transport to a service in this process. It keeps the body of the last response.
@@ -258,6 +261,37 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return out, err
+}
+
+// Ensure the client works with a key that has one scope: it reads the company from the key, as the service does.
+func TestClientReadsTheKey(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	transport := &inProcess{service: s}
+	c, err := client.New("http://service.example", s.Key(t, auth.MetricsWrite), client.WithHTTPClient(&http.Client{Transport: transport}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	point := client.PushMetricPointsPoint{MetricKey: "growth.signups", TS: "2026-08-11", Value: 1, Dims: client.Value(client.Dims{"country": "DE"})}
+	if got, err := c.PushMetricPoints(t.Context(), client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{point}}); err != nil || got.Accepted != 1 {
+		t.Errorf("%+v %v", got, err)
+	}
+	random := rand.NewChaCha8([32]byte{7})
+	for range 1000 {
+		next := id.NewGenerator(func() time.Time { return time.UnixMilli(int64(random.Uint64() >> 17)) }, random)
+		company := next(id.Company)
+		key, err := auth.Mint(company, next(id.Key), random)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := client.New("http://service.example", key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.CompanyID(t.Context()); err != nil || got != company {
+			t.Fatalf("the key of %s has the company %s: %v", company, got, err)
+		}
+	}
 }
 
 // Ensure a create that is retried after a lost response creates one record.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"go/format"
 	"reflect"
+	"strings"
 
 	"growthworkspace/functions"
+	"growthworkspace/scripts/gen/openapi"
 	"growthworkspace/shared/version"
 )
 
@@ -31,5 +33,17 @@ func client() ([]generated, error) {
 		add("operations_"+area.Name+".go", m.operationsOf(operations))
 	}
 	add("version.go", fmt.Sprintf("// Version is the dated API version of this package's records.\nconst Version = %q\n", version.Current))
+	add("codes.go", codes())
 	return out, m.err
+}
+
+// codes declares a constant for each error code.
+func codes() string {
+	var out strings.Builder
+	out.WriteString("// The codes of an Error. A later version of the service may add codes.\nconst (\n")
+	for _, code := range openapi.Codes() {
+		fmt.Fprintf(&out, "Code%s = %q // %d: %s\n", goName(string(code)), code, code.Status(), strings.ReplaceAll(openapi.Meaning(code), "`", ""))
+	}
+	out.WriteString(")\n")
+	return out.String()
 }

@@ -13,6 +13,7 @@ type clientModel struct {
 	lists   map[string]reflect.Type // closed lists of values, by their name in the client
 	order   []string                // of lists
 	sent    map[string][]string     // the closed lists of an area's inputs that are arrays, by field
+	maps    map[string]bool         // the fields of an area's inputs that are maps
 	err     error
 }
 

@@ -106,7 +106,7 @@ func (m *clientModel) valueType(op api.Operation, f schema.Field) string {
 	case schema.Boolean:
 		return "bool"
 	case schema.Map:
-		return "map[string]string"
+		return goName(f.Name) // written by hand, because its records may have other JSON
 	case schema.Any:
 		return "json.RawMessage"
 	case schema.Array:
@@ -170,7 +170,7 @@ func (m *clientModel) method(out *strings.Builder, op api.Operation) {
 	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == "Idempotency-Key" }) {
 		out.WriteString(", takesKey: true")
 	}
-	out.WriteString("}\n\n")
+	fmt.Fprintf(out, ", quota: %q}\n\n", op.Class)
 
 	if !op.IsList() {
 		fmt.Fprintf(out, "%sfunc (c *Client) %s(ctx context.Context, %soptions ...CallOption) (%s, error) {\nreturn call[%s](ctx, c, %s, %s, options)\n}\n\n",

@@ -15,14 +15,10 @@ import (
 func (m *clientModel) recordsOf(operations []api.Operation) string {
 	var body, lists strings.Builder
 	before := len(m.order)
-	m.sent = map[string][]string{}
+	m.sent, m.maps = map[string][]string{}, map[string]bool{}
 	for _, op := range operations {
 		m.listsOf(recordOf(op))
-		for _, f := range op.Input {
-			if f.Kind == schema.Array && f.Enum != nil {
-				m.sent[f.Name] = f.Enum
-			}
-		}
+		m.inputs(op.Input)
 	}
 	for _, op := range operations {
 		m.record(&body, recordOf(op))
@@ -32,6 +28,19 @@ func (m *clientModel) recordsOf(operations []api.Operation) string {
 	}
 	text := body.String() + lists.String()
 	return importsOf(text) + text
+}
+
+// inputs notes the inputs of an area that give a record's field of the same name its type.
+func (m *clientModel) inputs(fields []schema.Field) {
+	for _, f := range fields {
+		if f.Kind == schema.Array && f.Enum != nil {
+			m.sent[f.Name] = f.Enum
+		}
+		if f.Kind == schema.Map {
+			m.maps[f.Name] = true
+		}
+		m.inputs(f.Fields)
+	}
 }
 
 // itemOf returns the record type of a list.
@@ -125,6 +134,9 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	// A record's list of texts may be closed only in inputs. It has the same type here, so that a value of a record can be sent.
 	if list := m.listWith(m.sent[name]); list != "" && t == reflect.TypeFor[[]string]() {
 		return "[]" + list
+	}
+	if m.maps[name] && t.String() == "json.RawMessage" {
+		return goName(name)
 	}
 	return m.recordType(out, t)
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/fault"
 )
 
 // Ensure names of operations, fields and values become idiomatic Go names.
@@ -44,6 +46,20 @@ func TestClientNamesAreApart(t *testing.T) {
 	}
 	if m.err != nil || !seen["Item"] || !seen["PlanStatusDraft"] || !seen["CreatePlanItemInput"] {
 		t.Error(m.err, len(seen))
+	}
+}
+
+// Ensure each error code of the service is a constant with its status.
+func TestClientCodes(t *testing.T) {
+	t.Parallel()
+	text := codes()
+	for code, status := range fault.Codes() {
+		if !strings.Contains(text, fmt.Sprintf(" = %q // %d: ", code, status)) {
+			t.Errorf("no constant for %s in\n%s", code, text)
+		}
+	}
+	if !strings.Contains(text, "CodePreconditionFailed = ") {
+		t.Error(text)
 	}
 }
 

@@ -36,7 +36,12 @@ func worth(base float64) func(*client.Point) {
 }
 
 func of(series, dims string) func(*client.Point) {
-	return func(p *client.Point) { p.SeriesID, p.Dims = series, client.Value(json.RawMessage(dims)) }
+	return func(p *client.Point) {
+		p.SeriesID = series
+		if err := json.Unmarshal([]byte(dims), &p.Dims); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // Ensure values of several currencies are drawn in the base currency when all have it, and apart otherwise.

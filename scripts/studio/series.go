@@ -3,7 +3,6 @@ package studio
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -262,10 +261,9 @@ func (d development) Spark(title string) any {
 
 // dimsOf returns a point's dimension values.
 func dimsOf(p client.Point) map[string]string {
-	var out map[string]string
-	text, ok := p.Dims.Get()
-	if !ok || json.Unmarshal(text, &out) != nil {
+	dims := p.Dims.Or(nil)
+	if _, other := dims[""]; other {
 		return nil // an import may have stored any JSON; it is no dimension to split by
 	}
-	return out
+	return dims
 }

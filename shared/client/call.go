@@ -22,6 +22,8 @@ type Request struct {
 
 	// Repeatable reports whether the request may be executed twice, so that it is retried after a lost response.
 	Repeatable bool
+	// Quota names the key's quota that the request uses, such as write. After a 429, requests of one quota wait together.
+	Quota string
 	// TakesKey reports whether the operation accepts an Idempotency-Key, which makes the request repeatable.
 	TakesKey bool
 }
@@ -66,7 +68,11 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 	if r.TakesKey && o.header.Get("Idempotency-Key") == "" {
 		o.header.Set("Idempotency-Key", c.newKey())
 	}
-	for attempt := 1; ; attempt++ {
+	var p progress
+	if err := c.queue(ctx, r.Quota, &p); err != nil {
+		return Response{}, err
+	}
+	for {
 		response, err := c.send(ctx, r, address, o.header)
 		if err == nil && o.into != nil {
 			*o.into = *response
@@ -79,17 +85,13 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (Resp
 		case err != nil && ctx.Err() != nil:
 			return Response{}, err
 		}
-		wait, again := c.again(response, err, r.Repeatable || r.TakesKey, attempt)
-		if err == nil {
-			refused := errorOf(response)
-			refused.Attempts = attempt
-			err = refused
-		}
+		p.failed(response, err)
+		wait, again := c.again(r, response, err, &p)
 		if !again {
-			return Response{}, err
+			return Response{}, p.err
 		}
-		if ended := c.sleep(ctx, wait); ended != nil {
-			return Response{}, fmt.Errorf("%w; stopped waiting for a retry: %w", err, ended)
+		if err := c.wait(ctx, wait, &p); err != nil {
+			return Response{}, err
 		}
 	}
 }

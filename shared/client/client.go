@@ -23,10 +23,12 @@ type Client struct {
 	waitMax   time.Duration
 	backoff   func(attempt int) time.Duration
 	sleep     func(ctx context.Context, d time.Duration) error
+	random    func() float64 // in [0, 1), for the time that is added to Retry-After
+	paces     paces
 	newKey    func() string
 
 	mu      sync.Mutex
-	company string // empty: not known yet
+	company string // empty: the key does not say
 }
 
 // attemptTimeout is above the gateway's limit of 29 s.
@@ -48,7 +50,7 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	}
 	c := &Client{
 		base: strings.TrimRight(baseURL, "/"), key: key, version: Version, userAgent: "growthworkspace-go/" + Version,
-		attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jittered(rand.Float64), sleep: sleep, newKey: randomKey,
+		company: companyOf(key), attempts: attemptsDefault, waitMax: waitMaxDefault, backoff: jittered(rand.Float64), random: rand.Float64, sleep: sleep, newKey: randomKey,
 		http: &http.Client{
 			Timeout: attemptTimeout,
 			// The API never redirects. A redirect by something else must not receive the key.
@@ -75,8 +77,8 @@ func (c *Client) String() string { return "client of " + c.base }
 // GoString is String, so that %#v does not print the key either.
 func (c *Client) GoString() string { return c.String() }
 
-// CompanyID returns the id of the key's company. Without WithCompany the client requests it once, with GET /v1/companies, which
-// needs the scope company:read.
+// CompanyID returns the id of the key's company. It is in the key, so nothing is requested. Only for a text that is not a whole key, and
+// without WithCompany, the client requests it once, with GET /v1/companies.
 func (c *Client) CompanyID(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	known := c.company

@@ -3,9 +3,13 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"maps"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -89,7 +93,7 @@ func (s *service) client(t *testing.T, w *waits, options ...client.Option) *clie
 	t.Helper()
 	names := 0
 	options = append([]client.Option{
-		client.WithCompany("co_1"), client.WithSleep(w.sleep), client.WithBackoff(func(n int) time.Duration { return time.Duration(n) * time.Second }),
+		client.WithCompany("co_1"), client.WithSleep(w.sleep), client.WithRandom(func() float64 { return 0 }), client.WithBackoff(func(n int) time.Duration { return time.Duration(n) * time.Second }),
 		client.WithIdempotencyKeys(func() string { names++; return fmt.Sprintf("name-%d", names) }),
 	}, options...)
 	c, err := client.New(s.URL, key, options...)
@@ -157,10 +161,13 @@ func TestRetries(t *testing.T) {
 		{"a lost response without a key", bare, []fakeResponse{lost}, nil, "-"},
 		{"429 without a key", bare, []fakeResponse{busy, item}, []time.Duration{7 * time.Second}, ""},
 		{"still running", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "running"), header: []string{"Retry-After", "1"}}, item}, []time.Duration{time.Second}, ""},
+		{"429 more often than attempts", getBoard, []fakeResponse{busy, busy, busy, busy, broken, busy, board}, []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second, time.Second, 7 * time.Second}, ""},
+		{"429 until the longest wait", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "50"}}}, []time.Duration{50 * time.Second, 50 * time.Second}, "rate_limited"},
+		{"429 without Retry-After", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x")}}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "rate_limited"},
 		{"a conflict", createItem, []fakeResponse{{status: 409, body: envelope("conflict", "taken")}}, nil, "conflict"},
 		{"bad request", getBoard, []fakeResponse{{status: 400, body: envelope("bad_request", "body.title: is required")}}, nil, "bad_request"},
 		{"500 until the last attempt", getBoard, []fakeResponse{broken}, []time.Duration{1 * time.Second, 2 * time.Second, 3 * time.Second}, "internal"},
-		{"Retry-After above the limit", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "61"}}}, nil, "rate_limited"},
+		{"Retry-After above the limit", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{"Retry-After", "121"}}}, nil, "rate_limited"},
 		{"Retry-After with a date", getBoard, []fakeResponse{{status: 429, body: envelope("rate_limited", "x"), header: []string{
 			"Date", "Tue, 11 Aug 2026 09:30:00 GMT", "Retry-After", "Tue, 11 Aug 2026 09:30:09 GMT",
 		}}, board}, []time.Duration{9 * time.Second}, ""},
@@ -339,7 +346,70 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
-// Ensure the company is requested once, and a response without exactly one company is an error.
+// Ensure the company of a whole key is read from the key, with no request, and no other text is taken for a key.
+func TestCompanyInKey(t *testing.T) {
+	t.Parallel()
+	whole := keyOf(t, 3, 5)
+	const company = "co_00000000000000000000000005"
+	if got := client.CompanyOf(whole); got != company {
+		t.Errorf("the company is %q", got)
+	}
+	s := serve(t, board)
+	c, err := client.New(s.URL, whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := getBoard(t.Context(), c); err != nil || len(s.requests()) != 1 || s.requests()[0].URL.Path != "/v1/companies/"+company+"/plan/boards/brd_1" {
+		t.Errorf("%v after %d requests", err, len(s.requests()))
+	}
+	other := []byte(whole)
+	other[20]++ // another id, with the old checksum
+	for _, text := range []string{"", whole[1:], whole + "0", whole[:len(whole)-1] + "!", string(other), strings.Replace(whole, "live", "test", 1)} {
+		if got := client.CompanyOf(text); got != "" {
+			t.Errorf("%q has the company %s", text, got)
+		}
+	}
+}
+
+// keyOf returns a key of the ids with these numbers, without a secret. No service has issued it.
+func keyOf(t *testing.T, id, company int64) string {
+	t.Helper()
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base62 := func(n *big.Int, width int) string {
+		out, rest, base := make([]byte, width), new(big.Int), big.NewInt(62)
+		for i := width - 1; i >= 0; i-- {
+			n.DivMod(n, base, rest)
+			out[i] = digits[rest.Int64()]
+		}
+		return string(out)
+	}
+	ids := new(big.Int).Lsh(big.NewInt(id), 128)
+	body := "sk_live_" + base62(ids.Add(ids, big.NewInt(company)), 43) + strings.Repeat("0", 27)
+	return body + base62(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), 6)
+}
+
+// Ensure dims are texts by name, also those that only an import can have stored.
+func TestDims(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]client.Dims{
+		`{"country":"DE"}`: {"country": "DE"}, `{}`: {}, `{"n":5,"o":{"a":[1]},"x":null}`: {"n": "5", "o": `{"a":[1]}`, "x": "null"},
+		`["a"]`: {"": `["a"]`}, `7`: {"": "7"}, `"a"`: {"": "a"},
+	} {
+		var p client.Point
+		if err := json.Unmarshal([]byte(`{"dims":`+text+`}`), &p); err != nil || !maps.Equal(p.Dims.Or(nil), want) {
+			t.Errorf("%s reads as %v: %v", text, p.Dims, err)
+		}
+	}
+	var p client.Point
+	if err := json.Unmarshal([]byte(`{"dims":null}`), &p); err != nil || !p.Dims.IsNull() {
+		t.Errorf("null reads as %v: %v", p.Dims, err)
+	}
+	if text, err := json.Marshal(client.PushMetricPointsPoint{Dims: client.Value(client.Dims{"country": "DE"})}); err != nil || !strings.Contains(string(text), `"dims":{"country":"DE"}`) {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+// Ensure the company of any other text is requested once, and a response without exactly one company is an error.
 func TestCompany(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{body: `{"items":[{"id":"co_7"}]}`}, board)

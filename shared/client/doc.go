@@ -3,7 +3,7 @@
 //
 // # A first program
 //
-// A key belongs to one company, so a client needs the address of the service and a key.
+// A key belongs to one company and names it, so a client needs the address of the service and a key.
 //
 //	package main
 //
@@ -124,7 +124,7 @@
 //
 //	result, err := c.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{
 //		{MetricKey: "growth.signups", TS: client.Day(yesterday), Value: 42},
-//		{MetricKey: "growth.signups", TS: "2026-08-11", Value: 17, Dims: client.Value(map[string]string{"country": "DE"})},
+//		{MetricKey: "growth.signups", TS: "2026-08-11", Value: 17, Dims: client.Value(client.Dims{"country": "DE"})},
 //	}})
 //
 // A delete of many points may end before all of them are gone. The same call goes on:
@@ -143,15 +143,15 @@
 //
 // # Errors and retries
 //
-// An error response is an [Error]. Branch on its Code; its Messages begin with the field and are for people.
+// An error response is an [Error]. Branch on its Code, for which there are constants; its Messages begin with the field and are for people.
 //
 //	_, err := c.UpdatePlanItem(ctx, in)
 //	var refused *client.Error
 //	switch {
 //	case err == nil:
-//	case errors.As(err, &refused) && refused.Code == "not_found":
+//	case errors.As(err, &refused) && refused.Code == client.CodeNotFound:
 //		fmt.Println("there is no such item")
-//	case errors.As(err, &refused) && refused.Code == "bad_request":
+//	case errors.As(err, &refused) && refused.Code == client.CodeBadRequest:
 //		for _, problem := range refused.Messages {
 //			fmt.Println(problem)
 //		}
@@ -159,11 +159,13 @@
 //		log.Fatal(err)
 //	}
 //
-// A call makes up to four attempts after a 429, a 5xx or a lost connection, when that is safe, and waits as long as the service says.
-// The context ends the waiting.
+// A call makes up to four attempts after a 5xx or a lost connection, when that is safe. After a 429 it waits and tries again until it is
+// admitted, however often that is: all calls of a client that use one quota wait together and go on one after another as the quota
+// refills, so a program may call from as many goroutines as it likes. A call waits two minutes at most in all; then it returns its error
+// ([WithWaitMax]). The context ends the waiting, too.
 //
 // # Anything else
 //
 // [Client.Do] sends any request, for operations that this package does not have yet. The files whose names begin with operations_ and
-// records_ are generated from the declared operations; the others are written by hand.
+// records_, codes.go and version.go are generated from the declarations; the others are written by hand.
 package client

@@ -15,7 +15,7 @@ var ErrNotModified = errors.New("client: not modified")
 // Error is an error response. Branch on Code; Messages are for people and may change.
 type Error struct {
 	Status     int           // HTTP status
-	Code       string        // such as bad_request; empty when the body is not the service's error envelope
+	Code       string        // such as CodeBadRequest; empty when the body is not the service's error envelope
 	Messages   []string      // all problems of the request
 	RequestID  string        // the operator can find it in the logs
 	RetryAfter time.Duration // time to wait; zero when the response has none
@@ -23,6 +23,7 @@ type Error struct {
 	// Attempts is the number of attempts. Above 1, an earlier attempt may have succeeded although its response was lost. It can then
 	// be the cause of the not_found of a delete or the precondition_failed of an update.
 	Attempts int
+	Waited   time.Duration // how long the call waited for its attempts, in all
 }
 
 func (e *Error) Error() string {
@@ -31,6 +32,9 @@ func (e *Error) Error() string {
 		text = fmt.Sprintf("status %d", e.Status)
 	}
 	text += ": " + strings.Join(e.Messages, "; ")
+	if e.Code == CodeRateLimited && e.Waited > 0 {
+		text += fmt.Sprintf("; gave up after %d attempts and %v of waiting", e.Attempts, e.Waited.Round(time.Second/10))
+	}
 	if e.RequestID != "" {
 		text += " (" + e.RequestID + ")"
 	}

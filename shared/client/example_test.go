@@ -167,7 +167,7 @@ func ExampleClient_PushMetricPoints() {
 
 	result, err := c.PushMetricPoints(ctx, client.PushMetricPointsInput{Points: []client.PushMetricPointsPoint{
 		{MetricKey: "growth.signups", TS: client.Day(yesterday), Value: 42},
-		{MetricKey: "growth.signups", TS: "2026-08-11", Value: 17, Dims: client.Value(map[string]string{"country": "DE"})},
+		{MetricKey: "growth.signups", TS: "2026-08-11", Value: 17, Dims: client.Value(client.Dims{"country": "DE"})},
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -209,9 +209,9 @@ func ExampleError() {
 		var refused *client.Error
 		switch {
 		case err == nil:
-		case errors.As(err, &refused) && refused.Code == "not_found":
+		case errors.As(err, &refused) && refused.Code == client.CodeNotFound:
 			fmt.Println("there is no such item")
-		case errors.As(err, &refused) && refused.Code == "bad_request":
+		case errors.As(err, &refused) && refused.Code == client.CodeBadRequest:
 			for _, problem := range refused.Messages {
 				fmt.Println(problem)
 			}
@@ -229,7 +229,7 @@ func ExampleWithSleep() {
 	serveExamples()
 
 	c, err := client.New(os.Getenv("WORKSPACE_URL"), os.Getenv("WORKSPACE_KEY"), client.WithSleep(func(ctx context.Context, d time.Duration) error {
-		fmt.Println("waiting", d)
+		fmt.Println("waiting", d.Round(time.Second))
 		return ctx.Err()
 	}))
 	if err != nil {

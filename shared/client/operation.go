@@ -15,6 +15,7 @@ type operation struct {
 	hasBody      bool // accepts a JSON object
 	repeatable   bool // a retry is always safe
 	takesKey     bool // accepts an Idempotency-Key, which makes a retry safe
+	quota        string
 }
 
 // call calls an operation. in is its input, a struct whose fields are tagged path, query or json.
@@ -33,7 +34,7 @@ func call[T any](ctx context.Context, c *Client, op operation, in any, options [
 
 // request builds the request of an input. Optional fields without a value are left out of the query.
 func (op operation) request(in any) (Request, error) {
-	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey}
+	r := Request{Method: op.method, Path: op.path, Query: url.Values{}, Repeatable: op.repeatable, TakesKey: op.takesKey, Quota: op.quota}
 	v := reflect.ValueOf(in)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

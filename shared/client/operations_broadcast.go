@@ -14,7 +14,7 @@ type ListBroadcastPlansInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans", repeatable: true}
+var listBroadcastPlans = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans", repeatable: true, quota: "read"}
 
 // ListBroadcastPlans calls list_broadcast_plans: list the content plans, newest first.
 //
@@ -35,7 +35,7 @@ type GetBroadcastPlanInput struct {
 	PlanID string `json:"-" path:"planId"`
 }
 
-var getBroadcastPlan = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", repeatable: true}
+var getBroadcastPlan = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", repeatable: true, quota: "read"}
 
 // GetBroadcastPlan calls get_broadcast_plan: get a content plan.
 //
@@ -61,7 +61,7 @@ type CreateBroadcastPlanInput struct {
 	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // end, not before startsAt
 }
 
-var createBroadcastPlan = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/plans", hasBody: true, takesKey: true}
+var createBroadcastPlan = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/plans", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateBroadcastPlan calls create_broadcast_plan: create a content plan.
 //
@@ -88,7 +88,7 @@ type UpdateBroadcastPlanInput struct {
 	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // end, not before startsAt; null clears it; leave it out to keep it
 }
 
-var updateBroadcastPlan = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", hasBody: true, repeatable: true}
+var updateBroadcastPlan = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateBroadcastPlan calls update_broadcast_plan: update a content plan.
 //
@@ -104,7 +104,7 @@ type DeleteBroadcastPlanInput struct {
 	PlanID string `json:"-" path:"planId"`
 }
 
-var deleteBroadcastPlan = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", repeatable: true}
+var deleteBroadcastPlan = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", repeatable: true, quota: "write"}
 
 // DeleteBroadcastPlan calls delete_broadcast_plan: delete a content plan.
 //
@@ -123,7 +123,7 @@ type ListBroadcastIdeasInput struct {
 	Cursor Optional[string]              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas", repeatable: true}
+var listBroadcastIdeas = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas", repeatable: true, quota: "read"}
 
 // ListBroadcastIdeas calls list_broadcast_ideas: list content ideas, newest first.
 //
@@ -144,7 +144,7 @@ type GetBroadcastIdeaInput struct {
 	IdeaID string `json:"-" path:"ideaId"`
 }
 
-var getBroadcastIdea = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", repeatable: true}
+var getBroadcastIdea = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", repeatable: true, quota: "read"}
 
 // GetBroadcastIdea calls get_broadcast_idea: get a content idea.
 //
@@ -169,7 +169,7 @@ type CreateBroadcastIdeaInput struct {
 	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; default suggested
 }
 
-var createBroadcastIdea = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/ideas", hasBody: true, takesKey: true}
+var createBroadcastIdea = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/ideas", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateBroadcastIdea calls create_broadcast_idea: create a content idea.
 //
@@ -195,7 +195,7 @@ type UpdateBroadcastIdeaInput struct {
 	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; any may follow any
 }
 
-var updateBroadcastIdea = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", hasBody: true, repeatable: true}
+var updateBroadcastIdea = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateBroadcastIdea calls update_broadcast_idea: update a content idea.
 //
@@ -211,7 +211,7 @@ type DeleteBroadcastIdeaInput struct {
 	IdeaID string `json:"-" path:"ideaId"`
 }
 
-var deleteBroadcastIdea = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", repeatable: true}
+var deleteBroadcastIdea = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/ideas/{ideaId}", repeatable: true, quota: "write"}
 
 // DeleteBroadcastIdea calls delete_broadcast_idea: delete a content idea.
 //
@@ -234,7 +234,7 @@ type ListBroadcastPostsInput struct {
 	Cursor   Optional[string]              `json:"-" query:"cursor"`   // cursor of the next page, from the previous response
 }
 
-var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts", repeatable: true}
+var listBroadcastPosts = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts", repeatable: true, quota: "read"}
 
 // ListBroadcastPosts calls list_broadcast_posts: list posts of every state, latest first.
 //
@@ -263,7 +263,7 @@ type CreateBroadcastPostInput struct {
 	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when omitted; scheduled needs scheduledFor
 }
 
-var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts", hasBody: true, takesKey: true}
+var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateBroadcastPost calls create_broadcast_post: create a post.
 //
@@ -280,7 +280,7 @@ type GetBroadcastPostInput struct {
 	PostID string `json:"-" path:"postId"`
 }
 
-var getBroadcastPost = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", repeatable: true}
+var getBroadcastPost = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", repeatable: true, quota: "read"}
 
 // GetBroadcastPost calls get_broadcast_post: get a post.
 //
@@ -303,7 +303,7 @@ type UpdateBroadcastPostInput struct {
 	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // scheduled needs a scheduledFor, sent or stored; draft keeps it
 }
 
-var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true}
+var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateBroadcastPost calls update_broadcast_post: update an unsent post.
 //
@@ -320,7 +320,7 @@ type DeleteBroadcastPostInput struct {
 	PostID string `json:"-" path:"postId"`
 }
 
-var deleteBroadcastPost = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", repeatable: true}
+var deleteBroadcastPost = operation{method: "DELETE", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", repeatable: true, quota: "write"}
 
 // DeleteBroadcastPost calls delete_broadcast_post: delete an unsent post.
 //
@@ -336,7 +336,7 @@ type ListBroadcastChannelsInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/channels", repeatable: true}
+var listBroadcastChannels = operation{method: "GET", path: "/v1/companies/{companyId}/broadcast/channels", repeatable: true, quota: "read"}
 
 // ListBroadcastChannels calls list_broadcast_channels: list the connected channels, by platform.
 //

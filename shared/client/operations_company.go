@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: true}
+var listCompanies = operation{method: "GET", path: "/v1/companies", repeatable: true, quota: "read"}
 
 // ListCompanies calls list_companies: list the key's companies: always exactly one.
 //
@@ -24,7 +24,7 @@ func (c *Client) AllCompanies(ctx context.Context, options ...CallOption) iter.S
 	return all[Company](ctx, c, listCompanies, struct{}{}, options)
 }
 
-var getCompany = operation{method: "GET", path: "/v1/companies/{companyId}", repeatable: true}
+var getCompany = operation{method: "GET", path: "/v1/companies/{companyId}", repeatable: true, quota: "read"}
 
 // GetCompany calls get_company: get the company's profile.
 //
@@ -48,7 +48,7 @@ type UpdateCompanyInput struct {
 	Timezone        Optional[string]              `json:"timezone,omitzero"`        // a name of the IANA time zone database, such as Europe/Berlin; null clears it; leave it out to keep it
 }
 
-var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}", hasBody: true, repeatable: true}
+var updateCompany = operation{method: "PATCH", path: "/v1/companies/{companyId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateCompany calls update_company: update the company's profile.
 //
@@ -65,7 +65,7 @@ type ListKeysInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", repeatable: true}
+var listKeys = operation{method: "GET", path: "/v1/companies/{companyId}/keys", repeatable: true, quota: "read"}
 
 // ListKeys calls list_keys: list the company's keys, oldest first.
 //
@@ -81,7 +81,7 @@ func (c *Client) AllKeys(ctx context.Context, in ListKeysInput, options ...CallO
 	return all[Key](ctx, c, listKeys, in, options)
 }
 
-var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/keys/current", repeatable: true}
+var getCurrentKey = operation{method: "GET", path: "/v1/companies/{companyId}/keys/current", repeatable: true, quota: "read"}
 
 // GetCurrentKey calls get_current_key: get the calling key.
 //
@@ -99,7 +99,7 @@ type CreateKeyInput struct {
 	ExpiresAt Optional[time.Time] `json:"expiresAt,omitzero"` // when the key expires; omit for never
 }
 
-var createKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys", hasBody: true, takesKey: true}
+var createKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateKey calls create_key: create a key.
 //
@@ -117,7 +117,7 @@ type RotateKeyInput struct {
 	OverlapSeconds Optional[int] `json:"overlapSeconds,omitzero"` // how long the old key stays valid, at most until its own expiry; default 86400
 }
 
-var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/{keyId}/rotate", hasBody: true, takesKey: true}
+var rotateKey = operation{method: "POST", path: "/v1/companies/{companyId}/keys/{keyId}/rotate", hasBody: true, takesKey: true, quota: "write"}
 
 // RotateKey calls rotate_key: replace a key with a new one that has the same name, scopes and quotas.
 //
@@ -135,7 +135,7 @@ type RevokeKeyInput struct {
 	KeyID string `json:"-" path:"keyId"`
 }
 
-var revokeKey = operation{method: "DELETE", path: "/v1/companies/{companyId}/keys/{keyId}", repeatable: true}
+var revokeKey = operation{method: "DELETE", path: "/v1/companies/{companyId}/keys/{keyId}", repeatable: true, quota: "write"}
 
 // RevokeKey calls revoke_key: revoke a key.
 //

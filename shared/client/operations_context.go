@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var getContextBrandKit = operation{method: "GET", path: "/v1/companies/{companyId}/context/brand-kit", repeatable: true}
+var getContextBrandKit = operation{method: "GET", path: "/v1/companies/{companyId}/context/brand-kit", repeatable: true, quota: "read"}
 
 // GetContextBrandKit calls get_context_brand_kit: get the brand kit: how the company sounds and looks.
 //
@@ -31,7 +31,7 @@ type UpdateContextBrandKitInput struct {
 	Context         Optional[string]   `json:"context,omitzero"`         // anything else a writer should know; null clears it; leave it out to keep it
 }
 
-var updateContextBrandKit = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/brand-kit", hasBody: true, repeatable: true}
+var updateContextBrandKit = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/brand-kit", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateContextBrandKit calls update_context_brand_kit: update the brand kit, or create it.
 //
@@ -48,7 +48,7 @@ type ListContextContentTypesInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listContextContentTypes = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types", repeatable: true}
+var listContextContentTypes = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types", repeatable: true, quota: "read"}
 
 // ListContextContentTypes calls list_context_content_types: list the content types by name.
 //
@@ -69,7 +69,7 @@ type GetContextContentTypeInput struct {
 	ContentTypeID string `json:"-" path:"contentTypeId"`
 }
 
-var getContextContentType = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", repeatable: true}
+var getContextContentType = operation{method: "GET", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", repeatable: true, quota: "read"}
 
 // GetContextContentType calls get_context_content_type: get a content type.
 //
@@ -90,7 +90,7 @@ type CreateContextContentTypeInput struct {
 	Active           bool               `json:"active"`                    // whether the type is in use
 }
 
-var createContextContentType = operation{method: "POST", path: "/v1/companies/{companyId}/context/content-types", hasBody: true, takesKey: true}
+var createContextContentType = operation{method: "POST", path: "/v1/companies/{companyId}/context/content-types", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateContextContentType calls create_context_content_type: create a content type.
 //
@@ -112,7 +112,7 @@ type UpdateContextContentTypeInput struct {
 	Active           Optional[bool]     `json:"active,omitzero"`           // whether the type is in use
 }
 
-var updateContextContentType = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", hasBody: true, repeatable: true}
+var updateContextContentType = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateContextContentType calls update_context_content_type: update a content type.
 //
@@ -128,7 +128,7 @@ type DeleteContextContentTypeInput struct {
 	ContentTypeID string `json:"-" path:"contentTypeId"`
 }
 
-var deleteContextContentType = operation{method: "DELETE", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", repeatable: true}
+var deleteContextContentType = operation{method: "DELETE", path: "/v1/companies/{companyId}/context/content-types/{contentTypeId}", repeatable: true, quota: "write"}
 
 // DeleteContextContentType calls delete_context_content_type: delete a content type.
 //
@@ -145,7 +145,7 @@ type ListContextGoalsInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listContextGoals = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals", repeatable: true}
+var listContextGoals = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals", repeatable: true, quota: "read"}
 
 // ListContextGoals calls list_context_goals: list the brand goals, oldest first.
 //
@@ -166,7 +166,7 @@ type GetContextGoalInput struct {
 	GoalID string `json:"-" path:"goalId"`
 }
 
-var getContextGoal = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals/{goalId}", repeatable: true}
+var getContextGoal = operation{method: "GET", path: "/v1/companies/{companyId}/context/goals/{goalId}", repeatable: true, quota: "read"}
 
 // GetContextGoal calls get_context_goal: get a brand goal.
 //
@@ -189,7 +189,7 @@ type CreateContextGoalInput struct {
 	Priority      Optional[int]               `json:"priority,omitzero"`      // 1 is the most important
 }
 
-var createContextGoal = operation{method: "POST", path: "/v1/companies/{companyId}/context/goals", hasBody: true, takesKey: true}
+var createContextGoal = operation{method: "POST", path: "/v1/companies/{companyId}/context/goals", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateContextGoal calls create_context_goal: create a brand goal.
 //
@@ -213,7 +213,7 @@ type UpdateContextGoalInput struct {
 	Priority      Optional[int]               `json:"priority,omitzero"`      // 1 is the most important; null clears it; leave it out to keep it
 }
 
-var updateContextGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/goals/{goalId}", hasBody: true, repeatable: true}
+var updateContextGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/context/goals/{goalId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateContextGoal calls update_context_goal: update a brand goal.
 //
@@ -229,7 +229,7 @@ type DeleteContextGoalInput struct {
 	GoalID string `json:"-" path:"goalId"`
 }
 
-var deleteContextGoal = operation{method: "DELETE", path: "/v1/companies/{companyId}/context/goals/{goalId}", repeatable: true}
+var deleteContextGoal = operation{method: "DELETE", path: "/v1/companies/{companyId}/context/goals/{goalId}", repeatable: true, quota: "write"}
 
 // DeleteContextGoal calls delete_context_goal: delete a brand goal.
 //

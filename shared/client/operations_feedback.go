@@ -19,7 +19,7 @@ type ListFeedbackInput struct {
 	PostedTo    Optional[string]              `json:"-" query:"postedTo"`    // only posted on this day, in UTC, and earlier; a day such as 2026-08-11, or an RFC 3339 time
 }
 
-var listFeedback = operation{method: "GET", path: "/v1/companies/{companyId}/feedback", repeatable: true}
+var listFeedback = operation{method: "GET", path: "/v1/companies/{companyId}/feedback", repeatable: true, quota: "read"}
 
 // ListFeedback calls list_feedback: list reviews and mentions, the most urgent first.
 //
@@ -42,7 +42,7 @@ type GetFeedbackInput struct {
 	FeedbackID string `json:"-" path:"feedbackId"`
 }
 
-var getFeedback = operation{method: "GET", path: "/v1/companies/{companyId}/feedback/{feedbackId}", repeatable: true}
+var getFeedback = operation{method: "GET", path: "/v1/companies/{companyId}/feedback/{feedbackId}", repeatable: true, quota: "read"}
 
 // GetFeedback calls get_feedback: get a review or mention with its reply.
 //
@@ -77,7 +77,7 @@ type PushFeedbackInput struct {
 	Records []PushFeedbackRecord `json:"records"` // several of the same source and externalId apply in order
 }
 
-var pushFeedback = operation{method: "POST", path: "/v1/companies/{companyId}/feedback", hasBody: true, takesKey: true}
+var pushFeedback = operation{method: "POST", path: "/v1/companies/{companyId}/feedback", hasBody: true, takesKey: true, quota: "push"}
 
 // PushFeedback calls push_feedback: push reviews and mentions from their platforms.
 //
@@ -97,7 +97,7 @@ type UpdateFeedbackReplyInput struct {
 	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // agents should stop at needs_review; a person approves. posting, posted and failed are set by whoever posts
 }
 
-var updateFeedbackReply = operation{method: "PATCH", path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply", hasBody: true, repeatable: true}
+var updateFeedbackReply = operation{method: "PATCH", path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateFeedbackReply calls update_feedback_reply: update the text or the status of a reply.
 //
@@ -116,7 +116,7 @@ type DeleteFeedbackInput struct {
 	FeedbackID string `json:"-" path:"feedbackId"`
 }
 
-var deleteFeedback = operation{method: "DELETE", path: "/v1/companies/{companyId}/feedback/{feedbackId}", repeatable: true}
+var deleteFeedback = operation{method: "DELETE", path: "/v1/companies/{companyId}/feedback/{feedbackId}", repeatable: true, quota: "write"}
 
 // DeleteFeedback calls delete_feedback: delete a review or mention with its reply.
 //

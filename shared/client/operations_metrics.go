@@ -14,7 +14,7 @@ type ListMetricDefinitionsInput struct {
 	Cursor      Optional[string] `json:"-" query:"cursor"`      // cursor of the next page, from the previous response
 }
 
-var listMetricDefinitions = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions", repeatable: true}
+var listMetricDefinitions = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions", repeatable: true, quota: "read"}
 
 // ListMetricDefinitions calls list_metric_definitions: list the metric definitions, ordered by key.
 //
@@ -35,7 +35,7 @@ type GetMetricDefinitionInput struct {
 	DefinitionID string `json:"-" path:"definitionId"`
 }
 
-var getMetricDefinition = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", repeatable: true}
+var getMetricDefinition = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", repeatable: true, quota: "read"}
 
 // GetMetricDefinition calls get_metric_definition: get a metric definition.
 //
@@ -60,7 +60,7 @@ type CreateMetricDefinitionInput struct {
 	Source      Optional[string]             `json:"source,omitzero"`      // the system that the values come from
 }
 
-var createMetricDefinition = operation{method: "POST", path: "/v1/companies/{companyId}/metrics/definitions", hasBody: true, takesKey: true}
+var createMetricDefinition = operation{method: "POST", path: "/v1/companies/{companyId}/metrics/definitions", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateMetricDefinition calls create_metric_definition: define a metric, before its first point is pushed.
 //
@@ -85,7 +85,7 @@ type UpdateMetricDefinitionInput struct {
 	NeedsReview  Optional[bool]               `json:"needsReview,omitzero"` // only false: the definition is confirmed
 }
 
-var updateMetricDefinition = operation{method: "PATCH", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", hasBody: true, repeatable: true}
+var updateMetricDefinition = operation{method: "PATCH", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateMetricDefinition calls update_metric_definition: update or confirm a metric definition.
 //
@@ -102,7 +102,7 @@ type DeleteMetricDefinitionInput struct {
 	DefinitionID string `json:"-" path:"definitionId"`
 }
 
-var deleteMetricDefinition = operation{method: "DELETE", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", repeatable: true}
+var deleteMetricDefinition = operation{method: "DELETE", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", repeatable: true, quota: "write"}
 
 // DeleteMetricDefinition calls delete_metric_definition: delete the definition of a metric without points.
 //
@@ -125,7 +125,7 @@ type ListMetricPointsInput struct {
 	Cursor    Optional[string]       `json:"-" query:"cursor"`    // cursor of the next page, with older points, from the previous response
 }
 
-var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/points", repeatable: true}
+var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}/metrics/points", repeatable: true, quota: "read"}
 
 // ListMetricPoints calls list_metric_points: list the points of one metric, oldest first.
 //
@@ -146,14 +146,14 @@ func (c *Client) AllMetricPoints(ctx context.Context, in ListMetricPointsInput, 
 
 // PushMetricPointsPoint is an element of Points of PushMetricPointsInput.
 type PushMetricPointsPoint struct {
-	MetricKey string                      `json:"metricKey"`          // the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom.
-	TS        string                      `json:"ts"`                 // moved to the start of its bucket, UTC; a day such as 2026-08-11, or an RFC 3339 time
-	Value     float64                     `json:"value"`              // in the unit of the definition
-	Grain     Optional[MetricsGrain]      `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
-	Dims      Optional[map[string]string] `json:"dims,omitzero"`      // dimension values
-	Currency  Optional[string]            `json:"currency,omitzero"`  // ISO 4217
-	BaseValue Optional[float64]           `json:"baseValue,omitzero"` // value in the company's base currency
-	Source    Optional[string]            `json:"source,omitzero"`    // the system that the value comes from
+	MetricKey string                 `json:"metricKey"`          // the key of a definition, with or without custom., or a new key; at most 120 characters, or 127 with custom.
+	TS        string                 `json:"ts"`                 // moved to the start of its bucket, UTC; a day such as 2026-08-11, or an RFC 3339 time
+	Value     float64                `json:"value"`              // in the unit of the definition
+	Grain     Optional[MetricsGrain] `json:"grain,omitzero"`     // the length of the bucket; weeks start on Monday; default day
+	Dims      Optional[Dims]         `json:"dims,omitzero"`      // dimension values
+	Currency  Optional[string]       `json:"currency,omitzero"`  // ISO 4217
+	BaseValue Optional[float64]      `json:"baseValue,omitzero"` // value in the company's base currency
+	Source    Optional[string]       `json:"source,omitzero"`    // the system that the value comes from
 }
 
 // PushMetricPointsInput is the input of PushMetricPoints.
@@ -161,7 +161,7 @@ type PushMetricPointsInput struct {
 	Points []PushMetricPointsPoint `json:"points"` // when several have the same identity, the last one is stored
 }
 
-var pushMetricPoints = operation{method: "POST", path: "/v1/companies/{companyId}/metrics/points", hasBody: true, takesKey: true}
+var pushMetricPoints = operation{method: "POST", path: "/v1/companies/{companyId}/metrics/points", hasBody: true, takesKey: true, quota: "push"}
 
 // PushMetricPoints calls push_metric_points: push metric points.
 //
@@ -183,7 +183,7 @@ type DeleteMetricPointsInput struct {
 	SeriesID  Optional[string]       `json:"-" query:"seriesId"`  // only points of this series, from a point's seriesId
 }
 
-var deleteMetricPoints = operation{method: "DELETE", path: "/v1/companies/{companyId}/metrics/points", repeatable: true}
+var deleteMetricPoints = operation{method: "DELETE", path: "/v1/companies/{companyId}/metrics/points", repeatable: true, quota: "write"}
 
 // DeleteMetricPoints calls delete_metric_points: delete the points of a metric between two days, oldest first.
 //

@@ -14,7 +14,7 @@ type ListOptimiseSitesInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites", repeatable: true}
+var listOptimiseSites = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites", repeatable: true, quota: "read"}
 
 // ListOptimiseSites calls list_optimise_sites: list the measured sites.
 //
@@ -35,7 +35,7 @@ type GetOptimiseSiteInput struct {
 	SiteID string `json:"-" path:"siteId"`
 }
 
-var getOptimiseSite = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", repeatable: true}
+var getOptimiseSite = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", repeatable: true, quota: "read"}
 
 // GetOptimiseSite calls get_optimise_site: get a site.
 //
@@ -54,7 +54,7 @@ type CreateOptimiseSiteInput struct {
 	Active   Optional[bool]     `json:"active,omitzero"`   // whether it is in use; default true
 }
 
-var createOptimiseSite = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites", hasBody: true, takesKey: true}
+var createOptimiseSite = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateOptimiseSite calls create_optimise_site: create a site.
 //
@@ -74,7 +74,7 @@ type UpdateOptimiseSiteInput struct {
 	Active   Optional[bool]     `json:"active,omitzero"`   // whether it is in use
 }
 
-var updateOptimiseSite = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", hasBody: true, repeatable: true}
+var updateOptimiseSite = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateOptimiseSite calls update_optimise_site: update a site.
 //
@@ -90,7 +90,7 @@ type DeleteOptimiseSiteInput struct {
 	SiteID string `json:"-" path:"siteId"`
 }
 
-var deleteOptimiseSite = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", repeatable: true}
+var deleteOptimiseSite = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", repeatable: true, quota: "write"}
 
 // DeleteOptimiseSite calls delete_optimise_site: delete a site and its goals.
 //
@@ -107,7 +107,7 @@ type ListOptimiseGoalsInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", repeatable: true}
+var listOptimiseGoals = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", repeatable: true, quota: "read"}
 
 // ListOptimiseGoals calls list_optimise_goals: list the goals of a site.
 //
@@ -129,7 +129,7 @@ type GetOptimiseGoalInput struct {
 	GoalID string `json:"-" path:"goalId"`
 }
 
-var getOptimiseGoal = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", repeatable: true}
+var getOptimiseGoal = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", repeatable: true, quota: "read"}
 
 // GetOptimiseGoal calls get_optimise_goal: get a goal of a site.
 //
@@ -152,7 +152,7 @@ type CreateOptimiseGoalInput struct {
 	Active    Optional[bool]    `json:"active,omitzero"` // whether it is in use; default true
 }
 
-var createOptimiseGoal = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", hasBody: true, takesKey: true}
+var createOptimiseGoal = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", hasBody: true, takesKey: true, quota: "write"}
 
 // CreateOptimiseGoal calls create_optimise_goal: create a goal of a site.
 //
@@ -176,7 +176,7 @@ type UpdateOptimiseGoalInput struct {
 	Active    Optional[bool]              `json:"active,omitzero"`    // whether it is in use
 }
 
-var updateOptimiseGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", hasBody: true, repeatable: true}
+var updateOptimiseGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdateOptimiseGoal calls update_optimise_goal: update a goal of a site.
 //
@@ -193,7 +193,7 @@ type DeleteOptimiseGoalInput struct {
 	GoalID string `json:"-" path:"goalId"`
 }
 
-var deleteOptimiseGoal = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", repeatable: true}
+var deleteOptimiseGoal = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", repeatable: true, quota: "write"}
 
 // DeleteOptimiseGoal calls delete_optimise_goal: delete a goal of a site.
 //
@@ -213,7 +213,7 @@ type ListOptimiseAuditsInput struct {
 	Cursor Optional[string]              `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits", repeatable: true}
+var listOptimiseAudits = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits", repeatable: true, quota: "read"}
 
 // ListOptimiseAudits calls list_optimise_audits: list site audits with their scores and summaries, newest first.
 //
@@ -234,7 +234,7 @@ type GetOptimiseAuditInput struct {
 	AuditID string `json:"-" path:"auditId"`
 }
 
-var getOptimiseAudit = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", repeatable: true}
+var getOptimiseAudit = operation{method: "GET", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", repeatable: true, quota: "read"}
 
 // GetOptimiseAudit calls get_optimise_audit: get an audit with its findings.
 //
@@ -261,7 +261,7 @@ type CreateOptimiseAuditInput struct {
 	Findings     Optional[json.RawMessage]     `json:"findings,omitzero"`     // what the audit found, any JSON; at most 4 MB as compact JSON, 256 KB by a tool
 }
 
-var createOptimiseAudit = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/audits", hasBody: true, takesKey: true}
+var createOptimiseAudit = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/audits", hasBody: true, takesKey: true, quota: "push"}
 
 // CreateOptimiseAudit calls create_optimise_audit: store an audit of a site.
 //
@@ -289,7 +289,7 @@ type UpdateOptimiseAuditInput struct {
 	Findings     Optional[json.RawMessage]     `json:"findings,omitzero"`     // what the audit found, any JSON; replaces all findings; at most 4 MB as compact JSON, 256 KB by a tool; null clears it; leave it out to keep it
 }
 
-var updateOptimiseAudit = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", hasBody: true, repeatable: true}
+var updateOptimiseAudit = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", hasBody: true, repeatable: true, quota: "push"}
 
 // UpdateOptimiseAudit calls update_optimise_audit: update an audit.
 //
@@ -305,7 +305,7 @@ type DeleteOptimiseAuditInput struct {
 	AuditID string `json:"-" path:"auditId"`
 }
 
-var deleteOptimiseAudit = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", repeatable: true}
+var deleteOptimiseAudit = operation{method: "DELETE", path: "/v1/companies/{companyId}/optimise/audits/{auditId}", repeatable: true, quota: "write"}
 
 // DeleteOptimiseAudit calls delete_optimise_audit: delete an audit and its findings.
 //

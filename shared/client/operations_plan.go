@@ -13,7 +13,7 @@ type ListPlanBoardsInput struct {
 	Cursor Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards", repeatable: true}
+var listPlanBoards = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards", repeatable: true, quota: "read"}
 
 // ListPlanBoards calls list_plan_boards: list the roadmap boards.
 //
@@ -34,7 +34,7 @@ type GetPlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
 
-var getPlanBoard = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}", repeatable: true}
+var getPlanBoard = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}", repeatable: true, quota: "read"}
 
 // GetPlanBoard calls get_plan_board: get a roadmap board.
 //
@@ -52,7 +52,7 @@ type CreatePlanBoardInput struct {
 	Active         Optional[bool]     `json:"active,omitzero"`         // whether the board is in use; default true
 }
 
-var createPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards", hasBody: true, takesKey: true}
+var createPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards", hasBody: true, takesKey: true, quota: "write"}
 
 // CreatePlanBoard calls create_plan_board: create a roadmap board.
 //
@@ -72,7 +72,7 @@ type UpdatePlanBoardInput struct {
 	Active         Optional[bool]     `json:"active,omitzero"`         // whether the board is in use
 }
 
-var updatePlanBoard = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/boards/{boardId}", hasBody: true, repeatable: true}
+var updatePlanBoard = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/boards/{boardId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdatePlanBoard calls update_plan_board: update a roadmap board.
 //
@@ -88,7 +88,7 @@ type DeletePlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
 
-var deletePlanBoard = operation{method: "DELETE", path: "/v1/companies/{companyId}/plan/boards/{boardId}", repeatable: true}
+var deletePlanBoard = operation{method: "DELETE", path: "/v1/companies/{companyId}/plan/boards/{boardId}", repeatable: true, quota: "write"}
 
 // DeletePlanBoard calls delete_plan_board: delete a roadmap board and its versions.
 //
@@ -108,7 +108,7 @@ type ListPlanItemsInput struct {
 	Cursor  Optional[string]     `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", repeatable: true}
+var listPlanItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", repeatable: true, quota: "read"}
 
 // ListPlanItems calls list_plan_items: list the items of a board.
 //
@@ -131,7 +131,7 @@ type ListPlanLiveItemsInput struct {
 	Cursor  Optional[string] `json:"-" query:"cursor"` // cursor of the next page, from the previous response
 }
 
-var listPlanLiveItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/live", repeatable: true}
+var listPlanLiveItems = operation{method: "GET", path: "/v1/companies/{companyId}/plan/boards/{boardId}/live", repeatable: true, quota: "read"}
 
 // ListPlanLiveItems calls list_plan_live_items: list what visitors see of a board now.
 //
@@ -161,7 +161,7 @@ type CreatePlanItemInput struct {
 	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date
 }
 
-var createPlanItem = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", hasBody: true, takesKey: true}
+var createPlanItem = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/items", hasBody: true, takesKey: true, quota: "write"}
 
 // CreatePlanItem calls create_plan_item: create an item on a board.
 //
@@ -177,7 +177,7 @@ type GetPlanItemInput struct {
 	ItemID string `json:"-" path:"itemId"`
 }
 
-var getPlanItem = operation{method: "GET", path: "/v1/companies/{companyId}/plan/items/{itemId}", repeatable: true}
+var getPlanItem = operation{method: "GET", path: "/v1/companies/{companyId}/plan/items/{itemId}", repeatable: true, quota: "read"}
 
 // GetPlanItem calls get_plan_item: get an item.
 //
@@ -201,7 +201,7 @@ type UpdatePlanItemInput struct {
 	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date; null clears it; leave it out to keep it
 }
 
-var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/items/{itemId}", hasBody: true, repeatable: true}
+var updatePlanItem = operation{method: "PATCH", path: "/v1/companies/{companyId}/plan/items/{itemId}", hasBody: true, repeatable: true, quota: "write"}
 
 // UpdatePlanItem calls update_plan_item: update an item.
 //
@@ -218,7 +218,7 @@ type DeletePlanItemInput struct {
 	ItemID string `json:"-" path:"itemId"`
 }
 
-var deletePlanItem = operation{method: "DELETE", path: "/v1/companies/{companyId}/plan/items/{itemId}", repeatable: true}
+var deletePlanItem = operation{method: "DELETE", path: "/v1/companies/{companyId}/plan/items/{itemId}", repeatable: true, quota: "write"}
 
 // DeletePlanItem calls delete_plan_item: delete an item.
 //
@@ -234,7 +234,7 @@ type PreviewPlanPublishInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
 
-var previewPlanPublish = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/publish/preview", repeatable: true}
+var previewPlanPublish = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/publish/preview", repeatable: true, quota: "read"}
 
 // PreviewPlanPublish calls preview_plan_publish: preview what publishing a board would make visible.
 //
@@ -251,7 +251,7 @@ type PublishPlanBoardInput struct {
 	BoardID string `json:"-" path:"boardId"`
 }
 
-var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/publish", takesKey: true}
+var publishPlanBoard = operation{method: "POST", path: "/v1/companies/{companyId}/plan/boards/{boardId}/publish", takesKey: true, quota: "publish"}
 
 // PublishPlanBoard calls publish_plan_board: publish a board.
 //

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -13,8 +14,10 @@ type Option func(*Client)
 // should not either, because the request contains the key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// WithCompany sets the id of the key's company, which saves a request.
-func WithCompany(id string) Option { return func(c *Client) { c.company = id } }
+// WithCompany sets the id of the key's company. The default is the one in the key.
+func WithCompany(id string) Option {
+	return func(c *Client) { c.company = cmp.Or(id, companyOf(c.key)) }
+}
 
 // WithVersion sets the dated version of the API. The default is the version of this package's records. Empty: the version for
 // which the key was issued.
@@ -23,11 +26,12 @@ func WithVersion(date string) Option { return func(c *Client) { c.version = date
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithAttempts sets the largest number of attempts of one call. The default is 4; 1 turns retries off.
+// WithAttempts sets the largest number of attempts of one call, without those that were refused by a quota (429). The default is 4; 1
+// turns all retries off.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }
 
-// WithWaitMax sets the longest wait before a retry. The default is a minute. An error with a longer Retry-After is returned at
-// once.
+// WithWaitMax sets how long one call may wait for its attempts, in all. The default is two minutes. A call that would wait longer
+// returns its error at once.
 func WithWaitMax(d time.Duration) Option { return func(c *Client) { c.waitMax = d } }
 
 // WithBackoff sets the wait before a retry when the response has no Retry-After. attempt begins with 1.

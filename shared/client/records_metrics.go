@@ -2,10 +2,7 @@
 
 package client
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // Definition is a record in a response. A field that may be null is an Optional.
 type Definition struct {
@@ -28,18 +25,18 @@ type Definition struct {
 
 // Point is a record in a response. A field that may be null is an Optional.
 type Point struct {
-	SeriesID   string                    `json:"seriesId"` // the same for all points with this metricKey, grain and dims
-	PointKey   string                    `json:"pointKey"` // identifies the bucket; a push with the same seriesId and pointKey replaces the point
-	CompanyID  string                    `json:"companyId"`
-	MetricKey  string                    `json:"metricKey"`           // the key of the metric's definition
-	Grain      Optional[MetricsGrain]    `json:"grain,omitzero"`      // the length of the bucket
-	TS         Optional[time.Time]       `json:"ts,omitzero"`         // start of the bucket, UTC; weeks start on Monday
-	Dims       Optional[json.RawMessage] `json:"dims,omitzero"`       // dimension values
-	Value      Optional[float64]         `json:"value,omitzero"`      // in the unit of the definition
-	Currency   Optional[string]          `json:"currency,omitzero"`   // ISO 4217
-	BaseValue  Optional[float64]         `json:"baseValue,omitzero"`  // the value in the company's base currency; value keeps the original
-	Source     Optional[string]          `json:"source,omitzero"`     // the system that the value comes from
-	IngestedAt Optional[time.Time]       `json:"ingestedAt,omitzero"` // when the value was last pushed
+	SeriesID   string                 `json:"seriesId"` // the same for all points with this metricKey, grain and dims
+	PointKey   string                 `json:"pointKey"` // identifies the bucket; a push with the same seriesId and pointKey replaces the point
+	CompanyID  string                 `json:"companyId"`
+	MetricKey  string                 `json:"metricKey"`           // the key of the metric's definition
+	Grain      Optional[MetricsGrain] `json:"grain,omitzero"`      // the length of the bucket
+	TS         Optional[time.Time]    `json:"ts,omitzero"`         // start of the bucket, UTC; weeks start on Monday
+	Dims       Optional[Dims]         `json:"dims,omitzero"`       // dimension values
+	Value      Optional[float64]      `json:"value,omitzero"`      // in the unit of the definition
+	Currency   Optional[string]       `json:"currency,omitzero"`   // ISO 4217
+	BaseValue  Optional[float64]      `json:"baseValue,omitzero"`  // the value in the company's base currency; value keeps the original
+	Source     Optional[string]       `json:"source,omitzero"`     // the system that the value comes from
+	IngestedAt Optional[time.Time]    `json:"ingestedAt,omitzero"` // when the value was last pushed
 }
 
 // PushResult is a record in a response. A field that may be null is an Optional.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 const (
 	attemptsDefault = 4
-	waitMaxDefault  = time.Minute // in which every quota refills
+	waitMaxDefault  = 2 * time.Minute // every quota refills in one
 	backoffFirst    = 250 * time.Millisecond
 	backoffMax      = 8 * time.Second
 )
@@ -43,30 +44,95 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 func randomKey() string { return rand.Text() }
 
-// again reports whether a call may be retried, and after which wait. A repeatable call may be retried after a lost response or a
-// 5xx. Any call may be retried after a 429 or a 409 with Retry-After, because it was not executed.
-func (c *Client) again(r *Response, failed error, repeatable bool, attempt int) (wait time.Duration, ok bool) {
-	var certificate *tls.CertificateVerificationError
+// progress is what a call has done so far.
+type progress struct {
+	attempts int
+	faults   int // the attempts that were not refused by a quota
+	waited   time.Duration
+	err      error // of the last attempt
+}
+
+// failed notes an attempt that did not succeed.
+func (p *progress) failed(r *Response, err error) {
+	p.attempts++
+	if p.err = err; err == nil {
+		refused := errorOf(r)
+		refused.Attempts, refused.Waited = p.attempts, p.waited
+		p.err = refused
+	}
+}
+
+// queue waits for the turn of a new call. A call that would wait too long is sent at once: only the service can refuse it.
+func (c *Client) queue(ctx context.Context, quota string, p *progress) error {
+	if wait, ok := c.turn(quota, time.Now(), p); ok {
+		return c.wait(ctx, wait, p)
+	}
+	return nil
+}
+
+// turn returns how long a call has to wait because the calls of its quota go on one after another after a 429. It returns false when
+// that is longer than the call may wait.
+func (c *Client) turn(quota string, now time.Time, p *progress) (wait time.Duration, ok bool) {
+	wait, spread, ok := c.paces.turn(quota, now, c.waitMax-p.waited)
+	return wait + c.jitter(spread), ok
+}
+
+func (c *Client) jitter(spread time.Duration) time.Duration {
+	return time.Duration(c.random() * float64(spread))
+}
+
+func (c *Client) wait(ctx context.Context, d time.Duration, p *progress) error {
+	if d == 0 {
+		return nil
+	}
+	p.waited += d
+	ended := c.sleep(ctx, d)
 	switch {
-	case attempt >= c.attempts:
+	case ended == nil:
+		return nil
+	case p.err == nil:
+		return fmt.Errorf("client: stopped waiting for the quota: %w", ended)
+	}
+	return fmt.Errorf("%w; stopped waiting for a retry: %w", p.err, ended)
+}
+
+// again reports whether a call may be retried, and after which wait. A repeatable call may be retried after a lost response or a
+// 5xx. Any call may be retried after a 429 or a 409 with Retry-After, because it was not executed. A 429 with Retry-After is no
+// fault, and makes the other calls of its quota wait, too.
+func (c *Client) again(r Request, response *Response, failed error, p *progress) (wait time.Duration, ok bool) {
+	after := time.Duration(0)
+	if response != nil {
+		after = retryAfter(response.Header)
+	}
+	if after > 0 && response.Status == http.StatusTooManyRequests && c.attempts > 1 {
+		now := time.Now()
+		c.paces.refused(r.Quota, now, after, response.Header)
+		return c.turn(r.Quota, now, p)
+	}
+	if p.faults++; p.faults >= c.attempts || !repeats(r, response, failed, after) {
 		return 0, false
-	case failed != nil:
-		ok = repeatable && !errors.As(failed, &certificate)
-	case r.Status == http.StatusTooManyRequests, r.Status == http.StatusConflict && retryAfter(r.Header) > 0:
-		ok = true
-	case r.Status >= http.StatusInternalServerError:
-		ok = repeatable
 	}
-	if !ok {
-		return 0, false
+	if after > 0 {
+		return after + c.jitter(spreadLeast), after <= c.waitMax-p.waited
 	}
-	wait = c.backoff(attempt)
-	if r != nil {
-		if after := retryAfter(r.Header); after > 0 {
-			wait = after
-		}
+	wait = c.backoff(p.faults)
+	return wait, wait <= c.waitMax-p.waited
+}
+
+// repeats reports whether a call may be executed again.
+func repeats(r Request, response *Response, failed error, after time.Duration) bool {
+	repeatable := r.Repeatable || r.TakesKey
+	if failed != nil {
+		var certificate *tls.CertificateVerificationError
+		return repeatable && !errors.As(failed, &certificate)
 	}
-	return wait, wait <= c.waitMax
+	switch response.Status {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusConflict:
+		return after > 0
+	}
+	return repeatable && response.Status >= http.StatusInternalServerError
 }
 
 // retryAfter returns the time in Retry-After, which has seconds or a date. A date is compared with the Date of the response, so

@@ -180,8 +180,8 @@ func headers() (out ordered[header]) {
 	return out
 }
 
-// codes returns every error code, sorted by status.
-func codes() []fault.Code {
+// Codes returns every error code, sorted by status.
+func Codes() []fault.Code {
 	var out []fault.Code
 	for code := range fault.Codes() {
 		out = append(out, code)
@@ -190,9 +190,12 @@ func codes() []fault.Code {
 	return out
 }
 
+// Meaning returns what an error code means.
+func Meaning(code fault.Code) string { return refusalTexts[code].meaning }
+
 // responses returns the error responses and the 304 that operations refer to. It leaves out codes that no operation returns.
 func (b *builder) responses() (out ordered[response]) {
-	for _, code := range codes() {
+	for _, code := range Codes() {
 		t, ok := refusalTexts[code]
 		if !ok {
 			b.problem("the code %s has no text", code)
@@ -255,7 +258,7 @@ func errorEntry() *jsonschema.Schema {
 
 func errorCodes() *jsonschema.Schema {
 	var all []string
-	for _, code := range codes() {
+	for _, code := range Codes() {
 		all = append(all, string(code))
 	}
 	return closedList(all...)

@@ -28,7 +28,7 @@ func number(date string) string {
 // description returns the introduction of the document. Its numbers and lists come from the code that enforces them.
 func description() string {
 	var refusals, quotas []string
-	for _, code := range codes() {
+	for _, code := range Codes() {
 		refusals = append(refusals, fmt.Sprintf("| `%s` | %d | %s |", code, code.Status(), refusalTexts[code].meaning))
 	}
 	for _, class := range auth.Classes() {

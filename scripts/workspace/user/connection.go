@@ -17,7 +17,6 @@ import (
 	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/auth"
 	"growthworkspace/shared/client"
 )
 
@@ -121,9 +120,6 @@ func (u *user) connect(r remote, options ...client.Option) (connection, error) {
 func (u *user) connectWith(c credential, company string, options ...client.Option) (connection, error) {
 	if overheard(c.BaseURL) {
 		u.Note("%s is not encrypted: anyone on the network can read the key", c.BaseURL)
-	}
-	if token, err := auth.Parse(c.Key); company == "" && err == nil {
-		company = token.CompanyID // otherwise the client requests it, which needs the scope company:read
 	}
 	options = append([]client.Option{
 		client.WithCompany(company), client.WithUserAgent("workspace"), client.WithSleep(u.Wait),

@@ -1,0 +1,138 @@
+package functions_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"growthworkspace/shared/auth"
+	"growthworkspace/shared/client"
+)
+
+// metered responds as the service does to a key with the quota of a class. It must run in a bubble, which has the clock.
+type metered struct {
+	class auth.Class
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	tat      int64
+	admitted int
+	refused  int
+}
+
+// RoundTrip implements http.RoundTripper. A request takes 5 to 50 ms, half of it before it is counted.
+func (m *metered) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.mu.Lock()
+	half := time.Duration(5+m.random.IntN(45)) * time.Millisecond / 2
+	m.mu.Unlock()
+	time.Sleep(half)
+	status, body, header := m.charge()
+	time.Sleep(half)
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: r}, r.Body.Close()
+}
+
+func (m *metered) charge() (status int, body string, header http.Header) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	quota, now := auth.DefaultQuota(m.class), time.Now()
+	header = http.Header{"Ratelimit-Policy": {quota.Policy()}}
+	c, ok := quota.Charge(m.tat, now)
+	if !ok {
+		m.refused++
+		header.Set("Retry-After", strconv.FormatInt(quota.At(m.tat, now).RetryAfter, 10))
+		return http.StatusTooManyRequests, fmt.Sprintf(`{"errors":[{"code":%q,"message":"too many %s requests"}]}`, client.CodeRateLimited, m.class), header
+	}
+	m.admitted++
+	if m.tat += c.Step; c.Start != 0 {
+		m.tat = c.Start
+	}
+	return http.StatusOK, `{"id":"itm_1"}`, header
+}
+
+// create creates items with so many goroutines for each client. It returns the errors and how long it took.
+func (m *metered) create(t *testing.T, clients, goroutines, items int, options ...client.Option) (errs []error, took time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range clients {
+		c, err := client.New("http://service", "sk_live_x", append([]client.Option{
+			client.WithCompany("co_1"), client.WithHTTPClient(&http.Client{Transport: m}),
+		}, options...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := make(chan int, items)
+		for n := range items {
+			work <- n
+		}
+		close(work)
+		for range goroutines {
+			group.Go(func() {
+				for n := range work {
+					_, err := c.CreatePlanItem(t.Context(), client.CreatePlanItemInput{BoardID: "brd_1", Title: fmt.Sprint(n)})
+					if err != nil {
+						mu.Lock()
+						errs = append(errs, err)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	}
+	group.Wait()
+	return errs, time.Since(begin)
+}
+
+// Ensure no call of a program that creates with many goroutines, or of two programs with one key, fails with the default options: the calls
+// of a client go on together as the quota refills, almost as fast as it allows and with few refused requests.
+func TestClientKeepsPaceWithTheQuota(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ clients, goroutines, items int }{{1, 20, 160}, {1, 100, 400}, {2, 20, 160}, {4, 10, 80}} {
+		t.Run(fmt.Sprintf("%d clients with %d goroutines", c.clients, c.goroutines), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := &metered{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 1))}
+				errs, took := m.create(t, c.clients, c.goroutines, c.items)
+				total := c.clients * c.items
+				least := time.Duration(total-int(auth.DefaultQuota(m.class))) * auth.DefaultQuota(m.class).Interval()
+				if len(errs) > 0 || m.admitted != total {
+					t.Errorf("%d of %d failed, the first with %v", len(errs), total, errs)
+				}
+				if took > 2*least || m.refused > 2*total {
+					t.Errorf("%d items took %v, the quota allows %v; %d requests were refused", total, took, least, m.refused)
+				}
+				t.Logf("%v, the quota allows %v; %d requests were refused", took, least, m.refused)
+			})
+		})
+	}
+}
+
+// Ensure a call that would wait longer than it may fails with the service's error, which says how long it waited.
+func TestClientLosesPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &metered{class: auth.ClassWrite, random: rand.New(rand.NewPCG(20260811, 2))}
+		errs, _ := m.create(t, 1, 40, 240, client.WithWaitMax(5*time.Second))
+		if len(errs) == 0 || m.admitted+len(errs) != 240 {
+			t.Errorf("%d admitted, %d failed", m.admitted, len(errs))
+		}
+		for _, err := range errs {
+			var refused *client.Error
+			if !errors.As(err, &refused) || refused.Code != client.CodeRateLimited || refused.Waited > 6*time.Second || refused.Waited > 0 && !strings.Contains(err.Error(), "gave up after") {
+				t.Fatalf("%v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math/big"
+	"strings"
+)
+
+// A secret key is sk_live_ and base62 digits: 43 of the ids of the key and the company, 27 of the secret, 6 of a checksum (CRC-32) of
+// everything before it.
+const (
+	keyPrefix    = "sk_live_"
+	keyBodyChars = len(keyPrefix) + 43 + 27
+	keyChars     = keyBodyChars + 6
+
+	base62   = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base32   = "0123456789abcdefghjkmnpqrstvwxyz"
+	idDigits = 26
+)
+
+// companyOf returns the id of the company that is in a secret key, empty for a text that is not a whole key. Only the service knows
+// whether the key exists.
+func companyOf(key string) string {
+	if len(key) != keyChars || !strings.HasPrefix(key, keyPrefix) {
+		return ""
+	}
+	sum, ok := digits(key[keyBodyChars:])
+	if !ok || !sum.IsUint64() || sum.Uint64() != uint64(crc32.ChecksumIEEE([]byte(key[:keyBodyChars]))) {
+		return ""
+	}
+	ids, ok := digits(key[len(keyPrefix):][:43])
+	if !ok || ids.BitLen() > 256 {
+		return ""
+	}
+	var both [32]byte // key, company
+	ids.FillBytes(both[:])
+	hi, lo := binary.BigEndian.Uint64(both[16:]), binary.BigEndian.Uint64(both[24:])
+	var id [idDigits]byte
+	for i := idDigits - 1; i >= 0; i-- {
+		id[i] = base32[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return "co_" + string(id[:])
+}
+
+// digits returns the number of base62 digits.
+func digits(text string) (n *big.Int, ok bool) {
+	n = new(big.Int)
+	for i := range len(text) {
+		d := strings.IndexByte(base62, text[i])
+		if d < 0 {
+			return nil, false
+		}
+		n.Mul(n, big.NewInt(62)).Add(n, big.NewInt(int64(d)))
+	}
+	return n, true
+}

@@ -15,7 +15,7 @@ type Preview struct {
 	HasChanges     bool            `json:"hasChanges" doc:"whether publishing would change what visitors see"`
 	ItemCount      int64           `json:"itemCount" doc:"how many items would be visible"`
 	Added          []PublishedItem `json:"added" doc:"items that would appear"`
-	Updated        []PublishedItem `json:"updated" doc:"items that would stay visible, with other public content"`
+	Updated        []ChangedItem   `json:"updated" doc:"items that would stay visible, with other public content"`
 	Removed        []PublishedItem `json:"removed" doc:"items that would disappear"`
 	UnchangedCount int64           `json:"unchangedCount" doc:"how many items would stay as they are"`
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,7 +24,8 @@ func TestPublish(t *testing.T) {
 	named := func(version any) []map[string]any {
 		return []map[string]any{{"id": a["id"], "slug": "a", "title": "A", "columnId": "now", "publishedVersion": version}}
 	}
-	none := []any{}
+	none, edited := []any{}, named(1)
+	edited[0]["changed"] = []string{"targetLabel"}
 	s.Run(t, []apitest.Scenario{
 		{Name: "preview of the first", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{
 			"boardId": "brd_1", "currentVersion": nil, "nextVersion": 1, "hasChanges": true, "itemCount": 1, "added": named(nil), "updated": none, "removed": none, "unchangedCount": 0,
@@ -37,7 +39,7 @@ func TestPublish(t *testing.T) {
 		{Name: "preview without changes", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"currentVersion": 1, "nextVersion": 1, "hasChanges": false, "unchangedCount": 1}},
 		{Name: "publish without changes", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 1, "changed": false, "unchangedCount": 1}},
 		{Name: "an edit stays private", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "targetLabel": "Q3"}, WantFields: map[string]any{"publishedVersion": 1}},
-		{Name: "preview of the edit", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 2, "updated": named(1), "added": none}},
+		{Name: "preview of the edit", Op: "preview_plan_publish", Args: board, WantFields: map[string]any{"nextVersion": 2, "updated": edited, "added": none}},
 		{Name: "publish of the edit", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 2, "updated": named(2)}},
 		{Name: "archived, still live", Op: "update_plan_item", Args: map[string]any{"itemId": a["id"], "status": "archived"}, WantFields: map[string]any{"publishedVersion": 2}},
 		{Name: "publish of the removal", Op: "publish_plan_board", Args: board, WantFields: map[string]any{"publishedVersion": 3, "removed": named(2), "itemCount": 0}},
@@ -242,5 +244,40 @@ func TestPublishRaces(t *testing.T) {
 	}
 	if live != final.ItemCount {
 		t.Errorf("%v items are live, the publish counted %v", live, final.ItemCount)
+	}
+}
+
+// Ensure a preview says of each item that would stay visible which of its public properties differ, in the order of the item's fields. A
+// publish does not say it.
+func TestPreviewSaysWhatDiffers(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	board := map[string]any{"boardId": "brd_1"}
+	id := create(t, s, key, map[string]any{"title": "A", "status": "published", "summary": "Old", "categoryIds": []string{}})["id"]
+	call(t, s, key, "publish_plan_board", board)
+	for _, c := range []struct {
+		update map[string]any
+		want   []any
+	}{
+		{map[string]any{"title": "B"}, []any{"title"}},
+		{map[string]any{"summary": nil}, []any{"summary"}},
+		{map[string]any{"columnId": "now"}, []any{"columnId"}},
+		{map[string]any{"categoryIds": []string{"a", "b"}}, []any{"categoryIds"}},
+		{map[string]any{"categoryIds": []string{"b", "a"}}, []any{"categoryIds"}},
+		{map[string]any{"sortOrder": 0}, []any{"sortOrder"}},
+		{map[string]any{"targetLabel": "Q3"}, []any{"targetLabel"}},
+		{map[string]any{"targetLabel": "Q4", "sortOrder": nil, "categoryIds": nil, "columnId": nil, "summary": "New", "title": "C"},
+			[]any{"title", "summary", "columnId", "categoryIds", "sortOrder", "targetLabel"}},
+	} {
+		c.update["itemId"] = id
+		call(t, s, key, "update_plan_item", c.update)
+		updated := call(t, s, key, "preview_plan_publish", board)["updated"].([]any)
+		if len(updated) != 1 || !reflect.DeepEqual(updated[0].(map[string]any)["changed"], any(c.want)) {
+			t.Errorf("%v: %v, want %v", c.update, updated, c.want)
+		}
+		updated = call(t, s, key, "publish_plan_board", board)["updated"].([]any)
+		if _, says := updated[0].(map[string]any)["changed"]; len(updated) != 1 || says {
+			t.Errorf("the publish: %v", updated)
+		}
 	}
 }

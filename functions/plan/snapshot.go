@@ -36,6 +36,13 @@ type PublishedItem struct {
 	PublishedVersion *int64  `json:"publishedVersion" doc:"the version in which it last went live"`
 }
 
+// ChangedItem is an item in the result of a preview whose public content would change.
+type ChangedItem struct {
+	PublishedItem
+
+	Changed []string `json:"changed" null:"never" doc:"the names of the properties that differ, of slug, title, summary, columnId, categoryIds, sortOrder and targetLabel"`
+}
+
 // snapshot is the public content of a board, in the order of its items.
 type snapshot []SnapshotItem
 
@@ -80,14 +87,15 @@ func (b storedBoard) checkNothingShown() error {
 
 // difference is how a snapshot differs from the live one. PublishedVersion is the item's version before the publish.
 type difference struct {
-	added, updated, removed []PublishedItem
-	unchanged               int
+	added, removed []PublishedItem
+	updated        []ChangedItem
+	unchanged      int
 }
 
 // compare returns what publishing s over the live snapshot would change. items supply the last version of those that are not
 // live.
 func (s snapshot) compare(live snapshot, current *int64, items []storedItem) difference {
-	d := difference{added: []PublishedItem{}, updated: []PublishedItem{}, removed: []PublishedItem{}}
+	d := difference{added: []PublishedItem{}, updated: []ChangedItem{}, removed: []PublishedItem{}}
 	before := make(map[string]SnapshotItem, len(live))
 	for _, i := range live {
 		before[i.ID] = i
@@ -99,11 +107,11 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) dif
 	for _, i := range s {
 		old, wasLive := before[i.ID]
 		delete(before, i.ID)
-		switch {
+		switch changed := i.differs(old); {
 		case !wasLive:
 			d.added = append(d.added, i.named(versions[i.ID]))
-		case !reflect.DeepEqual(old, i):
-			d.updated = append(d.updated, i.named(current))
+		case len(changed) > 0:
+			d.updated = append(d.updated, ChangedItem{i.named(current), changed})
 		default:
 			d.unchanged++
 		}
@@ -116,16 +124,28 @@ func (s snapshot) compare(live snapshot, current *int64, items []storedItem) dif
 	return d
 }
 
+// differs returns the names of the properties that differ from those of the same item, in their order.
+func (i SnapshotItem) differs(from SnapshotItem) (names []string) {
+	now, before := reflect.ValueOf(i), reflect.ValueOf(from)
+	for n := range now.NumField() {
+		if !reflect.DeepEqual(now.Field(n).Interface(), before.Field(n).Interface()) {
+			names = append(names, now.Type().Field(n).Tag.Get("json"))
+		}
+	}
+	return names
+}
+
 func (i SnapshotItem) named(version *int64) PublishedItem {
 	return PublishedItem{i.ID, i.Slug, i.Title, i.ColumnID, version}
 }
 
 // committed returns the difference after the publish: live items have the new version.
 func (d difference) committed(version int64) difference {
-	for _, list := range [][]PublishedItem{d.added, d.updated} {
-		for n := range list {
-			list[n].PublishedVersion = &version
-		}
+	for n := range d.added {
+		d.added[n].PublishedVersion = &version
+	}
+	for n := range d.updated {
+		d.updated[n].PublishedVersion = &version
 	}
 	return d
 }

@@ -173,9 +173,13 @@ func (s Store) release(ctx context.Context, b storedBoard, claim string) error {
 }
 
 func (p Planned) result(version int64, at string, changed bool) Publication {
+	updated := make([]PublishedItem, len(p.updated))
+	for n, i := range p.updated {
+		updated[n] = i.PublishedItem
+	}
 	return Publication{
 		BoardID: p.board.ID, PublishedVersion: version, PublishedAt: at, Changed: changed, ItemCount: int64(len(p.content)),
-		Added: p.added, Updated: p.updated, Removed: p.removed, UnchangedCount: int64(p.unchanged), digest: p.digest,
+		Added: p.added, Updated: updated, Removed: p.removed, UnchangedCount: int64(p.unchanged), digest: p.digest,
 	}
 }
 

@@ -134,10 +134,13 @@ func (d *boardData) path(more url.Values) string {
 // mark says on each card what a publish would do to its item.
 func (d *boardData) mark(cards []card) {
 	marks := map[string]string{}
-	for mark, items := range map[string][]client.PublishedItem{"appears": d.Preview.Added, "changes": d.Preview.Updated, "disappears": d.Preview.Removed} {
+	for mark, items := range map[string][]client.PublishedItem{"appears": d.Preview.Added, "disappears": d.Preview.Removed} {
 		for _, i := range items {
 			marks[i.ID] = mark
 		}
+	}
+	for _, i := range d.Preview.Updated {
+		marks[i.ID] = "changes"
 	}
 	shown := map[string]bool{}
 	for n := range cards {
@@ -188,18 +191,29 @@ type change struct {
 
 // Changes lists what a publish would show.
 func (d *boardData) Changes() (out []change) {
-	for _, c := range []struct {
-		verb  string
-		items []client.PublishedItem
-	}{{"Appear", d.Preview.Added}, {"Change", d.Preview.Updated}, {"Disappear", d.Preview.Removed}} {
-		if len(c.items) == 0 {
-			continue
+	titles := func(items []client.PublishedItem) (out []string) {
+		for _, i := range items {
+			out = append(out, i.Title)
 		}
-		one := change{Verb: c.verb}
-		for _, i := range c.items {
-			one.Titles = append(one.Titles, i.Title)
+		return out
+	}
+	var changed []string
+	for _, i := range d.Preview.Updated {
+		changed = append(changed, fmt.Sprintf("%s (%s)", i.Title, strings.Join(propertyNames(i.Changed), ", ")))
+	}
+	for _, c := range []change{{"Appear", titles(d.Preview.Added)}, {"Change", changed}, {"Disappear", titles(d.Preview.Removed)}} {
+		if len(c.Titles) > 0 {
+			out = append(out, c)
 		}
-		out = append(out, one)
+	}
+	return out
+}
+
+// propertyNames returns the names of an item's properties as the form of an item has them.
+func propertyNames(properties []string) (out []string) {
+	known := map[string]string{"columnId": "column", "categoryIds": "categories", "sortOrder": "order", "targetLabel": "when"}
+	for _, p := range properties {
+		out = append(out, cmp.Or(known[p], p))
 	}
 	return out
 }

@@ -132,8 +132,8 @@ func TestRoadmapPublish(t *testing.T) {
 	_, body = w.submit(t, path, form)
 	has(t, "published", body, "Published version 1: visitors see 3 items.", "All changes are published.")
 	w.Send(t, w.key, "DELETE", "/v1/companies/{companyId}/plan/items/"+items[0], "")
-	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[1], `{"title":"Two, better"}`)
-	has(t, "edited", w.page(t, "/roadmap?board="+id), "Publishing would change 1 item and remove 1 item.", "Deleted, and still visible until the next publish: One.", ">changes<")
+	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[1], `{"title":"Two, better","targetLabel":"Q3"}`)
+	has(t, "edited", w.page(t, "/roadmap?board="+id), "Publishing would change 1 item and remove 1 item.", "Deleted, and still visible until the next publish: One.", ">changes<", "<dt>Change</dt><dd>Two, better (title, when)</dd>")
 	live := w.page(t, "/roadmap?board="+id+"&view=live")
 	if got := cards(live); !slices.Equal(got, []string{"Now:", "One", "Later:", "Two", "Other:", "Three"}) {
 		t.Error(got)

@@ -58,6 +58,16 @@ type PublishedItem struct {
 	PublishedVersion Optional[int]    `json:"publishedVersion,omitzero"` // the version in which it last went live
 }
 
+// ChangedItem is a record in a response. A field that may be null is an Optional.
+type ChangedItem struct {
+	ID               string           `json:"id"`
+	Slug             string           `json:"slug"`
+	Title            string           `json:"title"`
+	ColumnID         Optional[string] `json:"columnId,omitzero"`
+	PublishedVersion Optional[int]    `json:"publishedVersion,omitzero"` // the version in which it last went live
+	Changed          []string         `json:"changed"`                   // the names of the properties that differ, of slug, title, summary, columnId, categoryIds, sortOrder and targetLabel
+}
+
 // Preview is a record in a response. A field that may be null is an Optional.
 type Preview struct {
 	BoardID        string          `json:"boardId"`                 // the board's id
@@ -66,7 +76,7 @@ type Preview struct {
 	HasChanges     bool            `json:"hasChanges"`              // whether publishing would change what visitors see
 	ItemCount      int             `json:"itemCount"`               // how many items would be visible
 	Added          []PublishedItem `json:"added"`                   // items that would appear
-	Updated        []PublishedItem `json:"updated"`                 // items that would stay visible, with other public content
+	Updated        []ChangedItem   `json:"updated"`                 // items that would stay visible, with other public content
 	Removed        []PublishedItem `json:"removed"`                 // items that would disappear
 	UnchangedCount int             `json:"unchangedCount"`          // how many items would stay as they are
 }

@@ -44,10 +44,10 @@ func operations(store Store) []api.Operation {
 		api.WhyEmpty(api.Define(api.Spec{
 			ID: "list_metric_points", Method: "GET", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsRead,
 			Summary: "List the points of one metric, oldest first",
-			Description: "Returns the newest `limit` points of the window; the next page has older ones. A week or month that is not stored is " +
+			Description: "Returns the newest `limit` points of the window; pages go back in time. A week or month that is not stored is " +
 				"computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one series: the " +
-				"one without dims, or where it has no point the sum, min or max of all others. A total or a series that would read more than " +
-				"10 MB is refused: narrow from and to, or lower limit.",
+				"one without dims, or where it has no point the sum, min or max of all others. It is refused if it would read more than " +
+				"10 MB: narrow from and to, or lower limit.",
 		}, s.listPoints), s.whyNoPoints),
 		api.Define(api.Spec{
 			ID: "push_metric_points", Method: "POST", Path: "/v1/companies/{companyId}/metrics/points", Scope: auth.MetricsWrite,

@@ -129,10 +129,10 @@ var listMetricPoints = operation{method: "GET", path: "/v1/companies/{companyId}
 
 // ListMetricPoints calls list_metric_points: list the points of one metric, oldest first.
 //
-// Returns the newest limit points of the window; the next page has older ones. A week or month that is not stored is
+// Returns the newest limit points of the window; pages go back in time. A week or month that is not stored is
 // computed from its days, as the definition's aggregation says; none or null computes nothing. total=true returns one
-// series: the one without dims, or where it has no point the sum, min or max of all others. A total or a series that
-// would read more than 10 MB is refused: narrow from and to, or lower limit.
+// series: the one without dims, or where it has no point the sum, min or max of all others. It is refused if it would
+// read more than 10 MB: narrow from and to, or lower limit.
 //
 // It sends GET /v1/companies/{companyId}/metrics/points and needs the scope metrics:read.
 func (c *Client) ListMetricPoints(ctx context.Context, in ListMetricPointsInput, options ...CallOption) (Page[Point], error) {

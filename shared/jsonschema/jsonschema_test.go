@@ -84,7 +84,7 @@ func TestInput(t *testing.T) {
 "companyId":{"type":"string","description":"leave out"},
 "thingId":{"type":"string","description":"the thing"},
 "limit":{"type":"integer","description":"records per page","default":25,"maximum":100},
-"cursor":{"type":"string","description":"nextCursor of the previous result"},
+"cursor":{"type":"string","description":"nextCursor of the last result"},
 "ifMatch":{"type":"string","description":"a tag that you read"},
 "name":{"type":"string","description":"how it is called"},
 "colour":{"type":"string","enum":["red","blue"]},

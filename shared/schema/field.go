@@ -152,7 +152,7 @@ func (f *Field) describe(s reflect.StructField) {
 	case reflect.String:
 		f.Kind = String
 		if t == reflect.TypeFor[Cursor]() {
-			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "cursor of the next page, from the previous response"), cmp.Or(f.ToolDoc, "nextCursor of the previous result")
+			f.Doc, f.ToolDoc = cmp.Or(f.Doc, "cursor of the next page, from the previous response"), cmp.Or(f.ToolDoc, "nextCursor of the last result")
 			f.Required, f.Min, f.Max, f.Null = false, pointerTo(1), pointerTo(CursorChars), NullAbsent
 			if f.In != InQuery || f.Name != "cursor" || s.Type != t {
 				panic("schema: a cursor is the query parameter cursor, no pointer: " + s.Name)

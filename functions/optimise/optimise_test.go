@@ -2,10 +2,12 @@ package optimise_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
 
@@ -38,6 +40,16 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 		checked = append(checked, record)
 	}
 	if err := k.Write(t.Context(), s.CompanyID, checked); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strand stores goals of a site that is gone, as a removal of the site that was cut off leaves them.
+func strand(t *testing.T, s *apitest.Service, siteID string, goals ...string) {
+	t.Helper()
+	load(t, s, "site", fmt.Sprintf(`{"id":%q}`, siteID))
+	load(t, s, "site-goal", goals...)
+	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "optimise"), SK: "site#" + siteID}}); err != nil {
 		t.Fatal(err)
 	}
 }

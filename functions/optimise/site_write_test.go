@@ -119,7 +119,7 @@ func TestFullSiteIsGone(t *testing.T) {
 	for n := range 200 {
 		goals = append(goals, fmt.Sprintf(`{"id":"gol_%d","siteId":"sit_gone"}`, n))
 	}
-	load(t, s, "site-goal", goals...)
+	strand(t, s, "sit_gone", goals...)
 	args := map[string]any{"siteId": "sit_gone", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/"}
 	if r := s.Call(t, s.Key(t), "create_optimise_goal", args); r.Status != 404 {
 		t.Errorf("%d %s", r.Status, r.Body)
@@ -179,7 +179,7 @@ func TestHalfRemovedSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	key := s.Key(t)
-	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_gone"}`) // as a removal that was cut off leaves it
+	strand(t, s, "sit_gone", `{"id":"gol_1","siteId":"sit_gone"}`)
 	own := map[string]any{"siteId": "sit_gone", "goalId": "gol_1"}
 	for op, args := range map[string]map[string]any{
 		"get_optimise_goal": own, "delete_optimise_goal": own, "list_optimise_goals": {"siteId": "sit_gone"},

@@ -33,14 +33,49 @@ func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
+	sites := transfer.Stored("site", siteIDs, transfer.CheckSize, t, keysOfSite, func(s *Site) *string { return &s.CompanyID },
+		transfer.Each[Site](t, of(siteKind)))
+	goals := transfer.Existing(transfer.Define("site-goal", goalIDs, checkGoal, s.importGoals, transfer.Each[SiteGoal](t, of(goalKind))),
+		transfer.ByKey(t, func(companyID string, g SiteGoal) table.Key { return goalKey(companyID, g.ID) }), s.addGoals)
+	goals = transfer.Unique(goals, func(g SiteGoal) []transfer.Claim { return []transfer.Claim{{Text: "goal " + g.ID, Owner: g.SiteID}} })
 	return []transfer.Type{
-		transfer.Stored("site", siteIDs, transfer.CheckSize, t, keysOfSite, func(s *Site) *string { return &s.CompanyID },
-			transfer.Each[Site](t, of(siteKind))),
-		transfer.Stored("site-goal", goalIDs, checkGoal, t, keysOfGoal, func(g *SiteGoal) *string { return &g.CompanyID },
-			transfer.Each[SiteGoal](t, of(goalKind))),
+		transfer.Named(sites, func(s Site) string { return nameOf(s.ID) }),
+		transfer.Child(goals, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
+			transfer.Orphans(t, func(companyID string, g SiteGoal) table.Key { return siteKey(companyID, g.SiteID) })),
 		transfer.Existing(transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit),
 			transfer.ByKey(t, func(companyID string, a Audit) table.Key { return auditKey(companyID, a.ID) }), s.addAudits),
 	}
+}
+
+// nameOf returns the name of a site among the records of a file.
+func nameOf(siteID string) string { return "site " + siteID }
+
+// noSite is the problem of a goal without its site.
+func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
+
+// importGoals replaces goals, also those of another site. It refuses goals whose site has been deleted since the file was checked.
+func (s Store) importGoals(ctx context.Context, companyID string, goals []SiteGoal) error {
+	_, err := s.storeGoals(ctx, companyID, goals, s.table.WriteAny)
+	return err
+}
+
+// addGoals stores goals whose ids are free, and returns how many it skipped because another caller has created them. It refuses
+// the same ones as importGoals.
+func (s Store) addGoals(ctx context.Context, companyID string, goals []SiteGoal, _ transfer.File) (skipped int, err error) {
+	return s.storeGoals(ctx, companyID, goals, s.table.WriteNew)
+}
+
+func (s Store) storeGoals(ctx context.Context, companyID string, goals []SiteGoal, write func(table.Keys, any) table.Write) (skipped int, err error) {
+	return transfer.PutUnits(ctx, s.table, goals, func(g SiteGoal) (table.Key, table.Unit) {
+		g.CompanyID = companyID
+		keys := keysOfGoal(g)
+		return keys.Key, table.Unit{Writes: []table.Write{write(keys, g)}, Parent: new(siteKey(companyID, g.SiteID))}
+	}, func(g SiteGoal, f table.Failure) (problem string, err error) {
+		if f.Orphan {
+			problem = "record.siteId: " + noSite(g)
+		}
+		return problem, nil
+	})
 }
 
 // checkGoal and checkAudit validate siteId, because it becomes part of a key.

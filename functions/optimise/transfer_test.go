@@ -33,7 +33,7 @@ func TestRoundTrip(t *testing.T) {
 	from, to := start(t), start(t)
 	load(t, from, "site", `{"id":"sit_a"}`,
 		`{"id":"sit_b","name":"Shop","siteKey":"pk","domains":[],"timezone":"UTC","active":true,"lastEventAt":"2026-03-01T02:00:00+02:00","createdAt":"2026-02-01T00:00:00Z"}`)
-	load(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_gone"}`,
+	load(t, from, "site-goal", `{"id":"gol_a","siteId":"sit_b"}`,
 		`{"id":"gol_b","siteId":"sit_a","name":"N","kind":"event","matchType":"contains","pattern":"#","value":1e120,"order":-5,"active":false,"updatedAt":"2026-02-01T00:00:00Z"}`)
 	load(t, from, "audit", `{"id":"aud_a"}`, `{"id":"aud_b","siteId":"sit_a","status":"failed","startedAt":"2026-03-01T00:00:00Z","error":"timeout","findings":null}`,
 		`{"id":"aud_c","status":"complete","findings":`+incompressible(700_000)+`}`, `{"id":"aud_d","findings":{"n":123456789012345678901234567890123456789}}`)

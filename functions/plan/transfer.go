@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"maps"
+	"slices"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
@@ -25,14 +26,26 @@ const (
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	items := transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem)
-	items = transfer.Unique(items, func(i Item) string { return "slug " + i.Slug + " on board " + i.RoadmapID })
+	items = transfer.Unique(items, func(i Item) []transfer.Claim {
+		return []transfer.Claim{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
+	})
+	items = transfer.Child(items, func(i Item) (name, problem string) { return nameOf(i.RoadmapID), "record.roadmapId: " + noBoard(i) },
+		transfer.Orphans(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
+	boards := transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard)
+	boards = transfer.Named(boards, func(b movedBoard) string { return nameOf(b.ID) })
 	return []transfer.Type{
-		transfer.Existing(transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard),
+		transfer.Existing(boards,
 			transfer.ByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
 		transfer.Existing(transfer.Verify(items, s.verifyItems),
 			transfer.ByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
 	}
 }
+
+// nameOf returns the name of a board among the records of a file.
+func nameOf(boardID string) string { return "board " + boardID }
+
+// noBoard is the problem of an item without its board.
+func noBoard(i Item) string { return "there is no board " + i.RoadmapID }
 
 // slugForm is the pattern of a slug, the same as in requests.
 var slugForm = schema.Pattern("slug")
@@ -214,40 +227,54 @@ func (s Store) eachBoard(ctx context.Context, companyID string, visit func(moved
 	})
 }
 
-// verifiers is how many items are verified in parallel.
-const verifiers = 8
-
 // verifyItems returns a problem for each item that has another item's slug, or changes the slug or board of a stored item. The
 // API rejects these, too.
 func (s Store) verifyItems(ctx context.Context, companyID string, items []Item) ([]string, error) {
+	keys := map[table.Key]bool{}
+	for _, i := range items {
+		keys[slugKey(companyID, i.RoadmapID, i.Slug)], keys[itemKey(companyID, i.ID)] = true, true
+	}
+	found, err := table.ManyItems(ctx, s.table, slices.Collect(maps.Keys(keys)))
+	stored := map[table.Key]table.Item{}
+	for _, item := range found {
+		stored[table.KeyOf(item)] = item
+	}
 	problems := make([]string, len(items))
-	err := table.Parallel(len(items), verifiers, func(n int) (err error) {
-		problems[n], err = s.verifyItem(ctx, companyID, items[n])
-		return err
-	})
+	for n, i := range items {
+		var errs [2]error
+		if problems[n], errs[0] = i.moved(stored[itemKey(companyID, i.ID)]); problems[n] == "" {
+			problems[n], errs[1] = i.slugProblem(stored[slugKey(companyID, i.RoadmapID, i.Slug)])
+		}
+		err = errors.Join(err, errs[0], errs[1])
+	}
 	return problems, err
 }
 
-func (s Store) verifyItem(ctx context.Context, companyID string, i Item) (problem string, err error) {
-	var owner reservation
-	var stored storedItem
-	err = table.Both(
-		func() (err error) {
-			owner, err = table.Get[reservation](ctx, s.table, slugKey(companyID, i.RoadmapID, i.Slug))
-			return absent(err)
-		},
-		func() (err error) {
-			stored, err = table.Get[storedItem](ctx, s.table, itemKey(companyID, i.ID))
-			return absent(err)
-		},
-	)
-	switch {
-	case stored.ID != "" && (stored.Slug != i.Slug || stored.RoadmapID != i.RoadmapID):
-		problem = fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, stored.Slug, stored.RoadmapID)
-	case owner.ItemID != "" && owner.ItemID != i.ID:
-		problem = fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID)
+// moved returns the problem of an item that is stored with another slug or on another board. stored is nil if it is not stored.
+func (i Item) moved(stored table.Item) (problem string, err error) {
+	var before Item
+	if err := decodeAny(stored, &before); err != nil || before.ID == "" || before.Slug == i.Slug && before.RoadmapID == i.RoadmapID {
+		return "", err
 	}
-	return problem, err
+	return fmt.Sprintf("record.slug: %s already has the slug %s on board %s; neither can change", i.ID, before.Slug, before.RoadmapID), nil
+}
+
+// slugProblem returns the problem of an item whose slug is that of another item. stored is the record of the slug, nil if it is
+// free.
+func (i Item) slugProblem(stored table.Item) (problem string, err error) {
+	var owner reservation
+	if err := decodeAny(stored, &owner); err != nil || owner.ItemID == "" || owner.ItemID == i.ID {
+		return "", err
+	}
+	return fmt.Sprintf("record.slug: %s is taken on this board by %s", i.Slug, owner.ItemID), nil
+}
+
+// decodeAny decodes a record if there is one.
+func decodeAny(stored table.Item, record any) error {
+	if stored == nil {
+		return nil
+	}
+	return table.Decode(stored, record)
 }
 
 func absent(err error) error {
@@ -257,36 +284,51 @@ func absent(err error) error {
 	return err
 }
 
-// importItems replaces items. It stores publishedVersion as the item's last live version, so the item shows the same one. The
-// next publish of the board writes the marks of its live items.
-func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
-	var writes []table.Item
-	for _, i := range transfer.LastWins(items, func(i Item) string { return i.ID }) {
-		stored := storedItem{Item: i, marks: marks{LastVersion: i.PublishedVersion}}
-		stored.CompanyID, stored.PublishedVersion = companyID, nil
-		writes = append(writes, s.table.NewItem(keysOfItem(stored), stored),
-			s.table.NewItem(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}))
+// itemUnit returns the writes of an imported item, and its board. The conditions are that the slug is free or its own, and that
+// the item, if it is stored, has this slug and board. With alone it must not be stored. publishedVersion is stored as the last
+// live version, so the item shows the same one. The next publish of the board writes the marks of its live items.
+func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.Unit) {
+	stored := storedItem{Item: i, marks: marks{LastVersion: i.PublishedVersion}}
+	stored.CompanyID, stored.PublishedVersion = companyID, nil
+	keys := keysOfItem(stored)
+	write := s.table.WriteNew(keys, stored)
+	if !alone {
+		write = s.table.WriteIf(keys, stored, "attribute_not_exists(pk) OR (#slug = :slug AND #board = :board)",
+			map[string]string{"#slug": slugKind, "#board": roadmapRef},
+			table.Item{":slug": table.String(i.Slug), ":board": table.String(i.RoadmapID)})
 	}
-	return s.table.Put(ctx, writes)
+	slug := s.table.WriteIf(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID},
+		"attribute_not_exists(pk) OR itemId = :id", nil, table.Item{":id": table.String(i.ID)})
+	return keys.Key, table.Unit{Writes: []table.Write{write, slug}, Parent: new(boardKey(companyID, i.RoadmapID))}
 }
 
-// addItems stores items whose ids and slugs are free, and returns how many it skipped because another caller has taken one of them.
+// importItems replaces items. It refuses those whose slug another item has got since the file was checked, and those whose board
+// has been deleted.
+func (s Store) importItems(ctx context.Context, companyID string, items []Item) error {
+	_, err := s.storeItems(ctx, companyID, items, false)
+	return err
+}
+
+// addItems stores items whose ids are free, and returns how many it skipped because another caller has created them. It refuses
+// the same ones as importItems.
 func (s Store) addItems(ctx context.Context, companyID string, items []Item, _ transfer.File) (skipped int, err error) {
-	var found atomic.Int64
-	items = transfer.LastWins(items, func(i Item) string { return i.ID })
-	err = table.Parallel(len(items), verifiers, func(n int) error {
-		stored := storedItem{Item: items[n], marks: marks{LastVersion: items[n].PublishedVersion}}
-		stored.CompanyID, stored.PublishedVersion = companyID, nil
-		err := s.table.Transact(ctx, s.table.WriteNew(keysOfItem(stored), stored),
-			s.table.WriteNew(table.Keys{Key: slugKey(companyID, stored.RoadmapID, stored.Slug)}, reservation{stored.ID}))
-		var canceled *table.CanceledError
-		if errors.As(err, &canceled) {
-			found.Add(1)
-			return nil
-		}
-		return err
-	})
-	return int(found.Load()), err
+	return s.storeItems(ctx, companyID, items, true)
+}
+
+func (s Store) storeItems(ctx context.Context, companyID string, items []Item, alone bool) (skipped int, err error) {
+	return transfer.PutUnits(ctx, s.table, items,
+		func(i Item) (table.Key, table.Unit) { return s.itemUnit(companyID, i, alone) },
+		func(i Item, f table.Failure) (problem string, err error) {
+			switch {
+			case f.Orphan:
+				return "record.roadmapId: " + noBoard(i), nil
+			case f.Write == 0 && alone:
+				return "", nil
+			case f.Write == 0:
+				return i.moved(f.Stored)
+			}
+			return i.slugProblem(f.Stored)
+		})
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {

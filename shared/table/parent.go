@@ -22,9 +22,13 @@ const removedKind = "removed"
 
 // WriteChild counts a child on its parent's record. It belongs into the transaction that creates the child. Its
 // condition is that the parent exists. The revision of the parent stays, so the creation disturbs no update of it.
-func (c *Client) WriteChild(parent Key) Write {
-	return c.WriteUpdate(parent, "ADD #children :one", "attribute_exists(pk)",
-		map[string]string{"#children": childrenAttr}, Item{":one": Number(1)})
+func (c *Client) WriteChild(parent Key) Write { return c.WriteChildren(parent, 1) }
+
+// WriteChildren is WriteChild for n children that one transaction creates, or replaces: a child that was there is counted again,
+// which does no harm, because only a change of the count has a meaning.
+func (c *Client) WriteChildren(parent Key, n int) Write {
+	return c.WriteUpdate(parent, "ADD #children :n", "attribute_exists(pk)",
+		map[string]string{"#children": childrenAttr}, Item{":n": Number(int64(n))})
 }
 
 // Removal says how a parent is removed. T is its record.

@@ -76,17 +76,67 @@ func ByKey[T any](t *table.Client, keyOf func(companyID string, record T) table.
 
 // LastWins returns the last record of each identity, in the order of the file.
 func LastWins[T any, K comparable](records []T, identity func(T) K) []T {
+	var kept []T
+	for _, n := range Latest(records, identity) {
+		kept = append(kept, records[n])
+	}
+	return kept
+}
+
+// Latest returns the indexes of the records that LastWins returns.
+func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int) {
 	last := make(map[K]int, len(records))
 	for n, r := range records {
 		last[identity(r)] = n
 	}
-	kept := make([]T, 0, len(last))
 	for n, r := range records {
 		if last[identity(r)] == n {
-			kept = append(kept, r)
+			indexes = append(indexes, n)
 		}
 	}
-	return kept
+	return indexes
+}
+
+// PutUnits is a write or an add for records that are stored as units: the last one of each key, under conditions. refusal returns
+// the problem of a record that was not stored, or "" if it is to be skipped. The error is Refused if there are problems.
+func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
+	refusal func(T, table.Failure) (problem string, err error),
+) (skipped int, err error) {
+	var units []table.Unit
+	indexes := Latest(records, func(r T) table.Key { key, _ := unitOf(r); return key })
+	for _, n := range indexes {
+		_, unit := unitOf(records[n])
+		units = append(units, unit)
+	}
+	failures, err := t.StoreUnits(ctx, units)
+	if err != nil {
+		return 0, err
+	}
+	refused := Refused{}
+	for _, f := range failures {
+		n := indexes[f.Unit]
+		switch problem, err := refusal(records[n], f); {
+		case err != nil:
+			return skipped, err
+		case problem != "":
+			refused[n] = problem
+		default:
+			skipped++
+		}
+	}
+	return skipped, refused.Err()
+}
+
+// Orphans returns a function for Child: a record is an orphan if there is no record under the key of its parent.
+func Orphans[T any](t *table.Client, parentOf func(companyID string, record T) table.Key) func(ctx context.Context, companyID string, records []T) ([]bool, error) {
+	exist := ByKey(t, parentOf)
+	return func(ctx context.Context, companyID string, records []T) ([]bool, error) {
+		found, err := exist(ctx, companyID, records)
+		for n := range found {
+			found[n] = !found[n]
+		}
+		return found, err
+	}
 }
 
 // Put returns a write function for Define that stores each record under its keys. owner returns the field with the id

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -20,15 +21,18 @@ type Type struct {
 	Prefix string       // of its ids; empty: it has none of its own
 	Record reflect.Type // of a line
 
-	check  func(text json.RawMessage) (any, []string)
-	unique func(record any) string
-	verify func(ctx context.Context, companyID string, records []any) ([]string, error)
-	exist  func(ctx context.Context, companyID string, records []any) ([]bool, error)
-	add    func(ctx context.Context, companyID string, records []any, file File) (int, error)
-	names  func(record any) (own, rival string)
-	file   File
-	write  func(ctx context.Context, companyID string, records []any, file File) error
-	export func(ctx context.Context, companyID string, emit func(any) error) error
+	check   func(text json.RawMessage) (any, []string)
+	unique  func(record any) []Claim
+	verify  func(ctx context.Context, companyID string, records []any) ([]string, error)
+	parent  func(record any) (name, problem string)
+	orphans func(ctx context.Context, companyID string, records []any) ([]bool, error)
+	lane    func(record any) string
+	exist   func(ctx context.Context, companyID string, records []any) ([]bool, error)
+	add     func(ctx context.Context, companyID string, records []any, file File) (int, error)
+	names   func(record any) (own, rival string)
+	file    File
+	write   func(ctx context.Context, companyID string, records []any, file File) error
+	export  func(ctx context.Context, companyID string, emit func(any) error) error
 }
 
 // noCompany is ignored: an import goes to the company that the operator names, whatever the file contains. noID is ignored for
@@ -48,7 +52,8 @@ type Derived interface{ DeriveID() (problem string) }
 //   - check returns the problems of a record; it may also complete the record. The strict decoding (unknown properties,
 //     types, closed lists, timestamps) comes before it. nil: there is nothing else to check.
 //   - write stores records, and replaces those with the same identity. It gets at most a few hundred at once, all of this
-//     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put.
+//     type and in the order of the file, and sets companyId. The last one of several with the same identity wins. See Put. It
+//     returns Refused for records that a rule keeps out which others have broken since the file was checked.
 //   - each visits every record of the company in a stable order, with flat memory. See Each and Only.
 func Define[T any](name, prefix string, check func(*T) []string,
 	write func(ctx context.Context, companyID string, records []T) error,
@@ -83,11 +88,51 @@ func Define[T any](name, prefix string, check func(*T) []string,
 	}
 }
 
-// Unique adds a text that must be unique in a file, such as the slug on a board, besides the identity of a record.
-// Records with the same text are rejected. The last of several records with the same identity wins.
-func Unique[T any](t Type, text func(T) string) Type {
-	t.unique = func(record any) string { return text(record.(T)) }
+// Claim is a text that belongs to one record of a file, such as a slug on a board. A second record that claims it is rejected,
+// unless it has the same owner. An empty owner is the same as no other.
+type Claim struct{ Text, Owner string }
+
+// Unique adds what records claim, besides the identity of a record. The last of several records with the same identity wins. An
+// import remembers the digests of all claims.
+func Unique[T any](t Type, claims func(T) []Claim) Type {
+	t.unique = func(record any) []Claim { return claims(record.(T)) }
 	return t
+}
+
+// Named gives the records of a type a name among the records of all types, for the rule of Child.
+func Named[T any](t Type, name func(T) string) Type {
+	t.names = func(record any) (string, string) { return name(record.(T)), "" }
+	return t
+}
+
+// Child adds the rule that a record has a parent, which is stored or in the same file. parent returns the name of the parent
+// (see Named), and the problem of a record without one. orphans gets a few hundred records at once and reports for each whether
+// no parent is stored. The write functions must make the rule a condition of their writes, because others delete parents
+// (table.Unit). Records with the same parent are written one batch after the other, so that they do not compete for its count.
+func Child[T any](t Type, parent func(T) (name, problem string), orphans func(ctx context.Context, companyID string, records []T) ([]bool, error)) Type {
+	t.parent = func(record any) (string, string) { return parent(record.(T)) }
+	t.lane = func(record any) string { name, _ := parent(record.(T)); return name }
+	t.orphans = func(ctx context.Context, companyID string, records []any) ([]bool, error) {
+		return orphans(ctx, companyID, as[T](records))
+	}
+	return t
+}
+
+// Refused is the error of a write or add that stored all records but these: the problems of the others by their index. It is
+// for rules that held when the file was checked and that another caller's write has broken since.
+type Refused map[int]string
+
+func (r Refused) Error() string {
+	first := slices.Min(slices.Collect(maps.Keys(r)))
+	return fmt.Sprintf("%d records were not stored, such as that with the index %d: %s", len(r), first, r[first])
+}
+
+// Err returns r as an error, nil if it is empty.
+func (r Refused) Err() error {
+	if len(r) == 0 {
+		return nil
+	}
+	return r
 }
 
 // aheadMax is how far updatedAt of a record may be ahead of the clock of an import.
@@ -147,7 +192,8 @@ func Existing[T any](t Type, exist func(ctx context.Context, companyID string, r
 	return t
 }
 
-// Add stores records that New has returned, and returns how many it skipped because another caller has created them since.
+// Add stores records that New has returned, and returns how many it skipped because another caller has created them since. The
+// error may be Refused, as of Write.
 func (t Type) Add(ctx context.Context, companyID string, records []any) (skipped int, err error) {
 	return t.add(ctx, companyID, records, t.file)
 }
@@ -207,12 +253,43 @@ func as[T any](records []any) []T {
 	return typed
 }
 
-// Unique returns the text that must be unique in a file; empty if the type has no such rule.
-func (t Type) Unique(record any) string {
+// Unique returns what a record claims in its file; nil if the type has no such rule.
+func (t Type) Unique(record any) []Claim {
 	if t.unique == nil {
-		return ""
+		return nil
 	}
 	return t.unique(record)
+}
+
+// Parent returns the name of the parent of a record, and the problem if it is missing; empty if the type has no such rule.
+func (t Type) Parent(record any) (name, problem string) {
+	if t.parent == nil {
+		return "", ""
+	}
+	return t.parent(record)
+}
+
+// Orphans reports for each record whether its parent is not stored; nil if the type has no such rule.
+func (t Type) Orphans(ctx context.Context, companyID string, records []any) ([]bool, error) {
+	if t.parent == nil {
+		return nil, nil
+	}
+	return t.orphans(ctx, companyID, records)
+}
+
+// Lane returns a text that is the same for all records that must be written in their order: those with the same parent, with the
+// same metric, or with the same id. It is empty for a record without any of them.
+func (t Type) Lane(record any) string {
+	if t.lane != nil {
+		return t.lane(record)
+	}
+	v := reflect.ValueOf(record)
+	for _, name := range []string{"MetricKey", "Key", "ID"} {
+		if f := v.FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 // Verify returns the problem of each record compared with the stored ones, in the order of records; nil if the type has
@@ -227,7 +304,8 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 // Check decodes a record strictly. problems is empty if the record can be written.
 func (t Type) Check(text json.RawMessage) (record any, problems []string) { return t.check(text) }
 
-// Write stores records that Check has returned. Without a file (In), the records are the file.
+// Write stores records that Check has returned. Without a file (In), the records are the file. It returns Refused when it stored
+// all records but some.
 func (t Type) Write(ctx context.Context, companyID string, records []any) error {
 	if t.file != nil || t.names == nil {
 		return t.write(ctx, companyID, records, t.file)

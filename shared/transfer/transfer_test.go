@@ -48,7 +48,7 @@ func define(stored *[]record) transfer.Type {
 			}
 			return nil
 		})
-	t = transfer.Unique(t, func(r record) string { return "slug " + r.Slug })
+	t = transfer.Unique(t, func(r record) []transfer.Claim { return []transfer.Claim{{Text: "slug " + r.Slug}} })
 	return transfer.Verify(t, func(_ context.Context, companyID string, records []record) ([]string, error) {
 		problems := make([]string, len(records))
 		for i, r := range records {
@@ -104,7 +104,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		records = append(records, r)
 	}
-	if got := thing.Unique(records[0]); got != "slug upper" {
+	if got := thing.Unique(records[0]); len(got) != 1 || got[0].Text != "slug upper" {
 		t.Errorf("unique: %s", got)
 	}
 	problems, err := thing.Verify(t.Context(), "co_1", records)
@@ -130,7 +130,7 @@ func TestRoundTrip(t *testing.T) {
 func TestPlain(t *testing.T) {
 	plain := transfer.Define[record]("plain", "", nil, nil, nil)
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
-	if len(problems) > 0 || plain.Unique(r) != "" {
+	if len(problems) > 0 || plain.Unique(r) != nil {
 		t.Errorf("%v", problems)
 	}
 	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {

@@ -113,8 +113,12 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		return fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
-			err, n, checked.Total(), counts(written))
+		return errors.Join(notStored(checked), fmt.Errorf("%w: at least %d of %d records were written (%s); repeating the import is safe, it replaces stored records",
+			err, n, checked.Total(), counts(written)))
+	}
+	if err := notStored(checked); err != nil {
+		return fmt.Errorf("%w\nother callers changed the company while the file was imported, so these lines were not stored; all others were (%s). "+
+			"Repeating the import is safe", err, counts(written))
 	}
 	result := imported{written, checked.Skipped(), secondsSince(begin)}
 	skipped := ""
@@ -122,6 +126,15 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 		skipped = ", skipped " + counts(result.Skipped)
 	}
 	return o.Print(result, "imported %s in %.1f s%s", counts(written), result.Seconds, skipped)
+}
+
+// notStored returns an error that lists the lines that Write refused, nil if there are none.
+func notStored(checked *records.Checked) error {
+	lines := checked.Refused()
+	if len(lines) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 func secondsSince(begin time.Time) float64 { return float64(time.Since(begin).Milliseconds()) / 1000 }

@@ -36,7 +36,8 @@ func Check(ctx context.Context, types []transfer.Type, companyID string, in io.R
 		return nil, err
 	}
 	c := check{
-		Checked: spool, companyID: companyID, pending: make([]pending, len(types)), first: map[[16]byte]int{}, rivals: map[[16]byte][]badLine{},
+		Checked: spool, companyID: companyID, pending: make([]batch, len(types)), claims: map[[16]byte]claim{},
+		unless: map[[16]byte][]badLine{},
 	}
 	if err := c.run(ctx, in); err != nil {
 		spool.Close()
@@ -51,17 +52,18 @@ type check struct {
 
 	companyID string
 	bad       []badLine
-	pending   []pending // by type: records that are not yet compared with the stored ones
-	// first is the line on which a unique text first appeared. The key is a digest, so that long texts cost no memory.
-	first map[[16]byte]int
-	// rivals are the lines that are bad unless the file has the name, by the digest of the name. At most BadLinesMax of each.
-	rivals map[[16]byte][]badLine
+	pending   []batch // by type: records that are not yet compared with the stored ones
+	// claims has the digests of the texts that belong to one record, and who claimed them first.
+	claims map[[16]byte]claim
+	// unless are the lines that are bad unless the file has a name, that of a rival or of a parent, by the digest of the name. At
+	// most BadLinesMax of each.
+	unless map[[16]byte][]badLine
 }
 
-// pending is a batch with the lines of its records.
-type pending struct {
-	batch
-	numbers []int
+// claim is the first record that claimed a text.
+type claim struct {
+	line  int
+	owner [16]byte // the digest of Claim.Owner
 }
 
 type badLine struct {
@@ -96,7 +98,7 @@ func (c *check) run(ctx context.Context, in io.Reader) error {
 		}
 	}
 	if len(c.bad) < BadLinesMax { // otherwise the file has lines that were not read
-		for name, lines := range c.rivals {
+		for name, lines := range c.unless {
 			if !c.names[name] {
 				c.bad = append(c.bad, lines...)
 			}
@@ -122,31 +124,41 @@ func (c *check) line(ctx context.Context, number int, text []byte) error {
 		c.report(number, t.Name, problems...)
 		return nil
 	}
-	if text := t.Unique(record); text != "" {
-		key := digest(t.Name + "\n" + text)
-		if before, taken := c.first[key]; taken {
-			c.report(number, t.Name, fmt.Sprintf("%s is on line %d too", text, before))
-			return nil
-		}
-		c.first[key] = number
+	if problem := c.claim(number, t, record); problem != "" {
+		c.report(number, t.Name, problem)
+		return nil
 	}
 	if own, _ := t.Names(record); own != "" {
 		c.names[digest(own)] = true
 	}
-	if err := c.add(i, e.Record); err != nil {
+	if err := c.add(i, number, e.Record); err != nil {
 		return err
 	}
-	c.pending[i].numbers = append(c.pending[i].numbers, number)
-	if c.pending[i].add(record, len(e.Record)) {
+	if c.pending[i].add(record, number, len(e.Record)) {
 		return c.verify(ctx, i)
 	}
 	return nil
 }
 
+// claim returns the problem of a record that claims what another record of the file has claimed, "" if there is none.
+func (c *check) claim(number int, t transfer.Type, record any) (problem string) {
+	for _, claimed := range t.Unique(record) {
+		key, owner := digest(t.Name+"\n"+claimed.Text), digest(claimed.Owner)
+		before, taken := c.claims[key]
+		if taken && (claimed.Owner == "" || before.owner != owner) {
+			return fmt.Sprintf("%s is on line %d too", claimed.Text, before.line)
+		}
+		if !taken {
+			c.claims[key] = claim{number, owner}
+		}
+	}
+	return ""
+}
+
 // verify checks the pending records of a type against the stored ones.
 func (c *check) verify(ctx context.Context, i int) error {
 	b := c.pending[i]
-	c.pending[i] = pending{}
+	c.pending[i] = batch{}
 	if len(b.records) == 0 {
 		return nil
 	}
@@ -155,31 +167,39 @@ func (c *check) verify(ctx context.Context, i int) error {
 		if err != nil {
 			return fmt.Errorf("look for stored records: %w", err)
 		}
-		numbers := make([]int, len(indexes))
-		for n, at := range indexes {
-			numbers[n] = b.numbers[at]
-		}
-		if b.records, b.numbers = fresh, numbers; len(fresh) == 0 {
+		if b = b.only(fresh, indexes); len(fresh) == 0 {
 			return nil
 		}
 	}
 	problems, err := c.types[i].Verify(ctx, c.companyID, b.records)
-	if err != nil {
-		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.numbers[0], b.numbers[len(b.numbers)-1], err)
+	orphans, err2 := c.types[i].Orphans(ctx, c.companyID, b.records)
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.lines[0], b.lines[len(b.lines)-1], err)
 	}
 	for n, problem := range problems {
-		if problem == "" {
-			continue
+		if problem != "" {
+			_, rival := c.types[i].Names(b.records[n])
+			c.reportUnless(rival, badLine{b.lines[n], c.types[i].Name, []string{problem}})
 		}
-		if _, rival := c.types[i].Names(b.records[n]); rival != "" {
-			if key := digest(rival); len(c.rivals[key]) < BadLinesMax {
-				c.rivals[key] = append(c.rivals[key], badLine{b.numbers[n], c.types[i].Name, []string{problem}})
-			}
-			continue
+	}
+	for n, orphan := range orphans {
+		if orphan {
+			parent, problem := c.types[i].Parent(b.records[n])
+			c.reportUnless(parent, badLine{b.lines[n], c.types[i].Name, []string{problem + ", neither stored nor in the file"}})
 		}
-		c.report(b.numbers[n], c.types[i].Name, problem)
 	}
 	return nil
+}
+
+// reportUnless reports a line, at the end and only if the file does not have the name. An empty name is in no file.
+func (c *check) reportUnless(name string, line badLine) {
+	if name == "" {
+		c.bad = append(c.bad, line)
+		return
+	}
+	if key := digest(name); len(c.unless[key]) < BadLinesMax {
+		c.unless[key] = append(c.unless[key], line)
+	}
 }
 
 func (c *check) report(number int, typeName string, problems ...string) {
@@ -194,9 +214,21 @@ func (c *check) err() error {
 	if len(c.bad) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(c.bad, func(a, b badLine) int { return cmp.Compare(a.number, b.number) })
-	var out []string
-	for _, line := range c.bad[:min(len(c.bad), BadLinesMax)] {
+	sortLines(c.bad)
+	out := listed(c.bad[:min(len(c.bad), BadLinesMax)])
+	if len(c.bad) >= BadLinesMax {
+		out = append(out, fmt.Sprintf("these are the first %d bad lines; there may be more", BadLinesMax))
+	}
+	return errors.New(strings.Join(out, "\n"))
+}
+
+func sortLines(lines []badLine) {
+	slices.SortStableFunc(lines, func(a, b badLine) int { return cmp.Compare(a.number, b.number) })
+}
+
+// listed returns the problems of lines, each with its line and type.
+func listed(lines []badLine) (out []string) {
+	for _, line := range lines {
 		prefix := fmt.Sprintf("line %d: ", line.number)
 		if line.typeName != "" {
 			prefix += line.typeName + ": "
@@ -205,10 +237,7 @@ func (c *check) err() error {
 			out = append(out, prefix+problem)
 		}
 	}
-	if len(c.bad) >= BadLinesMax {
-		out = append(out, fmt.Sprintf("these are the first %d bad lines; there may be more", BadLinesMax))
-	}
-	return errors.New(strings.Join(out, "\n"))
+	return out
 }
 
 // Names returns the names of the types.

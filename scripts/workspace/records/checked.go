@@ -3,10 +3,10 @@ package records
 import (
 	"bufio"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"growthworkspace/shared/transfer"
@@ -24,6 +24,9 @@ type Checked struct {
 
 	options Options
 	skipped []atomic.Int64 // by type: how many records Write has skipped
+
+	mu      sync.Mutex
+	refused []badLine // the records that Write did not store
 }
 
 // digest returns a key for a text, so that long texts cost no memory.
@@ -75,8 +78,26 @@ func (c *Checked) Skipped() map[string]int {
 	return out
 }
 
-// add appends the JSON of a record to those of the i-th type.
-func (c *Checked) add(i int, record []byte) error {
+// Refused returns the lines whose records Write did not store, because of what other callers wrote since the file was checked,
+// each with its problem, in the order of the file. All other records are stored, or skipped, unless Write returned an error.
+func (c *Checked) Refused() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sortLines(c.refused)
+	return listed(c.refused)
+}
+
+// refuse notes the records of a batch that were not stored.
+func (c *Checked) refuse(i int, b batch, refused transfer.Refused) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, problem := range refused {
+		c.refused = append(c.refused, badLine{b.lines[n], c.types[i].Name, []string{problem}})
+	}
+}
+
+// add appends the line number and the JSON of a record to those of the i-th type.
+func (c *Checked) add(i, line int, record []byte) error {
 	if c.files[i] == nil {
 		f, err := os.Create(filepath.Join(c.dir, c.types[i].Name))
 		if err != nil {
@@ -85,16 +106,17 @@ func (c *Checked) add(i int, record []byte) error {
 		c.files[i], c.outs[i] = f, bufio.NewWriterSize(f, 64<<10)
 	}
 	c.count[i]++
-	_, err := c.outs[i].Write(record)
-	if err := errors.Join(err, c.outs[i].WriteByte('\n')); err != nil {
+	_, err := fmt.Fprintf(c.outs[i], "%d %s\n", line, record)
+	if err != nil {
 		return fmt.Errorf("write a temporary file in %s: %w", c.dir, err)
 	}
 	return nil
 }
 
-// batch is a few hundred records of a type.
+// batch is a few hundred records of a type, with their lines in the file.
 type batch struct {
 	records []any
+	lines   []int
 	bytes   int
 }
 
@@ -105,7 +127,16 @@ const (
 )
 
 // add appends a record and reports whether the batch is full.
-func (b *batch) add(record any, size int) (full bool) {
-	b.records, b.bytes = append(b.records, record), b.bytes+size
+func (b *batch) add(record any, line, size int) (full bool) {
+	b.records, b.lines, b.bytes = append(b.records, record), append(b.lines, line), b.bytes+size
 	return len(b.records) >= batchRecordsMax || b.bytes >= batchBytesMax
+}
+
+// only returns the batch with some of its records, which have these indexes.
+func (b *batch) only(records []any, indexes []int) batch {
+	lines := make([]int, len(indexes))
+	for n, at := range indexes {
+		lines[n] = b.lines[at]
+	}
+	return batch{records: records, lines: lines, bytes: b.bytes}
 }

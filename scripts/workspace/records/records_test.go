@@ -38,7 +38,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 20_000 {
-		if err := s.add(0, fmt.Appendf(nil, `{"id":"c_%d"}`, n)); err != nil {
+		if err := s.add(0, n+1, fmt.Appendf(nil, `{"id":"c_%d"}`, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.add(0, []byte(`{"id":"c_1"}`)); err != nil {
+	if err := s.add(0, 1, []byte(`{"id":"c_1"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if written, err := s.Write(t.Context(), "co_1", func(int) {}); err == nil || len(written) != 0 {

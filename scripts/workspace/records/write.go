@@ -1,21 +1,25 @@
 package records
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"reflect"
+	"strconv"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"growthworkspace/shared/transfer"
 )
 
 // lanes is how many batches are written at once.
 const lanes = 8
 
 // Write stores the records, type by type, and calls progress with the number of records of each batch. It returns how
-// many of each type were written for certain, also with an error.
+// many of each type were written for certain, also with an error. See Refused for records that others keep out.
 func (c *Checked) Write(ctx context.Context, companyID string, progress func(n int)) (map[string]int, error) {
 	written := map[string]int{}
 	for i, t := range c.types {
@@ -47,7 +51,7 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 		work[lane] = make(chan batch)
 		group.Go(func() error {
 			for b := range work[lane] {
-				stored, err := c.writeBatch(ctx, companyID, i, b.records)
+				stored, err := c.writeBatch(ctx, companyID, i, b)
 				if err != nil {
 					return fmt.Errorf("write records of type %s: %w", c.types[i].Name, err)
 				}
@@ -69,21 +73,32 @@ func (c *Checked) writeType(ctx context.Context, companyID string, i int, progre
 	return int(written.Load()), err
 }
 
-// writeBatch writes records of the i-th type, without those to skip, and returns how many it wrote.
-func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, all []any) (written int, err error) {
-	kind := c.types[i].In(c.has)
-	if !c.options.NewOnly {
-		return len(all), kind.Write(ctx, companyID, all)
+// writeBatch writes records of the i-th type, without those to skip, notes those that are refused, and returns how many it wrote.
+func (c *Checked) writeBatch(ctx context.Context, companyID string, i int, b batch) (written int, err error) {
+	kind, all, skipped := c.types[i].In(c.has), len(b.records), 0
+	if c.options.NewOnly {
+		fresh, indexes, err := kind.New(ctx, companyID, b.records)
+		if err != nil {
+			return 0, err
+		}
+		if b = b.only(fresh, indexes); len(fresh) > 0 {
+			skipped, err = kind.Add(ctx, companyID, fresh)
+		}
+		skipped += all - len(fresh)
+		c.skipped[i].Add(int64(skipped))
+		return c.written(i, b, all-skipped, err)
 	}
-	fresh, _, err := kind.New(ctx, companyID, all)
-	if err != nil || len(fresh) == 0 {
-		c.skipped[i].Add(int64(len(all) - len(fresh)))
-		return 0, err
+	return c.written(i, b, all, kind.Write(ctx, companyID, b.records))
+}
+
+// written returns how many records of a batch were written, of those that were not skipped, and the error unless it is Refused.
+func (c *Checked) written(i int, b batch, tried int, err error) (int, error) {
+	var refused transfer.Refused
+	if errors.As(err, &refused) {
+		c.refuse(i, b, refused)
+		return tried - len(refused), nil
 	}
-	skipped, err := kind.Add(ctx, companyID, fresh)
-	written = len(fresh) - skipped
-	c.skipped[i].Add(int64(len(all) - written))
-	return written, err
+	return tried, err
 }
 
 // deal reads the records of a type and hands them to the lanes.
@@ -100,15 +115,20 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	}
 	lines := newLines(c.files[i])
 	for lines.Scan() {
-		record, problems := c.types[i].Check(lines.Bytes())
+		prefix, text, _ := bytes.Cut(lines.Bytes(), []byte(" "))
+		number, err := strconv.Atoi(string(prefix))
+		if err != nil {
+			return fmt.Errorf("read the temporary files of the import: %w", err)
+		}
+		record, problems := c.types[i].Check(text)
 		if len(problems) > 0 {
 			return fmt.Errorf("a record of type %s was valid and is now invalid: %s", c.types[i].Name, problems[0])
 		}
 		lane := 0 // one batch gains nothing from lanes, and the brand kit has no id that laneOf could use
 		if c.count[i] > batchRecordsMax {
-			lane = laneOf(record)
+			lane = laneOf(c.types[i].Lane(record))
 		}
-		if open[lane].add(record, len(lines.Bytes())) {
+		if open[lane].add(record, number, len(text)) {
 			if err := send(lane); err != nil {
 				return err
 			}
@@ -127,17 +147,12 @@ func (c *Checked) deal(ctx context.Context, i int, work [lanes]chan batch) error
 	return nil
 }
 
-// laneOf returns the lane of a record. Records with the same identity share a lane, which keeps their order: the last one
-// must win. The identity is the metric of a definition or a point, and the id of other records. A record without one gets
-// lane 0.
-func laneOf(record any) int {
-	v := reflect.ValueOf(record)
-	for _, name := range []string{"MetricKey", "Key", "ID"} {
-		if f := v.FieldByName(name); f.IsValid() && f.Kind() == reflect.String {
-			h := fnv.New32a()
-			_, _ = h.Write([]byte(f.String())) // a hash never fails
-			return int(h.Sum32() % lanes)
-		}
+// laneOf returns the lane of the records with a text of transfer.Type.Lane. A record without one gets lane 0.
+func laneOf(text string) int {
+	if text == "" {
+		return 0
 	}
-	return 0
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text)) // a hash never fails
+	return int(h.Sum32() % lanes)
 }

@@ -1,0 +1,76 @@
+package optimise_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/optimise"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+// before is a transport that runs a function before the n-th call, while the caller waits.
+type before struct {
+	calls, at atomic.Int64
+	run       func()
+}
+
+func (b *before) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.calls.Add(1) == b.at.Load() {
+		b.run()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure no goal of an import outlives its site: the site is deleted before any table call of the import, and goals are imported
+// before any table call of the delete.
+func TestImportedGoalsAndADelete(t *testing.T) {
+	t.Parallel()
+	write := func(s *apitest.Service, kind transfer.Type, add bool) error {
+		record, problems := kind.Check(json.RawMessage(`{"id":"gol_1","siteId":"sit_1"}`))
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if add {
+			_, err := kind.Add(t.Context(), s.CompanyID, []any{record})
+			return err
+		}
+		return kind.Write(t.Context(), s.CompanyID, []any{record})
+	}
+	remove := func(s *apitest.Service, over *apitest.Service) error {
+		return optimise.NewStore(over.Table).RemoveSite(t.Context(), s.CompanyID, "sit_1", func(optimise.Site) error { return nil })
+	}
+	for _, add := range []bool{false, true} {
+		for _, deleteFirst := range []bool{false, true} {
+			for at, reached := int64(1), true; reached; at++ {
+				s := start(t)
+				load(t, s, "site", `{"id":"sit_1"}`)
+				var removed, imported error
+				other := &before{run: func() { imported = write(s, kind(t, s, "site-goal"), add) }}
+				if deleteFirst {
+					other.run = func() { removed = remove(s, s) }
+				}
+				other.at.Store(at)
+				over := apitest.NewOver(t, optimise.Operations, other)
+				if deleteFirst {
+					imported = write(s, kind(t, over, "site-goal"), add)
+				} else {
+					removed = remove(s, over)
+				}
+				if reached = other.calls.Load() >= at; !reached {
+					continue
+				}
+				var refused transfer.Refused
+				if imported != nil && (!errors.As(imported, &refused) || refused[0] != "record.siteId: there is no site sit_1") {
+					t.Errorf("before call %d: the import: %v", at, imported)
+				}
+				if left := keysIn(t, s); removed != nil || len(left) > 0 || deleteFirst && imported == nil {
+					t.Errorf("before call %d: the delete: %v, the import: %v, left: %v", at, removed, imported, left)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package plan_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"growthworkspace/functions/plan"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/transfer"
+)
+
+// items returns the import of items over a transport.
+func itemsOver(t *testing.T, s *apitest.Service, transport http.RoundTripper) transfer.Type {
+	t.Helper()
+	return plan.Transfers(apitest.NewOver(t, plan.Operations, transport).Table)[1]
+}
+
+// Ensure an item of an import whose slug another caller takes, or whose board another caller deletes, is refused: before any table
+// call of the write, which comes after the check of the file. The other items of the file are stored. Nothing is left without its
+// board, and no two items have one slug.
+func TestImportIsOvertaken(t *testing.T) {
+	t.Parallel()
+	const late, other = `{"id":"itm_late","roadmapId":"brd_1","slug":"late","title":"Late"}`, `{"id":"itm_other","roadmapId":"brd_2","slug":"late","title":"Other"}`
+	writes := map[string]func(kind transfer.Type, s *apitest.Service, records []any) error{
+		"import": func(kind transfer.Type, s *apitest.Service, records []any) error {
+			return kind.Write(t.Context(), s.CompanyID, records)
+		},
+		"only new records": func(kind transfer.Type, s *apitest.Service, records []any) error {
+			skipped, err := kind.Add(t.Context(), s.CompanyID, records)
+			if skipped != 0 {
+				t.Errorf("%d skipped", skipped)
+			}
+			return err
+		},
+	}
+	for name, race := range map[string]struct {
+		intrude func(s *apitest.Service, key string) (taker any)
+		problem string
+	}{
+		"a slug is taken": {func(s *apitest.Service, key string) any {
+			return create(t, s, key, map[string]any{"title": "First", "slug": "late"})["id"]
+		}, "record.slug: late is taken on this board by "},
+		"the board is deleted": {func(s *apitest.Service, key string) any {
+			call(t, s, key, "delete_plan_board", map[string]any{"boardId": "brd_1"})
+			return "brd_1"
+		}, "record.roadmapId: there is no board "},
+	} {
+		for way, write := range writes {
+			t.Run(name+", "+way, func(t *testing.T) {
+				t.Parallel()
+				for at, reached := int64(1), true; reached; at++ {
+					s, key := start(t)
+					load(t, s, "board", `{"id":"brd_2"}`)
+					_, records := check(t, s, "item", late, other)
+					var taker any
+					overtaking := &intruder{intrude: func() { taker = race.intrude(s, key) }}
+					overtaking.at.Store(at)
+					err := write(itemsOver(t, s, overtaking), s, records)
+					if reached = overtaking.calls.Load() >= at; !reached {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					var refused transfer.Refused
+					if !errors.As(err, &refused) || len(refused) != 1 || refused[0] != race.problem+taker.(string) {
+						t.Errorf("before call %d: %v, want %s", at, err, race.problem+taker.(string))
+					}
+					if r := s.Call(t, key, "get_plan_item", map[string]any{"itemId": "itm_late"}); r.Status != http.StatusNotFound {
+						t.Errorf("before call %d: the refused item is %d %s", at, r.Status, r.Body)
+					}
+					if r := s.Call(t, key, "get_plan_item", map[string]any{"itemId": "itm_other"}); r.Status != http.StatusOK {
+						t.Errorf("before call %d: the other item is %d %s", at, r.Status, r.Body)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Ensure a delete of a board during which items are imported either fails or leaves nothing: the items are counted on the board.
+func TestImportDuringADelete(t *testing.T) {
+	t.Parallel()
+	for at, reached := int64(1), true; reached; at++ {
+		s, _ := start(t)
+		kind, records := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
+		var refused error
+		imports := &intruder{intrude: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
+		imports.at.Store(at)
+		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).RemoveBoard(t.Context(), s.CompanyID, "brd_1", anyBoard)
+		if reached = imports.calls.Load() >= at; !reached {
+			return
+		}
+		rest := left(t, s, "brd_1")
+		if (err == nil) == (refused == nil) || err == nil && len(rest) > 0 || err != nil && !strings.Contains(strings.Join(rest, " "), "board#brd_1") {
+			t.Errorf("before call %d: the delete is %v, the import %v, left %v", at, err, refused, rest)
+		}
+	}
+}
+
+// Ensure an import of an item that is stored counts as a write of its own: the item keeps its slug and its board.
+func TestImportMovesNoItem(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	load(t, s, "board", `{"id":"brd_2"}`)
+	kind, records := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"b","title":"B"}`)
+	load(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`)
+	var refused transfer.Refused
+	if err := kind.Write(t.Context(), s.CompanyID, records); !errors.As(err, &refused) ||
+		refused[0] != "record.slug: itm_1 already has the slug a on board brd_1; neither can change" {
+		t.Error(err)
+	}
+	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": "itm_1"}); got["slug"] != "a" || got["title"] != "A" {
+		t.Error(got)
+	}
+	if got := call(t, s, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "B", "slug": "b"}); got["slug"] != "b" {
+		t.Error("the slug of the refused item is taken:", got)
+	}
+}

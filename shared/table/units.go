@@ -1,0 +1,161 @@
+package table
+
+import (
+	"context"
+	"errors"
+)
+
+// Unit is one of many records that are stored at once: all of its writes are made, or none.
+type Unit struct {
+	Writes []Write
+	Parent *Key // the record on which it is counted as a child, as by WriteChild; nil: it has none
+}
+
+// Failure says why a unit was not stored.
+type Failure struct {
+	Unit   int  // its index
+	Orphan bool // its parent does not exist
+	Write  int  // the index of the first of its writes whose condition failed, unless it is an orphan
+	Stored Item // the record under the key of that write, nil if there is none
+}
+
+// StoreUnits makes the writes of units, as many in one transaction as fit. A unit whose condition fails is left out, and its
+// transaction is repeated without it. Each transaction counts its children on a parent with one write. After an error, the
+// transactions before it are stored.
+//
+// A transaction costs two write units for each kilobyte of each write, twice as much as Put, and two for each parent.
+func (c *Client) StoreUnits(ctx context.Context, units []Unit) (failures []Failure, err error) {
+	for begin := 0; begin < len(units); {
+		t := newUnitsTransaction()
+		for t.add(begin+len(t.units), units) {
+		}
+		begin += len(t.units)
+		failed, err := c.storeUnits(ctx, t)
+		if failures = append(failures, failed...); err != nil {
+			return failures, err
+		}
+	}
+	return failures, nil
+}
+
+// unitsTransaction is a run of units that fits into one transaction.
+type unitsTransaction struct {
+	units   []Unit
+	first   int          // the index of the first unit
+	writes  int          // of the units and on their parents
+	bytes   int          // of the records to put
+	keys    map[Key]bool // DynamoDB accepts one write of a key
+	parents map[Key]bool
+}
+
+func newUnitsTransaction() *unitsTransaction {
+	return &unitsTransaction{keys: map[Key]bool{}, parents: map[Key]bool{}}
+}
+
+// add adds the n-th unit and reports whether it fits. The first one always does.
+func (t *unitsTransaction) add(n int, units []Unit) bool {
+	if n >= len(units) {
+		return false
+	}
+	u, writes, bytes := units[n], t.writes, t.bytes
+	for _, w := range u.Writes {
+		if w.Put != nil {
+			bytes += itemBytes(w.Put.Item)
+		}
+		if t.keys[writtenKey(w)] {
+			return false
+		}
+	}
+	writes += len(u.Writes)
+	if u.Parent != nil && !t.parents[*u.Parent] {
+		writes++
+	}
+	if len(t.units) == 0 {
+		t.first = n
+	} else if writes > TransactionMax || bytes > batchBytesMax {
+		return false
+	}
+	t.units, t.writes, t.bytes = append(t.units, u), writes, bytes
+	for _, w := range u.Writes {
+		t.keys[writtenKey(w)] = true
+	}
+	if u.Parent != nil {
+		t.parents[*u.Parent] = true
+	}
+	return true
+}
+
+// writtenKey returns the key of the record that a write is of.
+func writtenKey(w Write) Key {
+	switch {
+	case w.Put != nil:
+		return KeyOf(w.Put.Item)
+	case w.Update != nil:
+		return KeyOf(w.Update.Key)
+	case w.Delete != nil:
+		return KeyOf(w.Delete.Key)
+	}
+	return KeyOf(w.ConditionCheck.Key)
+}
+
+// storeUnits makes one transaction, and repeats it without the units that fail.
+func (c *Client) storeUnits(ctx context.Context, t *unitsTransaction) (failures []Failure, err error) {
+	left := make([]int, len(t.units))
+	for n := range left {
+		left[n] = n
+	}
+	for len(left) > 0 {
+		writes, begins, parents := t.writesOf(c, left)
+		err := c.Transact(ctx, writes...)
+		var canceled *CanceledError
+		if !errors.As(err, &canceled) {
+			return failures, err
+		}
+		gone := map[Key]bool{}
+		for n, parent := range parents {
+			_, gone[parent] = canceled.Failed(len(writes) - len(parents) + n)
+		}
+		var rest []int
+		for n, at := range left {
+			if f, failed := t.units[at].failure(canceled, begins[n], gone); failed {
+				f.Unit = t.first + at
+				failures = append(failures, f)
+			} else {
+				rest = append(rest, at)
+			}
+		}
+		left = rest
+	}
+	return failures, nil
+}
+
+// writesOf returns the writes of some of the units, the index of the first one of each, and the parents, whose counts come last.
+func (t *unitsTransaction) writesOf(c *Client, some []int) (writes []Write, begins []int, parents []Key) {
+	children := map[Key]int{}
+	for _, at := range some {
+		begins = append(begins, len(writes))
+		writes = append(writes, t.units[at].Writes...)
+		if parent := t.units[at].Parent; parent != nil {
+			if children[*parent]++; children[*parent] == 1 {
+				parents = append(parents, *parent)
+			}
+		}
+	}
+	for _, parent := range parents {
+		writes = append(writes, c.WriteChildren(parent, children[parent]))
+	}
+	return writes, begins, parents
+}
+
+// failure returns why a unit whose writes begin at an index of a transaction fails. gone has the missing parents.
+func (u Unit) failure(canceled *CanceledError, begin int, gone map[Key]bool) (f Failure, failed bool) {
+	if u.Parent != nil && gone[*u.Parent] {
+		return Failure{Orphan: true}, true
+	}
+	for n := range u.Writes {
+		if stored, failed := canceled.Failed(begin + n); failed {
+			return Failure{Write: n, Stored: stored}, true
+		}
+	}
+	return Failure{}, false
+}

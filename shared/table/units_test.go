@@ -1,0 +1,144 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/table"
+)
+
+// unit returns a child of a note with a text of a size.
+func unit(c *table.Client, parent note, id string, size int) table.Unit {
+	child := note{ID: id, Text: new(strings.Repeat("x", size))}
+	return table.Unit{Writes: []table.Write{c.WriteNew(table.Keys{Key: childKey(parent, id)}, child)}, Parent: new(noteKey(parent.Company, parent.ID))}
+}
+
+// Ensure units whose condition fails are left out and named, and that all others are stored, in as few transactions as fit.
+func TestStoreUnits(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	there, other, gone := newNote(c), newNote(c), newNote(c)
+	for _, n := range []note{there, other} {
+		if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := createChild(t.Context(), c, there, "017"); err != nil {
+		t.Fatal(err)
+	}
+	before := p.count("TransactWriteItems")
+	var units []table.Unit
+	for n := range 120 {
+		units = append(units, unit(c, there, fmt.Sprintf("%03d", n), 1))
+	}
+	units[50] = unit(c, gone, "050", 1)
+	units[60] = unit(c, other, "060", 1)
+	failures, err := c.StoreUnits(t.Context(), units)
+	if err != nil || len(failures) != 2 || failures[0].Unit != 17 || failures[0].Orphan || failures[0].Write != 0 || failures[0].Stored == nil ||
+		failures[1].Unit != 50 || !failures[1].Orphan {
+		t.Errorf("%+v, %v", failures, err)
+	}
+	if n := p.count("TransactWriteItems") - before; n != 3 { // the first one twice
+		t.Errorf("%d transactions", n)
+	}
+	for n, want := range map[*note]int{&there: 118, &other: 1, &gone: 0} {
+		if got, err := children(t.Context(), c, *n); err != nil || len(got) != want {
+			t.Errorf("%d children, %v, want %d", len(got), err, want)
+		}
+	}
+	if failures, err := c.StoreUnits(t.Context(), nil); len(failures) > 0 || err != nil {
+		t.Error(failures, err)
+	}
+}
+
+// Ensure a transaction has at most a megabyte, and no key twice.
+func TestStoreUnitsDivides(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	n := newNote(c)
+	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
+		t.Fatal(err)
+	}
+	var units []table.Unit
+	for i := range 9 {
+		units = append(units, unit(c, n, fmt.Sprint(i), 300_000)) // three to a transaction
+	}
+	again := unit(c, n, "8", 1)
+	again.Writes[0] = c.WriteAny(table.Keys{Key: childKey(n, "8")}, note{ID: "8", Text: new("again")})
+	failures, err := c.StoreUnits(t.Context(), append(units, again))
+	if err != nil || len(failures) > 0 || p.count("TransactWriteItems") != 4 {
+		t.Errorf("%+v, %v, %d transactions", failures, err, p.count("TransactWriteItems"))
+	}
+	got, err := children(t.Context(), c, n)
+	if last := got[len(got)-1]; err != nil || len(got) != 9 || *last.Text != "again" {
+		t.Errorf("%d children, the last one has %d bytes, %v", len(got), len(*last.Text), err)
+	}
+}
+
+// Ensure a removal that looked for children before units are stored does not remove the parent, and that units of a parent that
+// is removed are orphans.
+func TestStoreUnitsAndARemoval(t *testing.T) {
+	t.Parallel()
+	c, _ := client(t, nil)
+	n := newNote(c)
+	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
+		t.Fatal(err)
+	}
+	r := removal(c, n)
+	empty := r.Childless
+	stored := false
+	r.Childless = func(ctx context.Context) error {
+		err := empty(ctx)
+		if !stored {
+			stored = true
+			if failures, err := c.StoreUnits(ctx, []table.Unit{unit(c, n, "1", 1)}); len(failures) > 0 || err != nil {
+				t.Error(failures, err)
+			}
+		}
+		return err
+	}
+	if err := table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), r); !errors.Is(err, errHasChildren) {
+		t.Error(err)
+	}
+	if err := table.RemoveParent(t.Context(), c, noteKey(n.Company, n.ID), sweeping(c, n)); err != nil {
+		t.Fatal(err)
+	}
+	if failures, err := c.StoreUnits(t.Context(), []table.Unit{unit(c, n, "2", 1)}); len(failures) != 1 || !failures[0].Orphan || err != nil {
+		t.Error(failures, err)
+	}
+}
+
+// Ensure an error of the table ends the rest, and the failures before it are returned.
+func TestStoreUnitsEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		if call == "TransactWriteItems" {
+			if calls++; calls > 2 {
+				return refuses("", "ResourceNotFoundException", 400, 1).respond(call, pass, r)
+			}
+		}
+		return pass()
+	}}
+	c, _ := client(t, p)
+	n := newNote(c)
+	if err := c.Insert(t.Context(), keysOf(n), n); err != nil {
+		t.Fatal(err)
+	}
+	var units []table.Unit
+	for i := range 150 {
+		units = append(units, unit(c, n, fmt.Sprintf("%03d", i), 1))
+	}
+	units[3] = unit(c, newNote(c), "orphan", 1)
+	failures, err := c.StoreUnits(t.Context(), units)
+	if err == nil || !slices.EqualFunc(failures, []int{3}, func(f table.Failure, want int) bool { return f.Unit == want }) {
+		t.Errorf("%+v, %v", failures, err)
+	}
+}

@@ -107,8 +107,9 @@ func TestRepairDefinitionID(t *testing.T) {
 	if reads.count != 1 || reads.consistent != 1 {
 		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistent)
 	}
-	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(3, "d", ""))
-	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_3": "d"} {
+	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(5, "b", ""))
+	load(t, s, s.CompanyID, "metric-definition", definition(2, "d", "")) // the id that b had
+	for id, want := range map[string]string{"mdf_1": "not_found: no such record", "mdf_4": "a", "mdf_5": "b", "mdf_2": "d"} {
 		if key, calls := name(store, id); key != want || calls > 2 && id != "mdf_1" {
 			t.Errorf("%s is %s after %d calls, want %s after 2", id, key, calls, want)
 		}

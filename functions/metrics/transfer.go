@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"growthworkspace/shared/schema"
@@ -20,23 +21,25 @@ const definitionIDs = "mdf"
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
 	definitions := transfer.Define("metric-definition", definitionIDs, checkDefinition, nil, transfer.Each[Definition](t, definitionsOf))
-	definitions = transfer.Verify(definitions, func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
-		return s.verifyNames(ctx, companyID, "key", names(records, func(d Definition) string { return d.Key }))
-	})
+	definitions = transfer.Verify(definitions, s.verifyIDs)
+	definitions = transfer.Unique(definitions, func(d Definition) []transfer.Claim { return []transfer.Claim{{Text: "id " + d.ID, Owner: d.Key}} })
 	points := transfer.Define("metric-point", "", checkPoint, nil,
 		func(ctx context.Context, companyID string, visit func(pointLine) error) error {
 			return s.EachPoint(ctx, companyID, func(p Point) error {
 				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
 			})
 		})
-	points = transfer.Verify(points, func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
-		return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
-	})
 	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
 	points = transfer.Existing(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
-		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) }, s.importDefinitions),
-		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) }, s.importPoints),
+		transfer.Rivals(definitions, func(d Definition) (own, rival string) { return fileNames(d.Key) },
+			func(ctx context.Context, companyID string, records []Definition) ([]string, error) {
+				return s.verifyNames(ctx, companyID, "key", names(records, func(d Definition) string { return d.Key }))
+			}, s.importDefinitions),
+		transfer.Rivals(points, func(p pointLine) (own, rival string) { return fileNames(p.MetricKey) },
+			func(ctx context.Context, companyID string, records []pointLine) ([]string, error) {
+				return s.verifyNames(ctx, companyID, "metricKey", names(records, func(p pointLine) string { return p.MetricKey }))
+			}, s.importPoints),
 	}
 }
 
@@ -71,6 +74,57 @@ func (s Store) verifyNames(ctx context.Context, companyID, field string, keys []
 		}
 	}
 	return problems, nil
+}
+
+// verifyIDs returns for each definition the problem that its id is that of another metric's definition, or "".
+func (s Store) verifyIDs(ctx context.Context, companyID string, definitions []Definition) ([]string, error) {
+	named, err := s.namedKeys(ctx, companyID, definitions)
+	problems := make([]string, len(definitions))
+	for i, d := range definitions {
+		if at := named[d.ID]; at.key != d.Key && at.inUse {
+			problems[i] = "record." + idOfAnother(d, at.key)
+		}
+	}
+	return problems, err
+}
+
+func idOfAnother(d Definition, key string) string {
+	return fmt.Sprintf("id: %s is the id of the metric %s", d.ID, key)
+}
+
+// namedKey is the key that the record of a definition's id names. inUse: the definition under the key has the id.
+type namedKey struct {
+	key   string
+	inUse bool
+}
+
+// namedKeys returns the keys that the records of the definitions' ids name, by id.
+func (s Store) namedKeys(ctx context.Context, companyID string, definitions []Definition) (map[string]namedKey, error) {
+	var ids []table.Key
+	for _, d := range transfer.LastWins(definitions, func(d Definition) string { return d.ID }) {
+		if d.ID != "" { // otherwise it gets one when it is stored
+			ids = append(ids, definitionIDKey(companyID, d.ID))
+		}
+	}
+	found, err := table.Many[struct {
+		SK  string `json:"sk"`
+		Key string `json:"key"`
+	}](ctx, s.table, ids)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var keys []string
+	for _, name := range found {
+		keys = append(keys, name.Key)
+	}
+	slices.Sort(keys)
+	known, err := s.Definitions(ctx, companyID, slices.Compact(keys))
+	out := map[string]namedKey{}
+	for _, name := range found {
+		id := strings.TrimPrefix(name.SK, definitionIDPrefix)
+		out[id] = namedKey{name.Key, known[name.Key].ID == id}
+	}
+	return out, err
 }
 
 // bothNames returns all names of the metrics with these keys, each once.
@@ -170,32 +224,35 @@ const importTriesMax = 16
 
 // putDefinitions stores definitions with different keys. It leaves those alone whose key is defined, unless replace is set. A
 // definition without an id gets one. A definition is not created beside one with the metric's other name, unless the file
-// has both names: that is a condition of the write. It returns how many it left alone.
+// has both names, nor with the id of another metric's definition: these are conditions of the write. It returns how many it left
+// alone.
 func (s Store) putDefinitions(ctx context.Context, companyID string, definitions []Definition, replace bool, file transfer.File) (left int, err error) {
 	for range importTriesMax {
 		known, err := s.Definitions(ctx, companyID, bothNames(names(definitions, func(d Definition) string { return d.Key })))
 		if err != nil {
 			return 0, err
 		}
+		named, err := s.namedKeys(ctx, companyID, definitions)
+		if err != nil {
+			return 0, err
+		}
 		var writes []table.Write
 		left = 0
 		for _, d := range definitions {
-			d.CompanyID = companyID
-			if d.ID == "" {
+			if d.CompanyID = companyID; d.ID == "" {
 				d.ID = s.table.NewID(definitionIDs)
 			}
 			stored, defined := storedKey(d.Key, known)
-			switch both := file(fileName(otherName(d.Key))); {
+			both, at := file(fileName(otherName(d.Key))), named[d.ID]
+			switch {
 			case defined && stored != d.Key && !both:
 				return 0, fmt.Errorf("the metric %s has been stored as %s since the file was checked", d.Key, stored)
-			case defined && stored == d.Key && replace:
-				writes = append(writes, s.table.WriteOver(keysOf(d), d, "key", table.String(d.Key)), s.writeDefinitionName(d))
-			case defined && stored == d.Key:
+			case defined && stored == d.Key && !replace:
 				left++
-			case both:
-				writes = append(writes, s.table.WriteNew(keysOf(d), d), s.writeDefinitionName(d))
+			case at.inUse && at.key != d.Key:
+				return 0, fmt.Errorf("the metric %s has been stored since the file was checked: %s", at.key, idOfAnother(d, at.key))
 			default:
-				writes = append(writes, s.writeNewDefinition(d, "")...)
+				writes = append(writes, s.importedWrites(d, defined && stored == d.Key, both, at.key)...)
 			}
 		}
 		if len(writes) == 0 {
@@ -208,6 +265,23 @@ func (s Store) putDefinitions(ctx context.Context, companyID string, definitions
 		}
 	}
 	return 0, table.ErrContended
+}
+
+// importedWrites returns the writes of an imported definition: over the stored one or as a new one, beside its rival or not. The
+// record of its id must be missing, or name its key or the stale one.
+func (s Store) importedWrites(d Definition, over, both bool, stale string) []table.Write {
+	name := s.table.WriteIf(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key},
+		"attribute_not_exists(pk) OR #key IN (:key, :stale)", map[string]string{"#key": "key"},
+		table.Item{":key": table.String(d.Key), ":stale": table.String(stale)})
+	switch {
+	case over:
+		return []table.Write{s.table.WriteOver(keysOf(d), d, "key", table.String(d.Key)), name}
+	case both:
+		return []table.Write{s.table.WriteNew(keysOf(d), d), name}
+	}
+	writes := s.writeNewDefinition(d, "")
+	writes[1] = name
+	return writes
 }
 
 // Limits of imported records: labelCharsMax for short texts such as names, proseCharsMax for long ones such as descriptions. They

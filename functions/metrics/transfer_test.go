@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -193,14 +194,14 @@ func TestImportSecondName(t *testing.T) {
 		{"metric-definition", definition(3, "a", ""), "record.key: the metric is stored as custom.a; use that key, or import both in one file"},
 		{"metric-definition", definition(3, "custom.b", ""), "record.key: the metric is stored as b; use that key, or import both in one file"},
 		{"metric-point", point("a"), "record.metricKey: the metric is stored as custom.a; use that key, or import both in one file"},
-		{"metric-definition", definition(3, "custom.a", ""), ""}, {"metric-definition", definition(3, "custom.custom.a", ""), ""}, {"metric-point", point("b"), ""},
+		{"metric-definition", definition(3, "custom.a", ""), ""}, {"metric-definition", definition(4, "custom.custom.a", ""), ""}, {"metric-point", point("b"), ""},
 	} {
 		into := typeNamed(t, s, c.name)
 		record, problems := into.Check(json.RawMessage(c.line))
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		got, err := into.Verify(t.Context(), s.CompanyID, []any{record})
+		got, err := into.VerifyRivals(t.Context(), s.CompanyID, []any{record})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,8 +211,8 @@ func TestImportSecondName(t *testing.T) {
 		}
 	}
 	same(t, "defined", defined(t, s), "b custom.a custom.custom.a")
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.a", ""), definition(3, "a", ""))
-	load(t, s, s.CompanyID, "metric-definition", definition(3, "a", `,"name":"A"`))
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "custom.a", ""), definition(5, "a", ""))
+	load(t, s, s.CompanyID, "metric-definition", definition(5, "a", `,"name":"A"`))
 	load(t, s, s.CompanyID, "metric-point", point("b"), point("custom.b"))
 	same(t, "defined", defined(t, s), "a b custom.a custom.b custom.custom.a")
 	pushed(t, s, s.Key(t), onDay("a", "2026-01-02", 1), onDay("custom.a", "2026-01-02", 2))
@@ -264,4 +265,57 @@ func TestNamesInRaces(t *testing.T) {
 		}
 	}
 	t.Logf("%v", winners)
+}
+
+// Ensure two metrics never share an id: an import of a definition with the id of another metric's definition is a bad line, and an
+// error when that one is stored between the check of the file and the write, before any table call. An id that is free again is
+// accepted.
+func TestImportIDOfAnotherMetric(t *testing.T) {
+	t.Parallel()
+	for _, add := range []bool{false, true} {
+		for at, reached := 1, true; reached; at++ {
+			s, _ := start(t)
+			calls := 0
+			other := &everyCall{before: func() {
+				if calls++; calls == at {
+					load(t, s, s.CompanyID, "metric-definition", definition(1, "p", ""))
+				}
+			}}
+			into := typeNamed(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").In(func(string) bool { return false })
+			record, problems := into.Check(json.RawMessage(definition(1, "q", "")))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			var err error
+			if add {
+				_, err = into.Add(t.Context(), s.CompanyID, []any{record})
+			} else {
+				err = into.Write(t.Context(), s.CompanyID, []any{record})
+			}
+			if reached = calls >= at; !reached {
+				if err != nil {
+					t.Error(err)
+				}
+				break
+			}
+			if err == nil || !strings.Contains(err.Error(), "id: mdf_1 is the id of the metric p") {
+				t.Errorf("before call %d: %v", at, err)
+			}
+			same(t, "defined", defined(t, s), "p")
+			if got, err := typeNamed(t, s, "metric-definition").Verify(t.Context(), s.CompanyID, []any{record}); err != nil || got[0] != "record.id: mdf_1 is the id of the metric p" {
+				t.Errorf("%q, %v", got, err)
+			}
+			load(t, s, s.CompanyID, "metric-definition", definition(2, "p", "")) // mdf_1 is free again
+			load(t, s, s.CompanyID, "metric-definition", definition(1, "q", ""))
+			same(t, "defined", defined(t, s), "p q")
+		}
+	}
+}
+
+// everyCall is a transport that runs a function before every call.
+type everyCall struct{ before func() }
+
+func (e *everyCall) RoundTrip(r *http.Request) (*http.Response, error) {
+	e.before()
+	return apitest.Transport.RoundTrip(r)
 }

@@ -30,6 +30,7 @@ type Type struct {
 	exist   func(ctx context.Context, companyID string, records []any) ([]bool, error)
 	add     func(ctx context.Context, companyID string, records []any, file File) (int, error)
 	names   func(record any) (own, rival string)
+	rivals  func(ctx context.Context, companyID string, records []any) ([]string, error)
 	file    File
 	write   func(ctx context.Context, companyID string, records []any, file File) error
 	export  func(ctx context.Context, companyID string, emit func(any) error) error
@@ -221,10 +222,15 @@ type File func(name string) bool
 
 // Rivals adds a rule between two names of one thing: a record is not stored beside a record with its rival's name, unless the
 // file has both names. names returns the name of a record and that of its rival, empty if it has none; they are names among
-// the records of all types. The problem that Verify finds for a record is dropped if the file has the rival's name. write
-// replaces the write function of Define. It must make the rule a condition of its writes, because others write too.
-func Rivals[T any](t Type, names func(T) (own, rival string), write func(ctx context.Context, companyID string, records []T, file File) error) Type {
+// the records of all types. verify returns the problem of each record as Verify does; it counts unless the file has the rival's
+// name. write replaces the write function of Define. It must make the rule a condition of its writes, because others write too.
+func Rivals[T any](t Type, names func(T) (own, rival string), verify func(ctx context.Context, companyID string, records []T) ([]string, error),
+	write func(ctx context.Context, companyID string, records []T, file File) error,
+) Type {
 	t.names = func(record any) (string, string) { return names(record.(T)) }
+	t.rivals = func(ctx context.Context, companyID string, records []any) ([]string, error) {
+		return verify(ctx, companyID, as[T](records))
+	}
 	t.write = func(ctx context.Context, companyID string, records []any, file File) error {
 		return write(ctx, companyID, as[T](records), file)
 	}
@@ -299,6 +305,15 @@ func (t Type) Verify(ctx context.Context, companyID string, records []any) ([]st
 		return nil, nil
 	}
 	return t.verify(ctx, companyID, records)
+}
+
+// VerifyRivals returns the problem of each record that counts unless the file has its rival's name; nil if the type has no such
+// rule.
+func (t Type) VerifyRivals(ctx context.Context, companyID string, records []any) ([]string, error) {
+	if t.rivals == nil {
+		return nil, nil
+	}
+	return t.rivals(ctx, companyID, records)
 }
 
 // Check decodes a record strictly. problems is empty if the record can be written.

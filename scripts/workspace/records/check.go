@@ -171,32 +171,35 @@ func (c *check) verify(ctx context.Context, i int) error {
 			return nil
 		}
 	}
-	problems, err := c.types[i].Verify(ctx, c.companyID, b.records)
-	orphans, err2 := c.types[i].Orphans(ctx, c.companyID, b.records)
-	if err := errors.Join(err, err2); err != nil {
+	t := c.types[i]
+	problems, err := t.Verify(ctx, c.companyID, b.records)
+	rivals, err2 := t.VerifyRivals(ctx, c.companyID, b.records)
+	orphans, err3 := t.Orphans(ctx, c.companyID, b.records)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return fmt.Errorf("check lines %d to %d against the stored records: %w", b.lines[0], b.lines[len(b.lines)-1], err)
 	}
 	for n, problem := range problems {
 		if problem != "" {
-			_, rival := c.types[i].Names(b.records[n])
-			c.reportUnless(rival, badLine{b.lines[n], c.types[i].Name, []string{problem}})
+			c.report(b.lines[n], t.Name, problem)
+		}
+	}
+	for n, problem := range rivals {
+		if problem != "" {
+			_, rival := t.Names(b.records[n])
+			c.reportUnless(rival, badLine{b.lines[n], t.Name, []string{problem}})
 		}
 	}
 	for n, orphan := range orphans {
 		if orphan {
-			parent, problem := c.types[i].Parent(b.records[n])
-			c.reportUnless(parent, badLine{b.lines[n], c.types[i].Name, []string{problem + ", neither stored nor in the file"}})
+			parent, problem := t.Parent(b.records[n])
+			c.reportUnless(parent, badLine{b.lines[n], t.Name, []string{problem + ", neither stored nor in the file"}})
 		}
 	}
 	return nil
 }
 
-// reportUnless reports a line, at the end and only if the file does not have the name. An empty name is in no file.
+// reportUnless reports a line at the end, if the file does not have the name.
 func (c *check) reportUnless(name string, line badLine) {
-	if name == "" {
-		c.bad = append(c.bad, line)
-		return
-	}
 	if key := digest(name); len(c.unless[key]) < BadLinesMax {
 		c.unless[key] = append(c.unless[key], line)
 	}

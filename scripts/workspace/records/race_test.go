@@ -100,7 +100,8 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// Ensure a file cannot give one item two slugs, or one goal two sites: which one counts would depend on the order of the writes.
+// Ensure a file cannot give one item two slugs, one goal two sites, two metrics one id, or one review two ids: which one counts
+// would depend on the order of the writes.
 func TestOneRecordTwice(t *testing.T) {
 	t.Parallel()
 	s := apitest.New(t, functions.Operations)
@@ -112,6 +113,16 @@ func TestOneRecordTwice(t *testing.T) {
 		"line 4: site-goal: goal gol_1 is on line 3 too": {
 			`{"type":"site","record":{"id":"sit_1"}}`, `{"type":"site","record":{"id":"sit_2"}}`, `{"type":"site-goal","record":{"id":"gol_1","siteId":"sit_1"}}`,
 			`{"type":"site-goal","record":{"id":"gol_1","siteId":"sit_2"}}`, `{"type":"site-goal","record":{"id":"gol_1","siteId":"sit_1","name":"The last one counts"}}`,
+		},
+		"line 3: metric-definition: id mdf_1 is on line 1 too": {
+			`{"type":"metric-definition","record":{"id":"mdf_1","key":"p"}}`, `{"type":"metric-definition","record":{"id":"mdf_1","key":"p"}}`,
+			`{"type":"metric-definition","record":{"id":"mdf_1","key":"q"}}`,
+		},
+		"line 3: feedback: source reddit with externalId 1 is on line 1 too": {
+			`{"type":"feedback","record":{"id":"fbk_1","source":"reddit","externalId":"1"}}`, `{"type":"feedback","record":{"id":"fbk_1","source":"reddit","externalId":"1"}}`,
+			`{"type":"feedback","record":{"source":"reddit","externalId":"1"}}`,
+			`{"type":"feedback","record":{"id":"fbk_2","source":"app_store","externalId":"1"}}`, `{"type":"feedback","record":{"id":"fbk_3","externalId":"1"}}`,
+			`{"type":"feedback","record":{"id":"fbk_4","externalId":"1"}}`,
 		},
 	} {
 		_, err := Check(t.Context(), functions.Transfers(s.Table), s.CompanyID, strings.NewReader(strings.Join(lines, "\n")), Options{})

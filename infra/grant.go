@@ -62,7 +62,6 @@ var needs = map[string][]string{
 	"list_companies":              {getItem},
 	"create_key":                  {conditionCheck, getItem, putItem},
 	"list_feedback":               {getItem, query, queryIndexes},
-	"push_feedback":               {getItems, putItem, updateItem},
 	"list_metric_definitions":     {query, queryIndexes},
 	"get_metric_definition":       {getItem, query},
 	"create_metric_definition":    {conditionCheck, putItem},

@@ -105,8 +105,12 @@ func TestDeleteThenAgain(t *testing.T) {
 	same(t, "imported after that", stored(t, s, ""), []string{"feedback#" + derived})
 	remove(t, s, key, derived)
 
-	// Two imports of one review: the reference leads to the second.
+	// Two records of one review, as an earlier version imported them: the reference leads to the second.
 	importLines(t, s, s.CompanyID, `{"id":"fbk_one","source":"reddit","externalId":"A"}`)
+	reference := stored(t, s, "ext#")[0]
+	if err := s.Table.Delete(t.Context(), []table.Key{{PK: table.Partition(s.CompanyID, "feedback"), SK: reference}}); err != nil {
+		t.Fatal(err)
+	}
 	importLines(t, s, s.CompanyID, `{"id":"fbk_two","source":"reddit","externalId":"A"}`)
 	remove(t, s, key, "fbk_one")
 	if refs := stored(t, s, "ext#"); len(refs) != 1 {

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -29,6 +30,11 @@ func identityOf(f Feedback) (i identity, ok bool) {
 		return identity{}, false
 	}
 	return identity{*f.Source, f.ExternalID}, true
+}
+
+// compare orders identities.
+func (i identity) compare(other identity) int {
+	return cmp.Or(cmp.Compare(i.source, other.source), cmp.Compare(i.externalID, other.externalID))
 }
 
 // feedbackID returns the id of a record that a push creates. It is a digest, so it says nothing about the time.
@@ -215,7 +221,7 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 		if stored.taken {
 			return wasCreated, s.createElsewhere(ctx, c.identity, f, stored.astray)
 		}
-		return wasCreated, s.table.Insert(ctx, keysOf(f), f)
+		return wasCreated, s.create(ctx, c.identity, f, stored.astray)
 	}
 	out := asBefore
 	_, err := table.ModifyRead(ctx, s.table, feedbackKey(companyID, stored.feedbackID), stored.item, keysOf, func(f *Feedback) error {
@@ -230,6 +236,17 @@ func (s Store) tryPush(ctx context.Context, companyID string, c change, stored f
 		return nil
 	})
 	return out, err
+}
+
+// create creates a record under the derived id, if no import has stored its identity under an id of its own since it was looked
+// for. Returns table.ErrExists otherwise.
+func (s Store) create(ctx context.Context, i identity, f Feedback, astray string) error {
+	err := s.table.Transact(ctx, s.table.WriteNew(keysOf(f), f), s.checkReference(f.CompanyID, i, astray))
+	var canceled *table.CanceledError
+	if errors.As(err, &canceled) {
+		return table.ErrExists
+	}
+	return err
 }
 
 // createElsewhere creates a record under a new id, with the reference that leads to it. Only one of several pushes can

@@ -15,10 +15,9 @@ const feedbackIDs = "fbk"
 
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
-	return []transfer.Type{
-		transfer.Existing(transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import,
-			transfer.Each[Feedback](t, collection)), NewStore(t).exist, NewStore(t).add),
-	}
+	records := transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import, transfer.Each[Feedback](t, collection))
+	records = transfer.Unique(records, claimsOf)
+	return []transfer.Type{transfer.Existing(records, NewStore(t).exist, NewStore(t).add)}
 }
 
 // checkFeedback returns the problems that a push with the same values would have, but for long texts, and gives a record
@@ -36,6 +35,15 @@ func checkFeedback(f *Feedback) (problems []string) {
 	}
 	problems = append(problems, transfer.CheckWeb("externalUrl", f.ExternalURL)...)
 	return append(problems, transfer.CheckSize(f)...)
+}
+
+// claimsOf returns the identity, which has one id in a file: which id it gets would depend on the order of the writes.
+func claimsOf(f Feedback) []transfer.Claim {
+	who, ok := identityOf(f)
+	if !ok {
+		return nil
+	}
+	return []transfer.Claim{{Text: "source " + string(who.source) + " with externalId " + who.externalID, Owner: f.ID}}
 }
 
 // exist reports for each record whether one with its id, or with its source and externalId, is stored.
@@ -76,32 +84,100 @@ func (f *Feedback) DeriveID() (problem string) {
 	return ""
 }
 
-// Import replaces records, whatever is stored, and writes the references by which pushes find records with ids of their
-// own. A record with the derived id replaces the one that is stored for its source and externalId, under that one's id.
+// importTriesMax bounds how often the write of imported records starts again, because others created or deleted records of the
+// same identities.
+const importTriesMax = 16
+
+// Import replaces records, whatever is stored, and writes the references by which pushes find records with ids of their own. A
+// record whose identity is stored under another id replaces that one, under that id. That it is not stored under yet another one
+// is a condition of the write.
 func (s Store) Import(ctx context.Context, companyID string, records []Feedback) error {
-	owned := slices.Clone(records)
-	for n := range owned {
-		owned[n].CompanyID = companyID
+	left := slices.Clone(records)
+	for n := range left {
+		left[n].CompanyID = companyID
 	}
-	if err := s.redirect(ctx, companyID, owned); err != nil {
-		return err
-	}
-	owned = transfer.LastWins(owned, func(f Feedback) string { return f.ID })
-	var references []reference
-	for _, f := range owned {
-		if who, ok := identityOf(f); ok && f.ID != who.feedbackID() {
-			references = append(references, reference{SK: referenceKey(companyID, who).SK, FeedbackID: f.ID})
+	for range importTriesMax {
+		units, records, err := s.importUnits(ctx, companyID, left)
+		if err != nil {
+			return err
+		}
+		failures, err := s.table.StoreUnits(ctx, units)
+		if err != nil || len(failures) == 0 {
+			return err
+		}
+		left = nil
+		for _, f := range failures {
+			left = append(left, records[f.Unit])
 		}
 	}
-	// References first: one that leads nowhere does no harm, and a record without one would be pushed a second time.
-	var items []table.Item
-	for _, r := range transfer.LastWins(references, func(r reference) string { return r.SK }) {
-		items = append(items, s.table.NewItem(table.Keys{Key: table.Key{PK: table.Partition(companyID, area), SK: r.SK}}, r))
+	return table.ErrContended
+}
+
+// importUnits returns the writes of records, and the records with the ids that they are stored under.
+func (s Store) importUnits(ctx context.Context, companyID string, records []Feedback) (units []table.Unit, kept []Feedback, err error) {
+	var identities []identity
+	for _, f := range records {
+		if who, ok := identityOf(f); ok {
+			identities = append(identities, who)
+		}
 	}
-	for _, f := range owned {
-		items = append(items, s.table.NewItem(keysOf(f), f))
+	slices.SortFunc(identities, identity.compare)
+	identities = slices.Compact(identities)
+	stored, err := s.FindAll(ctx, companyID, identities)
+	if err != nil {
+		return nil, nil, err
 	}
-	return s.table.Put(ctx, items)
+	at := make(map[identity]found, len(identities))
+	for n, who := range identities {
+		at[who] = stored[n]
+	}
+	for _, f := range records {
+		if who, ok := identityOf(f); ok && at[who].item != nil {
+			f.ID = at[who].feedbackID
+		}
+		kept = append(kept, f)
+	}
+	kept = transfer.LastWins(kept, func(f Feedback) string { return f.ID })
+	for _, f := range kept {
+		who, ok := identityOf(f)
+		if !ok {
+			units = append(units, table.Unit{Writes: []table.Write{s.table.WriteAny(keysOf(f), f)}})
+			continue
+		}
+		units = append(units, table.Unit{Writes: s.importWrites(f, who, at[who])})
+	}
+	return units, kept, nil
+}
+
+// The names of the conditions on an identity.
+var identityNames = map[string]string{"#source": "source", "#external": "externalId"}
+
+func (i identity) values() table.Item {
+	return table.Item{":source": table.String(string(i.source)), ":external": table.String(i.externalID)}
+}
+
+// importWrites returns the writes of a record under an id. The conditions are that its identity has no record under another one:
+// neither the derived id, nor the one in its reference.
+func (s Store) importWrites(f Feedback, who identity, stored found) []table.Write {
+	derived := who.feedbackID()
+	if f.ID == derived {
+		if stored.item != nil {
+			return []table.Write{s.table.WriteIf(keysOf(f), f, "#source = :source AND #external = :external", identityNames, who.values())}
+		}
+		return []table.Write{s.table.WriteAny(keysOf(f), f), s.checkReference(f.CompanyID, who, stored.astray)}
+	}
+	key := referenceKey(f.CompanyID, who)
+	refer := s.table.WriteIf(table.Keys{Key: key}, reference{SK: key.SK, FeedbackID: f.ID}, "attribute_not_exists(pk) OR #to IN (:id, :astray)",
+		map[string]string{"#to": "feedbackId"}, table.Item{":id": table.String(f.ID), ":astray": table.String(stored.astray)})
+	none := s.table.WriteCheck(feedbackKey(f.CompanyID, derived), "attribute_not_exists(pk) OR NOT (#source = :source AND #external = :external)",
+		identityNames, who.values())
+	return []table.Write{s.table.WriteAny(keysOf(f), f), refer, none}
+}
+
+// checkReference requires that an identity has no reference, or the one that leads astray.
+func (s Store) checkReference(companyID string, who identity, astray string) table.Write {
+	return s.table.WriteCheck(referenceKey(companyID, who), "attribute_not_exists(pk) OR #to = :astray",
+		map[string]string{"#to": "feedbackId"}, table.Item{":astray": table.String(astray)})
 }
 
 // addersMax bounds the concurrent writes of one add.
@@ -154,37 +230,4 @@ func (s Store) addWrites(f Feedback, alone bool) []table.Write {
 		writes = append(writes, s.table.CheckAbsent(key))
 	}
 	return writes
-}
-
-// redirect gives records with the derived id the id under which a record of their identity is stored, if it is another one.
-func (s Store) redirect(ctx context.Context, companyID string, records []Feedback) error {
-	at := map[identity][]int{}
-	var references []table.Key
-	for n, f := range records {
-		if who, ok := identityOf(f); ok && f.ID == who.feedbackID() {
-			if at[who] == nil {
-				references = append(references, referenceKey(companyID, who))
-			}
-			at[who] = append(at[who], n)
-		}
-	}
-	known, err := s.itemsByKey(ctx, references)
-	if err != nil || len(known) == 0 {
-		return err
-	}
-	var referred []identity
-	for who := range at {
-		if known[referenceKey(companyID, who)] != nil {
-			referred = append(referred, who)
-		}
-	}
-	stored, err := s.FindAll(ctx, companyID, referred)
-	for i, found := range stored {
-		for _, n := range at[referred[i]] {
-			if found.item != nil {
-				records[n].ID = found.feedbackID
-			}
-		}
-	}
-	return err
 }

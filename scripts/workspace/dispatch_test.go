@@ -152,7 +152,7 @@ func TestApproved(t *testing.T) {
 	data := folder(t)
 	var lines []string
 	for _, id := range []string{"fbk_1", "fbk_2"} {
-		lines = append(lines, `{"type":"feedback","record":{"id":"`+id+`","externalId":"1","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
+		lines = append(lines, `{"type":"feedback","record":{"id":"`+id+`","externalId":"`+id+`","source":"reddit","replyBody":"Thanks","replyStatus":"approved"}}`)
 	}
 	id := companyWith(t, data, lines...)
 	do := func(args ...string) map[string]any {

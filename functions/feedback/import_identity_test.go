@@ -1,0 +1,119 @@
+package feedback_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"growthworkspace/functions/feedback"
+	"growthworkspace/shared/apitest"
+)
+
+// Ensure an import of a review that is stored under another id replaces the stored record and keeps its id, whichever of the two
+// ids is derived. So an old export can be restored beside a running feed, and no review is there twice.
+func TestImportReplacesTheReviewItself(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	key := s.Key(t)
+	pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"Pushed","body":"Text"}`)
+	derived := derivedID(t, s, key, "A")
+	ours := func(id, external string) string {
+		return fmt.Sprintf(`{"id":%q,"source":"reddit","externalId":%q,"title":"Imported","replyStatus":"posted","replyBody":"Thanks"}`, id, external)
+	}
+	importLines(t, s, s.CompanyID, ours("fbk_own", "A"))
+	same(t, "stored", stored(t, s, ""), []string{"feedback#" + derived})
+	if f := all(t, s)[0]; f["title"] != "Imported" || f["body"] != nil || f["replyStatus"] != "posted" {
+		t.Error(f)
+	}
+	importLines(t, s, s.CompanyID, ours("fbk_first", "B"))
+	importLines(t, s, s.CompanyID, ours("fbk_second", "B"))
+	same(t, "records with an id of their own", len(stored(t, s, "feedback#")), 2)
+	if refs := stored(t, s, "ext#"); len(refs) != 1 {
+		t.Error(refs)
+	}
+	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"B","title":"New"}`), counts{1, 0, 1})
+	if r := s.Send(t, key, "GET", pushPath+"/fbk_first", ""); r.JSON(t)["title"] != "New" || r.JSON(t)["replyBody"] != "Thanks" {
+		t.Error(r.Body)
+	}
+}
+
+// between is a transport that runs a function before the n-th call, while the caller waits.
+type between struct {
+	calls, at atomic.Int64
+	run       func()
+}
+
+func (b *between) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.calls.Add(1) == b.at.Load() {
+		b.run()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure of a review there is one record when it is imported, under an id of its own or the derived one, while another caller
+// pushes it, imports it under an id of its own, or deletes what was stored: before any call of either.
+func TestImportOfAReviewBesideWriters(t *testing.T) {
+	t.Parallel()
+	apitest.Slow(t)
+	const sent = `{"source":"reddit","externalId":"A","title":"Pushed"}`
+	line := func(id string) string { return `{` + id + `"source":"reddit","externalId":"A","title":"Imported"}` }
+	own, theirs, none := line(`"id":"fbk_own",`), line(`"id":"fbk_theirs",`), line("")
+	imports := func(record string) func(s, over *apitest.Service, key string) {
+		return func(s, over *apitest.Service, _ string) {
+			checked, problems := transferType(over).Check(json.RawMessage(record))
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if err := transferType(over).Write(t.Context(), s.CompanyID, []any{checked}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	pushes := func(s, over *apitest.Service, key string) {
+		if r := over.Send(t, key, "POST", pushPath, `{"records":[`+sent+`]}`); r.Status != http.StatusOK {
+			t.Error(r.Status, r.Body)
+		}
+	}
+	deletes := func(s, _ *apitest.Service, key string) {
+		for _, f := range all(t, s) {
+			remove(t, s, key, f["id"].(string))
+		}
+	}
+	for name, race := range map[string]struct {
+		before     []string
+		slow, fast func(s, over *apitest.Service, key string)
+	}{
+		"an import, and a push":                      {nil, imports(own), pushes},
+		"an import without an id, and a push":        {nil, imports(none), pushes},
+		"a push, and an import":                      {nil, pushes, imports(own)},
+		"a push, and an import without an id":        {nil, pushes, imports(none)},
+		"two imports":                                {nil, imports(own), imports(theirs)},
+		"an import without an id, and an import":     {nil, imports(none), imports(own)},
+		"an import, and an import without an id":     {nil, imports(own), imports(none)},
+		"an import, and a delete of what was pushed": {[]string{none}, imports(own), deletes},
+		"an import, and a delete and a new import":   {[]string{theirs}, imports(own), func(s, over *apitest.Service, key string) { deletes(s, over, key); imports(none)(s, s, key) }},
+		"a push, and a delete and a new import":      {[]string{none}, pushes, func(s, over *apitest.Service, key string) { deletes(s, over, key); imports(own)(s, s, key) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at, reached := int64(1), true; reached; at++ {
+				other := &between{}
+				over := apitest.NewOver(t, feedback.Operations, other)
+				s := apitest.New(t, feedback.Operations)
+				s.CompanyID = over.CompanyID
+				key := s.Key(t)
+				importLines(t, s, s.CompanyID, race.before...)
+				other.run = func() { race.fast(s, s, key) }
+				other.at.Store(at)
+				race.slow(s, over, key)
+				reached = other.calls.Load() >= at
+				if got := all(t, s); len(got) != 1 {
+					t.Errorf("before call %d: %v", at, got)
+				}
+				same(t, "a push then", pushed(t, s, key, `{"source":"reddit","externalId":"A","title":"Last"}`), counts{1, 0, 1})
+			}
+		})
+	}
+}

@@ -3,11 +3,13 @@ package broadcast_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/transfer"
 )
 
@@ -165,4 +167,25 @@ func TestChannels(t *testing.T) {
 		{Name: "no limit", Op: "list_broadcast_channels", Args: record{"limit": 1}, Want: 400, WantMessage: "query.limit: unknown"},
 		{Name: "no such cursor", Op: "list_broadcast_channels", Args: record{"cursor": "x"}, Want: 400, WantMessage: "query.cursor: is not a cursor of this list"},
 	})
+}
+
+// loadOld stores records that break rules of today, as an earlier version may have done.
+func loadOld(t *testing.T, s *apitest.Service, name string, records ...record) {
+	t.Helper()
+	typ := transferOf(t, s, name)
+	var read []any
+	for _, r := range records {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := reflect.New(typ.Record)
+		if problems := schema.DecodeRecord([]byte(text), old.Interface()); !slices.Equal(problems, []string{"record.companyId: is required"}) {
+			t.Fatal(problems)
+		}
+		read = append(read, old.Elem().Interface())
+	}
+	if err := typ.Write(t.Context(), s.CompanyID, read); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -150,7 +150,7 @@ func TestDuePosts(t *testing.T) {
 	s := start(t)
 	store := broadcast.NewStore(s.Table)
 	at := func(d time.Duration) string { return apitest.Epoch.Add(d).Format("2006-01-02T15:04:05.000Z") }
-	load(t, s, "post",
+	loadOld(t, s, "post",
 		record{"id": "pst_now", "platform": "x", "status": "scheduled", "scheduledFor": at(0)},
 		record{"id": "pst_old", "platform": "push", "status": "scheduled", "scheduledFor": at(-48 * time.Hour)},
 		record{"id": "pst_odd", "platform": nil, "status": "scheduled", "scheduledFor": at(-time.Hour)},

@@ -61,8 +61,8 @@ func TestUpdateIdea(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	load(t, s, "content-idea",
-		record{"id": "ida_1", "title": "Office", "planId": "pln_1", "status": "suggested", "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"},
-		record{"id": "ida_2", "platforms": []any{"blog"}})
+		record{"id": "ida_1", "title": "Office", "planId": "pln_1", "status": "suggested", "createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"})
+	loadOld(t, s, "content-idea", record{"id": "ida_2", "platforms": []any{"blog"}})
 	s.Clock.Advance(time.Hour)
 	const update = "update_broadcast_idea"
 	with := func(name string, value any) record { return record{"ideaId": "ida_1", name: value} }
@@ -81,7 +81,7 @@ func TestUpdateIdea(t *testing.T) {
 		{Name: "unknown property", Op: update, Args: with("id", "x"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "no such idea", Op: update, Args: record{"ideaId": "ida_none", "title": "N"}, Want: 404},
 		{Name: "nothing of these was stored", Op: "get_broadcast_idea", Args: record{"ideaId": "ida_1"}, WantFields: unchanged},
-		{Name: "an imported idea keeps its platforms", Op: update, Args: record{"ideaId": "ida_2", "title": "N"}, WantFields: record{"title": "N", "platforms": []any{"blog"}, "sourceKind": nil}},
+		{Name: "an old idea keeps its platforms", Op: update, Args: record{"ideaId": "ida_2", "title": "N"}, WantFields: record{"title": "N", "platforms": []any{"blog"}, "sourceKind": nil}},
 	}
 	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.IdeaStatus("").Values())...))
 }

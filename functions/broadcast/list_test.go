@@ -92,7 +92,7 @@ func TestPostFilters(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	posts := manyPosts()
-	load(t, s, "post", posts...)
+	loadOld(t, s, "post", posts...)
 	load(t, s, "content-idea", record{"id": "ida_a"}, record{"id": "ida_b"})
 	for _, platform := range append(broadcast.Platform("").Values(), "") {
 		for _, status := range append(broadcast.PostStatus("").Values(), "") {
@@ -113,7 +113,7 @@ func TestPostPages(t *testing.T) {
 	apitest.Slow(t)
 	s := start(t)
 	posts := manyPosts()
-	load(t, s, "post", posts...)
+	loadOld(t, s, "post", posts...)
 	for _, filters := range []map[string]string{
 		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"},
 		{"ideaId": "ida_b", "status": "draft"}, {"ideaId": "ida_a", "platform": "x", "status": "failed"}, {"ideaId": "ida_c"},
@@ -254,7 +254,7 @@ func TestCursorIsBound(t *testing.T) {
 func TestDuePostsByKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "post",
+	loadOld(t, s, "post",
 		record{"id": "pst_2", "platform": "x", "status": "scheduled", "scheduledFor": "2026-08-02T00:00:00Z"},
 		record{"id": "pst_1", "platform": "push", "status": "scheduled", "scheduledFor": "2026-08-01T00:00:00Z"},
 		record{"id": "pst_3", "platform": "x", "status": "scheduled", "scheduledFor": "2026-08-03T00:00:00Z"},
@@ -290,7 +290,7 @@ func TestPostsOfDays(t *testing.T) {
 	apitest.Slow(t)
 	s := start(t)
 	posts := manyPosts()
-	load(t, s, "post", posts...)
+	loadOld(t, s, "post", posts...)
 	for _, filters := range []map[string]string{
 		{}, {"platform": "x"}, {"status": "draft"}, {"platform": "push", "status": "failed"}, {"ideaId": "ida_b"}, {"ideaId": "ida_a", "status": "draft"},
 	} {

@@ -90,8 +90,8 @@ func TestUpdatePlan(t *testing.T) {
 		record{
 			"id": "pln_1", "name": "Spring", "platforms": []any{"x"}, "startsAt": "2026-03-01T00:00:00Z", "endsAt": "2026-05-31T00:00:00Z", "status": "active",
 			"createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z",
-		},
-		record{"id": "pln_2", "platforms": []any{"blog"}, "startsAt": "2026-03-01T00:00:00Z", "endsAt": "2026-01-01T00:00:00Z"})
+		})
+	loadOld(t, s, "content-plan", record{"id": "pln_2", "platforms": []any{"blog"}, "startsAt": "2026-03-01T00:00:00.000Z", "endsAt": "2026-01-01T00:00:00.000Z"})
 	s.Clock.Advance(time.Hour)
 	const update = "update_broadcast_plan"
 	with := func(name string, value any) record { return record{"planId": "pln_1", name: value} }
@@ -117,7 +117,7 @@ func TestUpdatePlan(t *testing.T) {
 		{Name: "nothing of these was stored", Op: "get_broadcast_plan", Args: record{"planId": "pln_1"}, WantFields: unchanged},
 		{Name: "both move past the old end", Op: update, Args: record{"planId": "pln_1", "startsAt": "2027-01-01T00:00:00Z", "endsAt": "2027-01-01T00:00:00Z"}, WantFields: record{"endsAt": "2027-01-01T00:00:00.000Z", "updatedAt": "2026-08-11T10:30:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z"}},
 		{Name: "without an end it may start at any time", Op: update, Args: record{"planId": "pln_1", "startsAt": "2030-01-01T00:00:00Z", "endsAt": nil}, WantFields: record{"startsAt": "2030-01-01T00:00:00.000Z", "endsAt": nil}},
-		{Name: "an imported plan that ends before it starts", Op: update, Args: record{"planId": "pln_2", "name": "N"}, WantFields: record{"name": "N", "platforms": []any{"blog"}}},
+		{Name: "an old plan that ends before it starts", Op: update, Args: record{"planId": "pln_2", "name": "N"}, WantFields: record{"name": "N", "platforms": []any{"blog"}}},
 		{Name: "its period can be mended", Op: update, Args: record{"planId": "pln_2", "endsAt": "2026-03-01T00:00:00Z", "platforms": nil}, WantFields: record{"endsAt": "2026-03-01T00:00:00.000Z", "platforms": nil}},
 	}
 	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.PlanStatus("").Values())...))

@@ -171,7 +171,7 @@ func TestUpdateThread(t *testing.T) {
 func TestClearDestination(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": "B", "destination": "beta"}, record{"id": "pst_2", "status": "draft", "destination": "beta"})
+	loadOld(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "draft", "body": "B", "destination": "beta"}, record{"id": "pst_2", "status": "draft", "destination": "beta"})
 	for _, id := range []string{"pst_1", "pst_2"} {
 		s.Run(t, []apitest.Scenario{
 			{Name: "replaced", Op: "update_broadcast_post", Args: record{"postId": id, "destination": "alpha"}, Want: 400, WantMessage: "body.destination: is allowed only when platform is push"},

@@ -92,7 +92,7 @@ func TestPostStates(t *testing.T) {
 			if tc.from == "failed" {
 				post["failureReason"] = reason
 			}
-			load(t, s, "post", post)
+			loadOld(t, s, "post", post)
 			args := record{"postId": "pst_1"}
 			for name, value := range tc.args {
 				args[name] = value

@@ -103,7 +103,7 @@ func TestListContentTypes(t *testing.T) {
 		t.Error(got)
 	}
 	var want, lines []string
-	for i, name := range []string{`""`, `"A"`, `"A\u0001"`, `"A b"`, `"A#b"`, `"Ab"`, `"b"`, `"b"`, `"~"`, `"ä"`, `"😀"`} {
+	for i, name := range []string{`"!"`, `"A"`, `"A\u0001"`, `"A b"`, `"A#b"`, `"Ab"`, `"b"`, `"b"`, `"~"`, `"ä"`, `"😀"`} {
 		id := fmt.Sprintf("cty_%02d", i)
 		want = append(want, id)
 		lines = append(lines, `{"id":"`+id+`","name":`+name+`}`)

@@ -19,11 +19,11 @@ func Transfers(t *table.Client) []transfer.Type {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
 	return []transfer.Type{
-		transfer.Stored("brand-kit", brandKitIDs, transfer.CheckSize, t, brandKitKeys, func(k *BrandKit) *string { return &k.CompanyID },
-			transfer.Only(NewStore(t).BrandKit)),
-		transfer.Stored("content-type", contentTypeIDs, transfer.CheckSize, t, contentTypeKeys, func(c *ContentType) *string { return &c.CompanyID },
-			transfer.Each[ContentType](t, of(contentTypeKind))),
-		transfer.Stored("brand-goal", goalIDs, transfer.CheckSize, t, goalKeys, func(g *Goal) *string { return &g.CompanyID },
-			transfer.Each[Goal](t, of(goalKind))),
+		transfer.Keep[updateBrandKitInput](transfer.Stored("brand-kit", brandKitIDs, transfer.CheckSize, t, brandKitKeys, func(k *BrandKit) *string { return &k.CompanyID },
+			transfer.Only(NewStore(t).BrandKit))),
+		transfer.Keep[createContentTypeInput](transfer.Stored("content-type", contentTypeIDs, transfer.CheckSize, t, contentTypeKeys, func(c *ContentType) *string { return &c.CompanyID },
+			transfer.Each[ContentType](t, of(contentTypeKind)))),
+		transfer.Keep[createGoalInput](transfer.Stored("brand-goal", goalIDs, transfer.CheckSize, t, goalKeys, func(g *Goal) *string { return &g.CompanyID },
+			transfer.Each[Goal](t, of(goalKind)))),
 	}
 }

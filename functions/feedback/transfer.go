@@ -16,24 +16,18 @@ const feedbackIDs = "fbk"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	records := transfer.Define("feedback", feedbackIDs, checkFeedback, NewStore(t).Import, transfer.Each[Feedback](t, collection))
-	records = transfer.Unique(records, claimsOf)
+	records = transfer.Keep[updateFeedbackReplyInput](transfer.Keep[pushedFeedback](transfer.Unique(records, claimsOf)))
 	return []transfer.Type{transfer.Existing(records, NewStore(t).exist, NewStore(t).add)}
 }
 
-// checkFeedback returns the problems that a push with the same values would have, but for long texts, and gives a record
-// without a reply the status none.
+// checkFeedback returns the problem of a mention with a rating, and gives a record without a reply the status none.
 func checkFeedback(f *Feedback) (problems []string) {
 	if f.ReplyStatus == nil {
 		f.ReplyStatus = new(ReplyStatusNone)
 	}
-	switch r := f.Rating; {
-	case r == nil:
-	case f.Kind != nil && *f.Kind == KindMention:
+	if f.Rating != nil && f.Kind != nil && *f.Kind == KindMention {
 		problems = append(problems, "record.rating: "+noRating)
-	case *r < 1 || *r > 5:
-		problems = append(problems, "record.rating: must be a whole number, between 1 and 5")
 	}
-	problems = append(problems, transfer.CheckWeb("externalUrl", f.ExternalURL)...)
 	return append(problems, transfer.CheckSize(f)...)
 }
 

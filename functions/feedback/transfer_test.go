@@ -46,8 +46,9 @@ func export(t *testing.T, s *apitest.Service, companyID string) (lines []string)
 // replyStatus of null, which an older release stored: it becomes none.
 func TestTransferRoundTrip(t *testing.T) {
 	t.Parallel()
-	s := start(t, mixed()...)
-	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"","flags":[],"body":"a\u0001 \u2028 <b> # \"","priority":-0,"rating":5}`)
+	records := mixed()
+	s := start(t, records...)
+	importLines(t, s, s.CompanyID, `{"id":"fbk_odd","externalId":"-","flags":[],"body":"a\u0001 \u2028 <b> # \"","priority":-0,"rating":5}`)
 	first := export(t, s, s.CompanyID)
 	other := s.Table.NewID("co")
 	importLines(t, s, other, first...)
@@ -122,8 +123,8 @@ func TestTransferCheck(t *testing.T) {
 			[]string{"record.source", "record.kind", "record.sentiment", "record.replyStatus", "record.flags"}},
 		{"ErrTypes", `{"id":"fbk_a","externalId":1,"priority":"1","rating":1e999,"postedAt":"yesterday","extra":1}`,
 			[]string{"record.externalId", "record.priority", "record.rating", "record.postedAt", "record.extra"}},
-		{"LongBody", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 300_000)), nil},
-		{"ErrTooLarge", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 360_000)), []string{"record: must have at most 350000 bytes"}},
+		{"LongBody", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("漢", 40_000)), nil},
+		{"ErrTooLong", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 40_001)), []string{"record.body: must have at most 40000 characters, has 40001"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -144,8 +145,8 @@ func TestTransferCheck(t *testing.T) {
 func TestTransferLargest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	importLines(t, s, s.CompanyID, fmt.Sprintf(`{"id":"fbk_a","externalId":"x","replyStatus":"draft","body":%q}`, strings.Repeat("x", 348_000)))
-	if lines := export(t, s, s.CompanyID); len(lines) != 1 || len(lines[0]) < 306_000 {
+	importLines(t, s, s.CompanyID, fmt.Sprintf(`{"id":"fbk_a","externalId":"x","replyStatus":"draft","body":%q}`, strings.Repeat("\U0001f600", 40_000)))
+	if lines := export(t, s, s.CompanyID); len(lines) != 1 || len(lines[0]) < 160_000 {
 		t.Error(len(lines))
 	}
 }

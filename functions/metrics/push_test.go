@@ -191,7 +191,7 @@ func TestTwoNames(t *testing.T) {
 func TestPushRejectsAll(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "margin", `,"kind":"derived"`), definition(2, "custom.ratio", `,"kind":"derived"`), definition(3, "a", `,"kind":"split"`))
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "margin", `,"kind":"derived","formula":"x"`), definition(2, "custom.ratio", `,"kind":"derived","formula":"x"`), definition(3, "a", `,"kind":"split","dimensions":["country"]`))
 	key := s.Key(t)
 	good := onDay("a", "2026-01-01", 1)
 	const derived = "must not be a derived metric, whose values are computed from other metrics"

@@ -405,7 +405,7 @@ func TestRollUpCalendar(t *testing.T) {
 func TestRollUpNeedsAggregation(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "none", `,"aggregation":"none"`), definition(2, "unset", ``), definition(3, "derived", `,"aggregation":"sum","kind":"derived"`),
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "none", `,"aggregation":"none"`), definition(2, "unset", ``), definition(3, "derived", `,"aggregation":"sum","kind":"derived","formula":"x"`),
 		definition(4, "sum", `,"aggregation":"sum"`))
 	for _, key := range []string{"none", "unset", "derived", "undefined", "sum"} {
 		putDays(t, store, s.CompanyID, key, json.RawMessage(`{"c":"de"}`), "2026-08-03", 3)

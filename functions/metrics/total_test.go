@@ -16,7 +16,7 @@ func TestTotal(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t)
 	key := s.Key(t)
-	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum","kind":"split"`), definition(2, "rate", `,"aggregation":"avg"`), definition(3, "state", `,"aggregation":"last"`),
+	load(t, s, s.CompanyID, "metric-definition", definition(1, "a", `,"aggregation":"sum","kind":"split","dimensions":["country"]`), definition(2, "rate", `,"aggregation":"avg"`), definition(3, "state", `,"aggregation":"last"`),
 		definition(4, "raw", `,"aggregation":"none"`), definition(5, "unset", ``), definition(6, "derived", `,"kind":"derived","formula":"x","aggregation":"sum"`))
 	in := func(metric, day, country string, value int, more string) string {
 		return fmt.Sprintf(`{"metricKey":%q,"ts":%q,"value":%d,"dims":{"country":%q}%s}`, metric, day, value, country, more)

@@ -7,9 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -20,7 +18,7 @@ const definitionIDs = "mdf"
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	definitions := transfer.Define("metric-definition", definitionIDs, checkDefinition, nil, transfer.Each[Definition](t, definitionsOf))
+	definitions := transfer.Keep[createDefinitionInput](transfer.Define[Definition]("metric-definition", definitionIDs, nil, nil, transfer.Each[Definition](t, definitionsOf)))
 	definitions = transfer.Verify(definitions, s.verifyIDs)
 	definitions = transfer.Unique(definitions, func(d Definition) []transfer.Claim { return []transfer.Claim{{Text: "id " + d.ID, Owner: d.Key}} })
 	points := transfer.Define("metric-point", "", checkPoint, nil,
@@ -29,6 +27,7 @@ func Transfers(t *table.Client) []transfer.Type {
 				return visit(pointLine{SeriesID: &p.SeriesID, PointKey: &p.PointKey, Point: p})
 			})
 		})
+	points = transfer.Keep[pushedPoint](points, "dims") // in a record they may be any JSON
 	definitions = transfer.Existing(definitions, transfer.ByKey(t, func(companyID string, d Definition) table.Key { return definitionKey(companyID, d.Key) }), s.addDefinitions)
 	points = transfer.Existing(points, s.pointsExist, s.addPoints)
 	return []transfer.Type{
@@ -284,34 +283,9 @@ func (s Store) importedWrites(d Definition, over, both bool, stale string) []tab
 	return writes
 }
 
-// Limits of imported records: labelCharsMax for short texts such as names, proseCharsMax for long ones such as descriptions. They
-// keep a record far below DynamoDB's limit of 400 KB.
-const (
-	labelCharsMax = 200
-	proseCharsMax = 2000
-	dimensionsMax = 50
-	dimsBytesMax  = 25_000 // a push can send at most 10 names and 10 values of 200 characters of 6 bytes: 24,000
-)
-
-func checkDefinition(d *Definition) (problems []string) {
-	if wrong := checkKey(d.Key); wrong != "" {
-		problems = append(problems, "record.key: "+wrong)
-	}
-	problems = append(problems, checkText("name", d.Name, labelCharsMax)...)
-	problems = append(problems, checkText("description", d.Description, proseCharsMax)...)
-	problems = append(problems, checkText("formula", d.Formula, proseCharsMax)...)
-	if d.Formula != nil && !d.derived() {
-		problems = append(problems, "record.formula: "+formulaOfOthers)
-	}
-	problems = append(problems, checkText("source", d.Source, labelCharsMax)...)
-	if n := len(d.Dimensions); n > dimensionsMax {
-		problems = append(problems, fmt.Sprintf("record.dimensions: must have at most %d elements, has %d", dimensionsMax, n))
-	}
-	for i := range d.Dimensions {
-		problems = append(problems, checkText(fmt.Sprintf("dimensions[%d]", i), &d.Dimensions[i], labelCharsMax)...)
-	}
-	return problems
-}
+// dimsBytesMax bounds dims, which keeps a record far below DynamoDB's limit of 400 KB. A push can send at most 10 names and 10
+// values of 200 characters of 6 bytes: 24,000.
+const dimsBytesMax = 25_000
 
 // pointLine is a point in an import file. seriesId and pointKey may be omitted, because they are derived. In JSON, its
 // two fields replace the fields of Point with the same names.
@@ -328,10 +302,6 @@ func checkPoint(line *pointLine) (problems []string) {
 	if wrong := checkKey(p.MetricKey); wrong != "" {
 		problems = append(problems, "record.metricKey: "+wrong)
 	}
-	if p.Currency != nil && !currencyPattern.MatchString(*p.Currency) {
-		problems = append(problems, "record.currency: must match "+currencyPattern.String())
-	}
-	problems = append(problems, checkText("source", p.Source, labelCharsMax)...)
 	if err := p.Identify(); err != nil {
 		return append(problems, "record."+err.Error())
 	}
@@ -345,17 +315,4 @@ func checkPoint(line *pointLine) (problems []string) {
 		problems = append(problems, fmt.Sprintf("record.pointKey: must be %s, derived from grain and ts, or omitted", p.PointKey))
 	}
 	return problems
-}
-
-// currencyPattern is the pattern that pushes declare as `currency`.
-var currencyPattern = schema.Pattern("currency")
-
-func checkText(name string, text *string, most int) []string {
-	if text == nil {
-		return nil
-	}
-	if n := utf8.RuneCountInString(*text); n > most {
-		return []string{fmt.Sprintf("record.%s: must have at most %d characters, has %d", name, most, n)}
-	}
-	return nil
 }

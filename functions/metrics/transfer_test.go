@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		{"metric-definition", `{"id":"mdf_1","key":""}`, "record.key: must match"},
 		{"metric-definition", `{"id":"mdf_1","key":"` + strings.Repeat("k", 121) + `"}`, "record.key: must have at most 120 characters, or 127 when it begins with custom., has 121"},
 		{"metric-definition", `{"id":"mdf_1","key":"custom.` + strings.Repeat("k", 120) + `"}`, ""},
-		{"metric-definition", `{"id":"mdf_1","key":"custom.` + strings.Repeat("k", 121) + `"}`, "record.key: must have at most 120 characters, or 127 when it begins with custom., has 128"},
+		{"metric-definition", `{"id":"mdf_1","key":"custom.` + strings.Repeat("k", 121) + `"}`, "record.key: must have at most 127 characters, has 128"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","unit":"percent"}`, "record.unit: must be one of currency_minor"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","aggregation":"total"}`, "record.aggregation: must be one of sum, avg, min, max, last, none"},
 		{"metric-definition", `{"id":"mdf_1","key":"a","polarity":"up"}`, "record.polarity"},

@@ -229,10 +229,10 @@ func TestAuditFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	load(t, s, "audit", `{"id":"aud_0","findings":{"pages":[1]},"siteId":"sit_a","rootUrl":"https://a.example/%3Cb%3E","status":"complete","startedAt":"2026-03-01T01:00:00+01:00",
-		"finishedAt":"2026-03-01T00:10:00Z","scoreSeo":91.5,"scoreAeo":0,"scoreGeo":-1,"pagesAudited":12,"summary":"Fine & good","error":"","createdAt":"2026-03-01T00:00:00Z","updatedAt":"2026-03-02T00:00:00Z"}`)
+		"finishedAt":"2026-03-01T00:10:00Z","scoreSeo":91.5,"scoreAeo":0,"scoreGeo":100,"pagesAudited":12,"summary":"Fine & good","error":"","createdAt":"2026-03-01T00:00:00Z","updatedAt":"2026-03-02T00:00:00Z"}`)
 	load(t, s, "audit", `{"id":"aud_1"}`)
 	full := `"id":"aud_0","companyId":"` + s.CompanyID + `","siteId":"sit_a","rootUrl":"https://a.example/%3Cb%3E","status":"complete","startedAt":"2026-03-01T00:00:00.000Z",` +
-		`"finishedAt":"2026-03-01T00:10:00.000Z","scoreSeo":91.5,"scoreAeo":0,"scoreGeo":-1,"pagesAudited":12,"summary":"Fine & good","error":"",` +
+		`"finishedAt":"2026-03-01T00:10:00.000Z","scoreSeo":91.5,"scoreAeo":0,"scoreGeo":100,"pagesAudited":12,"summary":"Fine & good","error":"",` +
 		`"createdAt":"2026-03-01T00:00:00.000Z","updatedAt":"2026-03-02T00:00:00.000Z"`
 	null := `"id":"aud_1","companyId":"` + s.CompanyID + `","siteId":null,"rootUrl":null,"status":null,"startedAt":null,"finishedAt":null,"scoreSeo":null,"scoreAeo":null,` +
 		`"scoreGeo":null,"pagesAudited":null,"summary":null,"error":null,"createdAt":null,"updatedAt":null`

@@ -74,8 +74,9 @@ func TestUpdateAudit(t *testing.T) {
 	load(t, s, "audit",
 		`{"id":"aud_r","status":"running","startedAt":"2026-08-11T09:00:00Z"}`, `{"id":"aud_f","status":"running","startedAt":"2026-08-11T09:00:00Z"}`,
 		`{"id":"aud_c","siteId":"sit_1","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T09:10:00Z","findings":[1]}`,
-		`{"id":"aud_odd","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`, `{"id":"aud_none"}`,
-		`{"id":"aud_a","status":"running","startedAt":"2026-08-11T09:30:01Z"}`, `{"id":"aud_b","status":"running","startedAt":"2026-08-11T09:30:01Z"}`,
+		`{"id":"aud_none"}`,
+		`{"id":"aud_a","status":"running","startedAt":"2026-08-11T09:30:01Z"}`, `{"id":"aud_b","status":"running","startedAt":"2026-08-11T09:30:01Z"}`)
+	loadOld(t, s, "audit", `{"id":"aud_odd","status":"complete","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`,
 		`{"id":"aud_odder","status":"running","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`)
 	const op = "update_optimise_audit"
 	of := func(id string, more ...any) map[string]any {
@@ -99,9 +100,9 @@ func TestUpdateAudit(t *testing.T) {
 		{Name: "starts later", Op: op, Args: of("aud_c", "startedAt", "2026-08-11T09:10:00.001Z"), Want: 400, WantMessage: "body.startedAt: must not be after finishedAt, which is 2026-08-11T09:10:00.000Z"},
 		{Name: "starts as it ends", Op: op, Args: of("aud_c", "startedAt", "2026-08-11T09:10:00Z"), WantFields: map[string]any{"startedAt": "2026-08-11T09:10:00.000Z"}},
 		{Name: "another site", Op: op, Args: of("aud_c", "siteId", "sit_2"), WantFields: map[string]any{"siteId": "sit_2"}},
-		{Name: "imported times stay", Op: op, Args: of("aud_odd", "summary", "A"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
-		{Name: "imported times stay with the status", Op: op, Args: of("aud_odd", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
-		{Name: "an imported end while running", Op: op, Args: of("aud_odder", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:00.000Z"}},
+		{Name: "odd times stay", Op: op, Args: of("aud_odd", "summary", "A"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
+		{Name: "odd times stay with the status", Op: op, Args: of("aud_odd", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T08:00:00.000Z"}},
+		{Name: "an odd end while running", Op: op, Args: of("aud_odder", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:00.000Z"}},
 		{Name: "completes, started by a clock ahead", Op: op, Args: of("aud_a", "status", "complete"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:01.000Z"}},
 		{Name: "fails, started by a clock ahead", Op: op, Args: of("aud_b", "status", "failed"), WantFields: map[string]any{"finishedAt": "2026-08-11T09:30:01.000Z"}},
 		{Name: "no status gets one", Op: op, Args: of("aud_none", "status", "running"), WantFields: map[string]any{"status": "running", "finishedAt": nil}},

@@ -61,8 +61,8 @@ func TestUpdateGoal(t *testing.T) {
 	s := start(t)
 	load(t, s, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
 	load(t, s, "site-goal",
-		`{"id":"gol_1","siteId":"sit_a","name":"Bought","kind":"path","matchType":"exact","pattern":"a(","value":2,"order":1,"active":true,"updatedAt":"2026-01-01T00:00:00Z"}`,
-		`{"id":"gol_2","siteId":"sit_a","matchType":"regex","pattern":"b("}`)
+		`{"id":"gol_1","siteId":"sit_a","name":"Bought","kind":"path","matchType":"exact","pattern":"a(","value":2,"order":1,"active":true,"updatedAt":"2026-01-01T00:00:00Z"}`)
+	loadOld(t, s, "site-goal", `{"id":"gol_2","siteId":"sit_a","matchType":"regex","pattern":"b("}`)
 	s.Clock.Advance(time.Hour)
 	const op = "update_optimise_goal"
 	args := func(more ...any) map[string]any {

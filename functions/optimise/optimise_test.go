@@ -3,10 +3,13 @@ package optimise_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"testing"
 
 	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -60,4 +63,21 @@ func ids(items []map[string]any) []string {
 		out = append(out, i["id"].(string))
 	}
 	return out
+}
+
+// loadOld stores records that break rules of today, as an earlier version may have done.
+func loadOld(t *testing.T, s *apitest.Service, name string, records ...string) {
+	t.Helper()
+	typ := kind(t, s, name)
+	var read []any
+	for _, r := range records {
+		old := reflect.New(typ.Record)
+		if problems := schema.DecodeRecord([]byte(r), old.Interface()); !slices.Equal(problems, []string{"record.companyId: is required"}) {
+			t.Fatal(problems)
+		}
+		read = append(read, old.Elem().Interface())
+	}
+	if err := typ.Write(t.Context(), s.CompanyID, read); err != nil {
+		t.Fatal(err)
+	}
 }

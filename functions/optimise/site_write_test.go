@@ -58,7 +58,7 @@ func TestCreateSite(t *testing.T) {
 func TestUpdateSite(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	load(t, s, "site", `{"id":"sit_1","name":"Shop","siteKey":"pk_old","domains":["not a host"],"active":true,"lastEventAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"}`)
+	loadOld(t, s, "site", `{"id":"sit_1","name":"Shop","siteKey":"pk_old","domains":["not a host"],"active":true,"lastEventAt":"2026-01-01T00:00:00.000Z","updatedAt":"2026-01-01T00:00:00.000Z"}`)
 	s.Clock.Advance(time.Hour)
 	const op = "update_optimise_site"
 	args := func(name string, value any) map[string]any { return map[string]any{"siteId": "sit_1", name: value} }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
@@ -33,16 +34,16 @@ func Transfers(t *table.Client) []transfer.Type {
 	of := func(kind string) func(string) table.Collection {
 		return func(companyID string) table.Collection { return collection(companyID, kind) }
 	}
-	sites := transfer.Stored("site", siteIDs, transfer.CheckSize, t, keysOfSite, func(s *Site) *string { return &s.CompanyID },
-		transfer.Each[Site](t, of(siteKind)))
-	goals := transfer.Existing(transfer.Define("site-goal", goalIDs, checkGoal, s.importGoals, transfer.Each[SiteGoal](t, of(goalKind))),
+	sites := transfer.Keep[createSiteInput](transfer.Stored("site", siteIDs, transfer.CheckSize, t, keysOfSite, func(s *Site) *string { return &s.CompanyID },
+		transfer.Each[Site](t, of(siteKind))))
+	goals := transfer.Existing(transfer.Keep[createGoalInput](transfer.Define("site-goal", goalIDs, checkGoal, s.importGoals, transfer.Each[SiteGoal](t, of(goalKind)))),
 		transfer.ByKey(t, func(companyID string, g SiteGoal) table.Key { return goalKey(companyID, g.ID) }), s.addGoals)
 	goals = transfer.Unique(goals, func(g SiteGoal) []transfer.Claim { return []transfer.Claim{{Text: "goal " + g.ID, Owner: g.SiteID}} })
 	return []transfer.Type{
 		transfer.Named(sites, func(s Site) string { return nameOf(s.ID) }),
 		transfer.Child(goals, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
 			transfer.Orphans(t, func(companyID string, g SiteGoal) table.Key { return siteKey(companyID, g.SiteID) })),
-		transfer.Existing(transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit),
+		transfer.Existing(transfer.Keep[createAuditInput](transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit)),
 			transfer.ByKey(t, func(companyID string, a Audit) table.Key { return auditKey(companyID, a.ID) }), s.addAudits),
 	}
 }
@@ -78,15 +79,28 @@ func (s Store) storeGoals(ctx context.Context, companyID string, goals []SiteGoa
 	})
 }
 
-// checkGoal and checkAudit validate siteId, because it becomes part of a key.
-
+// checkGoal validates siteId, which becomes part of a key and is no part of a body.
 func checkGoal(g *SiteGoal) []string {
 	return append(transfer.CheckID("siteId", siteIDs, &g.SiteID), transfer.CheckSize(g)...)
 }
 
+// checkPeriod returns the problem of finishedAt that a create with the same values would have. finishedAt of an audit that ended
+// may be unknown.
+func (a AuditSummary) checkPeriod() (problems []string) {
+	if a.FinishedAt == nil {
+		return nil
+	}
+	var invalid *fault.Error
+	if errors.As(a.finish(a.StartedAt, a.FinishedAt, ""), &invalid) {
+		for _, problem := range invalid.Messages {
+			problems = append(problems, "record."+strings.TrimPrefix(problem, "body."))
+		}
+	}
+	return problems
+}
+
 func checkAudit(a *Audit) []string {
-	problems := append(transfer.CheckID("siteId", siteIDs, a.SiteID), transfer.CheckSize(&a.AuditSummary)...)
-	problems = append(problems, transfer.CheckWeb("rootUrl", a.RootURL)...)
+	problems := append(a.checkPeriod(), transfer.CheckSize(&a.AuditSummary)...)
 	if a.Findings == nil {
 		return problems
 	}

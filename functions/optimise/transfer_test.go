@@ -74,7 +74,7 @@ func TestImportRejects(t *testing.T) {
 		{"site", `{}`, "record.id: is required"},
 		{"site", `{"id":"sit_1","lastEventAt":"yesterday"}`, "record.lastEventAt: must be an RFC 3339 time"},
 		{"site", `{"id":"sit_1","domains":[1]}`, "record.domains"},
-		{"site", `{"id":"sit_1","name":"` + strings.Repeat("x", 350_000) + `"}`, "record: must have at most 350000 bytes"},
+		{"site", `{"id":"sit_1","name":"` + strings.Repeat("x", 350_000) + `"}`, "record.name: must have at most 200 characters, has 350000"},
 		{"site-goal", `{"id":"gol_1"}`, "record.siteId: is required"},
 		{"site-goal", `{"id":"gol_1","siteId":""}`, "record.siteId: must be sit_"},
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a#b"}`, "record.siteId: must be sit_"},
@@ -82,12 +82,12 @@ func TestImportRejects(t *testing.T) {
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a","kind":"page"}`, "record.kind: must be one of path, event"},
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a","matchType":"glob"}`, "record.matchType: must be one of exact, prefix, contains, regex"},
 		{"site-goal", `{"id":"gol_1","siteId":"sit_a","order":"1"}`, "record.order: must be a whole number"},
-		{"audit", `{"id":"aud_1","siteId":""}`, "record.siteId: must be sit_"},
-		{"audit", `{"id":"aud_1","siteId":"sit_a#running"}`, "record.siteId: must be sit_"},
+		{"audit", `{"id":"aud_1","siteId":""}`, "record.siteId: must match ^sit_"},
+		{"audit", `{"id":"aud_1","siteId":"sit_a#running"}`, "record.siteId: must match ^sit_"},
 		{"audit", `{"id":"aud_1","status":"done"}`, "record.status: must be one of running, complete, failed"},
 		{"audit", `{"id":"aud_1","findingsGeneration":"x"}`, "record.findingsGeneration: unknown property"},
 		{"audit", `{"id":"aud_1#x"}`, "record.id: must be aud_"},
-		{"audit", `{"id":"aud_1","summary":"` + strings.Repeat("x", 350_000) + `"}`, "record: must have at most 350000 bytes"},
+		{"audit", `{"id":"aud_1","summary":"` + strings.Repeat("x", 350_000) + `"}`, "record.summary: must have at most 2000 characters, has 350000"},
 	} {
 		_, problems := kind(t, s, c.name).Check(json.RawMessage(c.record))
 		if len(problems) != 1 || !strings.HasPrefix(problems[0], c.want) {
@@ -97,7 +97,7 @@ func TestImportRejects(t *testing.T) {
 	long := strings.Repeat("z", 40) // the longest valid id
 	load(t, s, "site", `{"id":"sit_`+long+`"}`)
 	load(t, s, "site-goal", `{"id":"gol_`+long+`","siteId":"sit_`+long+`"}`)
-	load(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 349_000)+`","findings":1}`)
+	load(t, s, "audit", `{"id":"aud_`+long+`","siteId":"sit_`+long+`","summary":"`+strings.Repeat("<", 2000)+`","findings":1}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "goals", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_" + long}, Check: hasOne},
 		{Name: "audits", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_" + long}, Check: hasOne},

@@ -11,7 +11,6 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -25,13 +24,13 @@ const (
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	items := transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem)
+	items := transfer.Keep[createItemInput](transfer.Define("item", itemIDs, checkItem, s.importItems, s.eachItem))
 	items = transfer.Unique(items, func(i Item) []transfer.Claim {
 		return []transfer.Claim{{Text: "slug " + i.Slug + " on board " + i.RoadmapID}, {Text: "item " + i.ID}}
 	})
 	items = transfer.Child(items, func(i Item) (name, problem string) { return nameOf(i.RoadmapID), "record.roadmapId: " + noBoard(i) },
 		transfer.Orphans(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
-	boards := transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard)
+	boards := transfer.Keep[createBoardInput](transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard))
 	boards = transfer.Named(boards, func(b movedBoard) string { return nameOf(b.ID) })
 	return []transfer.Type{
 		transfer.Existing(boards,
@@ -47,18 +46,9 @@ func nameOf(boardID string) string { return "board " + boardID }
 // noBoard is the problem of an item without its board.
 func noBoard(i Item) string { return "there is no board " + i.RoadmapID }
 
-// slugForm is the pattern of a slug, the same as in requests.
-var slugForm = schema.Pattern("slug")
-
 func checkItem(i *Item) (problems []string) {
 	if !id.Valid(BoardIDs, i.RoadmapID) {
 		problems = append(problems, "record.roadmapId: must be the id of a board")
-	}
-	if !slugForm.MatchString(i.Slug) || len(i.Slug) > slugChars {
-		problems = append(problems, fmt.Sprintf("record.slug: must match %s and have at most %d characters", slugForm, slugChars))
-	}
-	if i.Title == "" {
-		problems = append(problems, "record.title: must not be empty")
 	}
 	return problems
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are unknown and repeated properties,
-// wrong types, values outside a closed list, and invalid timestamps where the field has format:"date-time". A record may be
-// partial: only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose records have more
-// fields than requests do.
-func DecodeRecord(text []byte, record any) (problems []string) {
+// wrong types, values outside a closed list, invalid timestamps where the field has format:"date-time", and what breaks the rules.
+// A record may be partial: only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
+// records have more fields than requests do.
+func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	o, problems := ParseObject(text, "record")
 	if o == nil {
 		return problems
@@ -24,7 +24,11 @@ func DecodeRecord(text []byte, record any) (problems []string) {
 		return []string{"record: " + err.Error()}
 	}
 	target := reflect.ValueOf(record).Elem()
-	known := map[string]bool{}
+	known, bad := map[string]bool{}, false // bad: a value is wrong; a missing one is not
+	inputs := make([]*Binder, len(rules))
+	for i, r := range rules {
+		inputs[i] = NewBinder(r.input)
+	}
 	for _, f := range reflect.VisibleFields(target.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || name == "" || name == "-" {
@@ -32,12 +36,84 @@ func DecodeRecord(text []byte, record any) (problems []string) {
 		}
 		known[name] = true
 		value, present := o.Get(name)
+		if value != nil && breaks(rules, inputs, name, value) {
+			continue
+		}
+		before := len(problems)
 		problems = decodeField(problems, f, "record."+name, target.FieldByIndex(f.Index), value, raw[name], present)
+		bad = bad || present && len(problems) > before
 	}
 	for _, m := range o {
 		if !known[m.name] {
 			problems = note(problems, "record."+m.name, "unknown property")
 		}
+	}
+	for _, b := range inputs {
+		problems = append(problems, b.Problems...)
+		if bad = bad || len(b.Problems) > 0; !bad {
+			problems = append(problems, checkAll(b.Input)...)
+		}
+	}
+	return problems
+}
+
+// Rules are those of the body of a request that the records of an import keep, too: what the tags of an input's fields say, and
+// its method Check, which a Checker of package api has.
+type Rules struct {
+	input  reflect.Type
+	fields map[string]*Field
+}
+
+// NewRules returns the rules of an input for records of a type, without those of some properties. A closed list of the record is
+// not narrowed by that of the input, because callers cannot set every status. Required properties of the input are optional in
+// a record, and any JSON is not checked.
+func NewRules(record, input reflect.Type, except ...string) Rules {
+	own := map[string]reflect.StructField{}
+	for _, f := range reflect.VisibleFields(record) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		own[name] = f
+	}
+	r := Rules{input, map[string]*Field{}}
+	for _, f := range Fields(input) {
+		stored, has := own[f.Name]
+		if f.In != InBody || f.Kind == Any || slices.Contains(except, f.Name) {
+			continue
+		}
+		if !has {
+			panic(fmt.Sprintf("schema: %s has no property %s of %s", record, f.Name, input))
+		}
+		t := stored.Type
+		if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if _, closed := reflect.Zero(t).Interface().(Enum); closed {
+			f.Enum = nil
+		}
+		r.fields[f.Name] = &f
+	}
+	return r
+}
+
+// breaks binds a value of a record to the inputs, and reports whether it breaks a rule of one of them.
+func breaks(rules []Rules, inputs []*Binder, name string, value any) (broken bool) {
+	for i, r := range rules {
+		if f, b := r.fields[name], inputs[i]; f != nil {
+			before := len(b.Problems)
+			b.assign(f, "record."+name, f.Of(b.Input), argument{json: value})
+			broken = broken || len(b.Problems) > before
+		}
+	}
+	return broken
+}
+
+// checkAll returns the problems that concern several fields of an input, with the paths of a record.
+func checkAll(input reflect.Value) (problems []string) {
+	checker, ok := input.Interface().(interface{ Check() []string })
+	if !ok {
+		return nil
+	}
+	for _, problem := range checker.Check() {
+		problems = append(problems, "record."+strings.TrimPrefix(problem, string(InBody)+"."))
 	}
 	return problems
 }

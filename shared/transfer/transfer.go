@@ -21,7 +21,8 @@ type Type struct {
 	Prefix string       // of its ids; empty: it has none of its own
 	Record reflect.Type // of a line
 
-	check   func(text json.RawMessage) (any, []string)
+	rules   []schema.Rules
+	check   func(text json.RawMessage, rules []schema.Rules) (any, []string)
 	unique  func(record any) []Claim
 	verify  func(ctx context.Context, companyID string, records []any) ([]string, error)
 	parent  func(record any) (name, problem string)
@@ -62,9 +63,9 @@ func Define[T any](name, prefix string, check func(*T) []string,
 ) Type {
 	return Type{
 		Name: name, Prefix: prefix, Record: reflect.TypeFor[T](),
-		check: func(text json.RawMessage) (any, []string) {
+		check: func(text json.RawMessage, rules []schema.Rules) (any, []string) {
 			var record T
-			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record), func(p string) bool { return p == noCompany })
+			problems := slices.DeleteFunc(schema.DecodeRecord(text, &record, rules...), func(p string) bool { return p == noCompany })
 			derived, derives := any(&record).(Derived)
 			if derives && slices.Equal(problems, []string{noID}) {
 				problems = nil
@@ -87,6 +88,13 @@ func Define[T any](name, prefix string, check func(*T) []string,
 			return each(ctx, companyID, func(record T) error { return emit(record) })
 		},
 	}
+}
+
+// Keep adds the rules of the body of an operation, whose input is In, but for some properties: what the API refuses in a body, an
+// import refuses in a record, with the same message. See schema.Rules.
+func Keep[In any](t Type, except ...string) Type {
+	t.rules = append(slices.Clone(t.rules), schema.NewRules(t.Record, reflect.TypeFor[In](), except...))
+	return t
 }
 
 // Claim is a text that belongs to one record of a file, such as a slug on a board. A second record that claims it is rejected,
@@ -143,8 +151,8 @@ const aheadMax = 24 * time.Hour
 // each change of a record from the far future would be a millisecond after that future.
 func NotAhead(t Type, now func() time.Time) Type {
 	check := t.check
-	t.check = func(text json.RawMessage) (any, []string) {
-		record, problems := check(text)
+	t.check = func(text json.RawMessage, rules []schema.Rules) (any, []string) {
+		record, problems := check(text, rules)
 		if len(problems) > 0 {
 			return record, problems
 		}
@@ -317,7 +325,9 @@ func (t Type) VerifyRivals(ctx context.Context, companyID string, records []any)
 }
 
 // Check decodes a record strictly. problems is empty if the record can be written.
-func (t Type) Check(text json.RawMessage) (record any, problems []string) { return t.check(text) }
+func (t Type) Check(text json.RawMessage) (record any, problems []string) {
+	return t.check(text, t.rules)
+}
 
 // Write stores records that Check has returned. Without a file (In), the records are the file. It returns Refused when it stored
 // all records but some.

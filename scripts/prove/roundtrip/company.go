@@ -46,7 +46,7 @@ func newCompany(ctx context.Context, scale float64) (*company, error) {
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
 	c.values = map[string]map[string][]any{
 		"item":      {"sortOrder": {-100, -99, -1, 0, 1, 2, 3, 5, 8, 13, 99, 100, nil}},
-		"feedback":  {"priority": {-100, -2, -1, 0, 1, 2, 3, 5, 8, nil}},
+		"feedback":  {"priority": {-100, -99, -1, 0, 1, 2, 3, 10, 99, nil}},
 		"site-goal": {"order": {0, 1, 2, 3, 4, nil}},
 	}
 	var err error
@@ -135,15 +135,34 @@ func (c *company) change(kind string, n int, r record) error {
 		values := c.values[kind][name]
 		r[name] = values[c.random.IntN(len(values))]
 	}
+	fit(kind, r)
 	switch {
 	case kind == "audit" && n == 1: // larger than a DynamoDB item
 		r["findings"] = []any{strings.Repeat("Findings of a large site, each of them a sentence. ", 20_000), record{"deep": []any{1, 2.5, nil, true}}}
-	case kind == "metric-definition" && r["kind"] != "derived": // other metrics have no formula
-		r["formula"] = nil
 	case kind == "brand-kit":
 		r["colors"], r["voiceExamples"] = record{"primary": "#123456", "more": []any{nil, 1e21, -0.25}}, []any{}
 	}
 	return nil
+}
+
+// fit changes the values of a record that do not go together, and that an import refuses.
+func fit(kind string, r record) {
+	switch {
+	case kind == "metric-definition" && r["kind"] != "derived":
+		r["formula"] = nil
+		if r["kind"] == "split" && r["dimensions"] == nil {
+			r["dimensions"] = []any{"plan"}
+		}
+	case kind == "audit" && r["status"] == "running":
+		r["finishedAt"] = nil
+	case kind == "post":
+		if r["platform"] != "push" {
+			r["destination"] = nil
+		}
+		if r["status"] == "scheduled" && r["scheduledFor"] == nil {
+			r["scheduledFor"] = "2026-08-20T08:00:00.000Z"
+		}
+	}
 }
 
 // optional returns the fields that an import does not require. Points keep their grain, value and dimensions.

@@ -1,0 +1,304 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"growthworkspace/functions"
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/schema"
+	"growthworkspace/shared/transfer"
+)
+
+// importedAs has the type of the record, in an import, that an operation creates, updates or pushes.
+var importedAs = map[string]string{
+	"update_company": "company", "create_plan_board": "board", "update_plan_board": "board", "create_plan_item": "item", "update_plan_item": "item",
+	"push_feedback": "feedback", "update_feedback_reply": "feedback", "create_metric_definition": "metric-definition",
+	"update_metric_definition": "metric-definition", "push_metric_points": "metric-point",
+	"create_optimise_site": "site", "update_optimise_site": "site", "create_optimise_goal": "site-goal", "update_optimise_goal": "site-goal",
+	"create_optimise_audit": "audit", "update_optimise_audit": "audit", "create_broadcast_plan": "content-plan", "update_broadcast_plan": "content-plan",
+	"create_broadcast_idea": "content-idea", "update_broadcast_idea": "content-idea", "create_broadcast_post": "post", "update_broadcast_post": "post",
+	"update_context_brand_kit": "brand-kit", "create_context_content_type": "content-type", "update_context_content_type": "content-type",
+	"create_context_goal": "brand-goal", "update_context_goal": "brand-goal",
+}
+
+// bodiesOfNoRecord are the operations with a body that is not one of an import's records: keys are not moved, and a publish stores
+// what is there.
+var bodiesOfNoRecord = []string{"create_key", "rotate_key", "publish_plan_board", "preview_plan_publish"}
+
+// importsMore are the values that an import accepts and the API refuses, by record and property: the reasons.
+var importsMore = map[string]string{
+	"feedback replyStatus posting": "the posting step sets it", "feedback replyStatus posted": "the posting step sets it",
+	"feedback replyStatus failed": "the posting step sets it", "post status publishing": "the dispatcher sets it",
+	"post status published": "the dispatcher sets it", "post status failed": "the dispatcher sets it",
+	"metric-definition needsReview": "a push sets it", "metric-point dims": "in a record they may be any JSON",
+}
+
+// rule is a value of a property that the API refuses.
+type rule struct {
+	name  string
+	value any
+}
+
+// broken returns values that break each rule of a field.
+func broken(f schema.Field) (out []rule) {
+	add := func(name string, value any) { out = append(out, rule{name, value}) }
+	form := f.Pattern + f.Format
+	switch f.Kind {
+	case schema.String:
+		add("a number", 7)
+		if f.Enum != nil {
+			add("another word", "nope")
+		}
+		if f.Min != nil {
+			add("too short", strings.Repeat("x", int(*f.Min)-1))
+		}
+		if f.Max != nil {
+			add("too long", strings.Repeat("x", int(*f.Max)+1))
+		}
+		if form != "" {
+			add("another form", "not of this form!")
+			add("empty", "")
+		}
+	case schema.Integer:
+		add("a text", "7")
+		add("a fraction", 1.5)
+		add("too small", *f.Min-2)
+		add("too large", *f.Max+2)
+	case schema.Number:
+		add("a text", "7")
+		add("too large to store", 1e126)
+		if f.Min != nil {
+			add("too small", *f.Min-0.5)
+		}
+		if f.Max != nil {
+			add("too large", *f.Max+0.5)
+		}
+	case schema.Boolean:
+		add("a text", "true")
+	case schema.Array:
+		add("a text", "x")
+		add("too many", slices.Repeat([]any{good(f)}, f.Items+1))
+		add("a number in it", []any{7})
+		if f.Enum != nil {
+			add("another word in it", []any{"nope"})
+		}
+		if f.Each > 0 {
+			add("a long one in it", []any{strings.Repeat("x", f.Each+1)})
+		}
+		if form != "" {
+			add("another form in it", []any{"not of this form!"})
+		}
+	case schema.Any:
+		add("too much", strings.Repeat("x", int(*f.Max)))
+	case schema.Map:
+		add("a text", "x")
+	}
+	return out
+}
+
+// good returns an element of an array.
+func good(f schema.Field) any {
+	switch {
+	case f.Enum != nil:
+		return f.Enum[0]
+	case f.Pattern+f.Format != "":
+		return samples[f.Format+f.Pattern][0]
+	}
+	return "x"
+}
+
+// Ensure what the API refuses in a body, an import refuses in a record, with the same message: for every property of every record,
+// each of its rules is broken in a request and in a record. The exceptions have their reasons in importsMore.
+func TestImportKeepsTheRulesOfBodies(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	key := s.Key(t)
+	types, records, used := map[string]transfer.Type{}, recordsByType(t), map[string]bool{}
+	for _, kind := range functions.Transfers(s.Table) {
+		types[kind.Name] = kind
+	}
+	for _, op := range functions.Operations(nil) {
+		if !hasBody(op) || slices.Contains(bodiesOfNoRecord, op.ID) {
+			continue
+		}
+		name := importedAs[op.ID]
+		if name == "" {
+			t.Errorf("%s: importedAs must name its record", op.ID)
+			continue
+		}
+		b := newBody(t, op)
+		for _, f := range b.fields {
+			why := name + " " + f.Name
+			for _, r := range broken(f) {
+				refused := b.refusal(t, s, key, f.Name, r.value)
+				_, problems := types[name].Check(changedTo(t, records[name], f.Name, r.value))
+				if importsMore[why] != "" {
+					used[why] = true
+				} else if !slices.ContainsFunc(problems, func(p string) bool { return equalProblem(f, refused, p) }) {
+					t.Errorf("%s: %s, %s: the API says %.200q, an import %.300q", op.ID, f.Name, r.name, refused, problems)
+				}
+			}
+			for _, word := range wordsOf(types[name].Record, f) {
+				_, problems := types[name].Check(changedTo(t, records[name], f.Name, word))
+				if refused := strings.Contains(strings.Join(problems, " "), "must be one of"); refused {
+					t.Errorf("%s %s: %q", why, word, problems)
+				}
+				if !slices.Contains(f.Enum, word) {
+					used[why+" "+word] = true
+				}
+			}
+		}
+	}
+	if want := slices.Sorted(maps.Keys(importsMore)); !slices.Equal(slices.Sorted(maps.Keys(used)), want) {
+		t.Errorf("an import accepts more: %q, importsMore has reasons for %q", slices.Sorted(maps.Keys(used)), want)
+	}
+}
+
+// equalProblem reports whether a problem of a record is that of a body. A closed list may have more words in a record.
+func equalProblem(f schema.Field, refused, problem string) bool {
+	if f.Enum != nil {
+		refused, _, _ = strings.Cut(refused, " must be one of ")
+		problem, _, _ = strings.Cut(problem, " must be one of ")
+	}
+	return refused == problem
+}
+
+// wordsOf returns the closed list of a property of a record that is a text, nil if it has none.
+func wordsOf(record reflect.Type, f schema.Field) []string {
+	for _, field := range reflect.VisibleFields(record) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != f.Name || field.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		if e, ok := reflect.Zero(field.Type.Elem()).Interface().(schema.Enum); ok {
+			return e.Values()
+		}
+	}
+	return nil
+}
+
+// body is the body of an operation: of its properties, or with one record in an array.
+type body struct {
+	op     api.Operation
+	array  string // the property with the record; empty: the body is the record
+	path   string // of its properties in messages
+	fields []schema.Field
+	valid  map[string]any
+}
+
+func newBody(t *testing.T, op api.Operation) body {
+	t.Helper()
+	b := body{op: op, path: "body.", valid: map[string]any{}}
+	for _, f := range op.Input {
+		switch {
+		case f.In != schema.InBody:
+		case f.Fields != nil:
+			b.array, b.path, b.fields = f.Name, "body."+f.Name+"[0].", f.Fields
+			b.valid = maps.Clone(arguments[op.ID][f.Name].([]any)[0].(map[string]any))
+			return b
+		default:
+			b.fields = append(b.fields, f)
+			if value, has := arguments[op.ID][f.Name]; has {
+				b.valid[f.Name] = value
+			}
+		}
+	}
+	return b
+}
+
+// refusal returns what the API says to a value of a property, with the path of a record.
+func (b body) refusal(t *testing.T, s *apitest.Service, key, name string, value any) string {
+	t.Helper()
+	content := maps.Clone(b.valid)
+	content[name] = value
+	var whole any = content
+	if b.array != "" {
+		whole = map[string]any{b.array: []any{content}}
+	}
+	text, err := json.Marshal(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Clock.Advance(time.Second) // for the quota
+	r := requestOf(t, s, b.op, key)
+	r.body = string(text)
+	response := r.send(t, s)
+	_, messages := response.Messages(t)
+	at := slices.IndexFunc(messages, func(m string) bool { return strings.HasPrefix(m, b.path+name) })
+	if response.Status != http.StatusBadRequest || at < 0 {
+		t.Errorf("%s: the API accepts %s: %.100v: %d %.200s", b.op.ID, name, value, response.Status, response.Body)
+		return "accepted"
+	}
+	return strings.Replace(messages[at], b.path, "record.", 1)
+}
+
+// changedTo returns a record with another value of a property.
+func changedTo(t *testing.T, record map[string]any, name string, value any) json.RawMessage {
+	t.Helper()
+	changed := maps.Clone(record)
+	changed[name] = value
+	text, err := json.Marshal(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// recordsByType returns one record of each type of the fixture company.
+func recordsByType(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	text, err := os.ReadFile("testdata/company.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]any{}
+	for line := range strings.Lines(string(text)) {
+		var entry struct {
+			Type   string
+			Record map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatal(err)
+		}
+		out[entry.Type] = entry.Record
+	}
+	return out
+}
+
+// Ensure the rules that concern several properties hold for records, too, with the messages of the API.
+func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
+	t.Parallel()
+	types := functions.Transfers(nil)
+	for _, c := range []struct{ kind, record, want string }{
+		{"content-plan", `{"id":"pln_1","startsAt":"2026-09-01T00:30:00+01:00","endsAt":"2026-08-31T23:29:59.999Z"}`, "record.endsAt: must not be before startsAt"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","kind":"split"}`, "record.dimensions: is required for a metric of kind split, with at least one name"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","kind":"split","dimensions":[]}`, "record.dimensions: is required for a metric of kind split, with at least one name"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","kind":"derived"}`, "record.formula: is required for a metric of kind derived"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","formula":"b"}`, "record.formula: is only for a metric of kind derived"},
+		{"metric-definition", `{"id":"mdf_1","key":"a","needsReview":true}`, ""},
+		{"site-goal", `{"id":"gol_1","siteId":"sit_1","matchType":"regex","pattern":"a("}`, "record.pattern: with matchType regex, pattern must be a regular expression of RE2: error parsing regexp: missing closing ): `a(`"},
+		{"site-goal", `{"id":"gol_1","siteId":"sit_1","matchType":"exact","pattern":"a("}`, ""},
+		{"post", `{"id":"pst_1","status":"scheduled"}`, "record.scheduledFor: is required when status is scheduled"},
+		{"post", `{"id":"pst_1","platform":"x","destination":"beta"}`, "record.destination: is allowed only when platform is push"},
+		{"feedback", `{"id":"fbk_1","externalId":"1","kind":"mention","rating":4}`, "record.rating: must be left out, because a mention has no rating"},
+		{"audit", `{"id":"aud_1","startedAt":"2026-08-11T09:00:00Z","finishedAt":"2026-08-11T08:00:00Z"}`, "record.finishedAt: must not be before startedAt, which is 2026-08-11T09:00:00.000Z"},
+		{"audit", `{"id":"aud_1","status":"running","finishedAt":"2026-08-11T08:00:00Z"}`, "record.finishedAt: must be left out while status is running"},
+		{"audit", `{"id":"aud_1","status":"complete","startedAt":"2026-08-11T09:00:00Z"}`, ""},
+		{"board", `{"id":"brd_1","allowedOrigins":["*","javascript:1"]}`, "record.allowedOrigins[0]: must be an origin without path or wildcard, its host in small letters, for example https://example.com or http://localhost:3000\n" +
+			"record.allowedOrigins[1]: must be an origin without path or wildcard, its host in small letters, for example https://example.com or http://localhost:3000"},
+		{"metric-point", `{"metricKey":"a","ts":"2026-01-01T00:00:00Z","dims":{"n":1,"list":[null]}}`, ""},
+	} {
+		kind := types[slices.IndexFunc(types, func(k transfer.Type) bool { return k.Name == c.kind })]
+		if _, problems := kind.Check(json.RawMessage(c.record)); strings.Join(problems, "\n") != c.want {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.record, problems, c.want)
+		}
+	}
+}

@@ -139,8 +139,8 @@ func (in updatePlanInput) apply(p *Plan) error {
 	return in.checkPeriod(*p)
 }
 
-// checkPeriod rejects an update after which the plan would end before it starts. An import may have stored such a plan; its other
-// properties can be changed.
+// checkPeriod rejects an update after which the plan would end before it starts. An earlier version may have imported such a plan;
+// its other properties can be changed.
 func (in updatePlanInput) checkPeriod(p Plan) error {
 	switch {
 	case p.StartsAt == nil || p.EndsAt == nil || *p.EndsAt >= *p.StartsAt:

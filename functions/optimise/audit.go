@@ -123,7 +123,7 @@ func (s service) createAudit(ctx context.Context, caller api.Caller, in createAu
 
 // finish gives an audit that ended its time of that: now, but not before it started, because startedAt may be of a clock that is
 // ahead. started and finished are those of the request, nil when it has none. It does not check times that the request leaves alone,
-// because an import may have brought others.
+// because an earlier version may have imported others.
 func (a *AuditSummary) finish(started, finished *string, now string) error {
 	if a.Status != nil && *a.Status == AuditStatusRunning {
 		a.FinishedAt = nil

@@ -120,7 +120,7 @@ func (s service) updateGoal(ctx context.Context, caller api.Caller, in updateGoa
 	return s.store.ModifyGoal(ctx, caller.CompanyID, in.SiteID, in.GoalID, in.apply)
 }
 
-// apply edits a goal. It checks the pattern only when it or the match changes, because an import may have brought an invalid one.
+// apply edits a goal. It checks the pattern only when it or the match changes, because an earlier version may have imported an invalid one.
 func (in updateGoalInput) apply(g *SiteGoal) error {
 	if err := in.Condition.Check(*g); err != nil {
 		return err

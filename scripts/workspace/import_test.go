@@ -39,7 +39,7 @@ func TestBadLines(t *testing.T) {
 		`{"type":"company","record":{"id":"fbk_1"`,
 	}, "\n"), "import", "--company", id, "-", "--data", data)
 	want(t, text,
-		"line 3: feedback: record.rating: must be a whole number", "line 3: feedback: record.sentiment: must be one of positive, neutral, negative",
+		"line 3: feedback: record.rating: must be a whole number, between 1 and 5", "line 3: feedback: record.sentiment: must be one of positive, neutral, negative",
 		"line 3: feedback: record.extra: unknown property", "line 4: is not a JSON object such as", `line 5: type: "feedbak" is unknown; must be one of company, board`,
 		"line 6: post: record: is required", `line 7: post: "comment": unknown property`, "line 8: post: has text after",
 		`line 9: post: "type" appears twice`, "line 10: is not a JSON object", "line 11: post: is not JSON", "line 13: item: ", "line 12",

@@ -42,11 +42,15 @@ id; feedback with the same source and externalId; a metric definition with the s
 metric point of the same series and time; the brand kit and the company if there is one.
 Records that are created while the import runs are kept, too.
 
-Values are checked as the API checks them. Feedback may leave out the id: it follows from
-source and externalId. An updatedAt may be at most a day in the future.
+Values are checked as the API checks them; only null is valid in any field that can be null,
+and so are the statuses that the API sets itself. Feedback may leave out the id: it follows
+from source and externalId. Feedback whose source and externalId are stored under another id
+replaces that record and keeps the stored id. An item needs its board and a site goal its
+site, in the file or stored. An updatedAt may be at most a day in the future.
 
 The whole file is checked first. If lines are invalid, the errors of the first ` + fmt.Sprint(records.BadLinesMax) + ` are listed
-and nothing is written. Repeating an import is safe.`,
+and nothing is written. If others take a slug or delete a parent while the import runs, the
+lines that were not stored are listed; all others are stored. Repeating an import is safe.`,
 		Example: `  workspace import --company co_... records.jsonl
   workspace export --company co_... | workspace import --company co_... -
   echo '{"type":"brand-goal","record":{"id":"bgl_1","name":"1,000 teams"}}' | workspace import --company co_... -`,
@@ -117,8 +121,8 @@ func (o *operator) importRecords(ctx context.Context, s *session.Session, compan
 			err, n, checked.Total(), counts(written)))
 	}
 	if err := notStored(checked); err != nil {
-		return fmt.Errorf("%w\nother callers changed the company while the file was imported, so these lines were not stored; all others were (%s). "+
-			"Repeating the import is safe", err, counts(written))
+		return fmt.Errorf("%w\nother callers wrote while the file was imported, so these %d lines were not stored; all others are (imported %s; skipped %s). "+
+			"Repeating the import is safe", err, len(checked.Refused()), counts(written), counts(checked.Skipped()))
 	}
 	result := imported{written, checked.Skipped(), secondsSince(begin)}
 	skipped := ""

@@ -48,6 +48,7 @@ func TestToolsAnswerAsHTTP(t *testing.T) {
 				t.Errorf("the generated calls must include successes and failures: %v", d.statuses)
 			}
 			d.compareRecords()
+			checkExport(t, d.a)
 		})
 	}
 }

@@ -302,3 +302,23 @@ func TestImportKeepsTheRulesOfSeveralProperties(t *testing.T) {
 		}
 	}
 }
+
+// checkExport reports records of a company that an import refuses. Whatever the API accepts can be exported and imported again.
+func checkExport(t *testing.T, s *apitest.Service) {
+	t.Helper()
+	for _, kind := range functions.Transfers(s.Table) {
+		err := kind.Export(t.Context(), s.CompanyID, func(record any) error {
+			text, err := json.Marshal(record)
+			if err != nil {
+				return err
+			}
+			if _, problems := kind.Check(text); len(problems) > 0 {
+				t.Errorf("an import refuses what the API has stored: %s %.500s: %q", kind.Name, text, problems)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func TestDispatchMoves(t *testing.T) {
 	store := broadcast.NewStore(s.Table)
 	const id, no = "pst_1", "conflict"
 	load1 := func(status any, scheduledFor any) {
-		load(t, s, "post", record{"id": id, "platform": "x", "body": "B", "status": status, "scheduledFor": scheduledFor})
+		loadOld(t, s, "post", record{"id": id, "platform": "x", "body": "B", "status": status, "scheduledFor": scheduledFor})
 	}
 	claim := func() string { return *must(t)(store.ClaimPost(t.Context(), s.CompanyID, id)).ClaimID }
 	publish := func(claimID string) string {

@@ -154,7 +154,7 @@ func TestDefaultListUnits(t *testing.T) {
 				ideas = append(ideas, i)
 			}
 		}
-		load(t, s, "post", posts...)
+		loadOld(t, s, "post", posts...) // some are scheduled without a time
 		load(t, s, "content-idea", ideas...)
 		check := func(what string, list func(context.Context, broadcast.Store) (int, error)) {
 			ctx, m := apitest.Request(t)

@@ -374,7 +374,8 @@ func TestListPostedUnits(t *testing.T) {
 			records[i].PostedAt = new("2026-03-01T00:00:00.000Z")
 		}
 		for i, f := range grown(2 * outside) {
-			f.ID, f.PostedAt = fmt.Sprintf("fbk_o%d", i), new([]string{"2026-02-28T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}[i%2])
+			f.ID, f.ExternalID = fmt.Sprintf("fbk_o%d", i), fmt.Sprintf("o%d", i)
+			f.PostedAt = new([]string{"2026-02-28T23:59:59.999Z", "2026-03-02T00:00:00.000Z"}[i%2])
 			records = append(records, f)
 		}
 		s := start(t, records...)

@@ -225,7 +225,7 @@ func randomWorld(t *testing.T, s *apitest.Service, store metrics.Store, random *
 		more += fmt.Sprintf(`,"aggregation":%q`, aggregation)
 	}
 	if kind != "" {
-		more += fmt.Sprintf(`,"kind":%q`, kind)
+		more += fmt.Sprintf(`,"kind":%q`, kind) + map[string]string{"split": `,"dimensions":["country"]`, "derived": `,"formula":"x"`}[kind]
 	}
 	load(t, s, s.CompanyID, "metric-definition", `{"id":"mdf_`+strings.ReplaceAll(strings.ReplaceAll(key, ".", ""), "_", "")+`","key":"`+key+`"`+more+`}`)
 	allDims := []json.RawMessage{nil, json.RawMessage(`{"c":"de"}`), json.RawMessage(`{"c":"pt"}`), json.RawMessage(`{"c":"de","p":"x"}`)}

@@ -372,7 +372,7 @@ func TestAPICompletion(t *testing.T) {
 	want(t, call(t, "", "__complete", "api", "list_feedback", "--reply-status", "").out, "needs_review\n", "skipped\n")
 	want(t, call(t, "", "__complete", "api", "create_context_content_type", "--active", "").out, "true\nfalse\n")
 	want(t, call(t, "", "__complete", "api", "create_plan_item", "--tit").out, "--title")
-	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "pag").out, "paging\n")
+	want(t, call(t, "", "__complete", "check", "http://x", "--rule", "list").out, "list-shape\n")
 }
 
 // Ensure a stored key is readable only by its owner, is sent only to its own service, and can be removed.

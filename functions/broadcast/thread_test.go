@@ -62,6 +62,24 @@ func TestThreadParts(t *testing.T) {
 	}
 }
 
+// Ensure the first and the last character of each narrow range weigh 1, and the characters before and after it 2.
+func TestNarrowRanges(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		want  int
+		runes []rune
+	}{
+		{1, []rune{0, 0x10FF, 0x2002, 0x200D, 0x2010, 0x201F, 0x2032, 0x2037}}, // U+2000 is U+2002 when it is composed
+		{2, []rune{0x1100, 0x1FFF, 0x200E, 0x200F, 0x2020, 0x2031, 0x2038}},
+	} {
+		for _, r := range tc.runes {
+			if got := weightOf(string(r)); got != tc.want {
+				t.Errorf("%U weighs %d", r, got)
+			}
+		}
+	}
+}
+
 // Ensure of any text that the parts are its words in order, that none weighs too much or begins within a character, and that a text
 // has parts exactly when it weighs too much.
 func FuzzThreadParts(f *testing.F) {

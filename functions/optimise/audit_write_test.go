@@ -3,6 +3,7 @@ package optimise_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -448,5 +449,40 @@ func TestAuditClass(t *testing.T) {
 		if op.Class != want {
 			t.Errorf("%s counts as %s", op.ID, op.Class)
 		}
+	}
+}
+
+// sweeping is a transport that calls before once, before the first transaction.
+type sweeping struct {
+	once   sync.Once
+	before func()
+}
+
+func (s *sweeping) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		s.once.Do(s.before)
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure a create whose draft was swept, because it took too long, stores no audit: its findings are gone.
+func TestCreateAuditIsSwept(t *testing.T) {
+	t.Parallel()
+	fast := start(t)
+	key := fast.Key(t)
+	late := &sweeping{}
+	slow := apitest.NewOver(t, optimise.Operations, late)
+	slow.CompanyID = fast.CompanyID
+	var other apitest.Response
+	late.before = func() {
+		old(fast)
+		other = fast.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
+	}
+	r := slow.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": []any{1}})
+	if r.Status < 500 || other.Status != 200 {
+		t.Errorf("%d %s, and the one that sweeps: %d %s", r.Status, r.Body, other.Status, other.Body)
+	}
+	if got := keysIn(t, fast); len(got) != 1 || got[0] != "audit#"+other.JSON(t)["id"].(string) {
+		t.Errorf("stored: %v", got)
 	}
 }

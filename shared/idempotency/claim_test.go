@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -188,6 +191,39 @@ func testDeadClaim(t *testing.T, f fixture) {
 	}
 	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != "of the heir" {
 		t.Errorf("%+v", kept)
+	}
+}
+
+// onQuery is a transport that calls do before the n-th query.
+type onQuery struct {
+	n  atomic.Int64
+	do func()
+}
+
+func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") && q.n.Add(-1) == 0 {
+		q.do()
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure a request that waits for a claim takes it over when the claim grows old in the meantime.
+func TestClaimDiesWhileAnotherWaits(t *testing.T) {
+	t.Parallel()
+	q := &onQuery{}
+	f := startOver(t, q)
+	if err := f.claim(f.attach(f.identity)); err != nil {
+		t.Fatal(err)
+	}
+	q.do = func() { f.clock.Advance(15 * time.Second) }
+	q.n.Store(2) // the first look finds a young claim
+	waiting, cancel := context.WithTimeout(f.attach(f.identity), 10*time.Second)
+	defer cancel()
+	if err := f.claim(waiting); err != nil || q.n.Load() > 0 {
+		t.Fatalf("%v, %d looks are left", err, q.n.Load())
+	}
+	if r, err := f.end(waiting, "of the heir"); r != nil || err != nil {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

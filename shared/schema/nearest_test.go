@@ -1,6 +1,9 @@
 package schema_test
 
 import (
+	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 
 	"growthworkspace/shared/schema"
@@ -25,5 +28,39 @@ func TestNearest(t *testing.T) {
 	}
 	if got := schema.Nearest("abcdef", []string{"abcdex", "abcdey"}); got != "abcdex" {
 		t.Errorf("equally near: %q", got)
+	}
+}
+
+// Ensure the first 20 unknown arguments of a tool have a hint, the nearest name or all names, and that there is none without names.
+func TestHintsOfUnknownArguments(t *testing.T) {
+	t.Parallel()
+	problems := func(in reflect.Type, arguments string) []string {
+		b := schema.NewBinder(in)
+		o, wrong := schema.ParseObject([]byte(arguments), "arguments")
+		b.Flat(schema.Fields(in), o)
+		return append(wrong, b.Problems...)
+	}
+	names := make([]string, 22)
+	for n := range names {
+		names[n] = fmt.Sprintf(`"x%d":1`, n)
+	}
+	type titled struct {
+		Title *string `json:"title" max:"9"`
+	}
+	got := problems(reflect.TypeFor[titled](), "{"+strings.Join(names, ",")+"}")
+	for n := range names {
+		want := fmt.Sprintf("arguments.x%d: unknown argument", n)
+		if n < 20 {
+			want += "; the arguments are title"
+		}
+		if got[n] != want {
+			t.Errorf("%q, want %q", got[n], want)
+		}
+	}
+	if got := problems(reflect.TypeFor[titled](), `{"titel":1}`); got[0] != "arguments.titel: unknown argument; did you mean title?" {
+		t.Error(got)
+	}
+	if got := problems(reflect.TypeFor[struct{}](), `{"x":1}`); got[0] != "arguments.x: unknown argument" {
+		t.Error(got)
 	}
 }

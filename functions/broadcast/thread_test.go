@@ -80,6 +80,20 @@ func TestNarrowRanges(t *testing.T) {
 	}
 }
 
+// Ensure an emoji of up to ten code points weighs 2, and what its characters weigh beyond, as a cluster may go on without end.
+func TestLongEmoji(t *testing.T) {
+	t.Parallel()
+	for cluster, want := range map[string]int{
+		"👩" + strings.Repeat("\u200d👩", 4) + "\ufe0f": 2,  // 10 code points
+		"👩" + strings.Repeat("\u200d👩", 5):            17, // 11: six of 2, five joiners of 1
+		"👩" + strings.Repeat("\u200d👩", 5) + "\u20e3": 19,
+	} {
+		if got := weightOf(cluster); got != want {
+			t.Errorf("%+q weighs %d, want %d", cluster, got, want)
+		}
+	}
+}
+
 // Ensure of any text that the parts are its words in order, that none weighs too much or begins within a character, and that a text
 // has parts exactly when it weighs too much.
 func FuzzThreadParts(f *testing.F) {

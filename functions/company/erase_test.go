@@ -2,6 +2,7 @@ package company_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"growthworkspace/functions/company"
 	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 )
 
@@ -60,10 +62,15 @@ func TestErase(t *testing.T) {
 	for _, id := range []string{one, other, longer} {
 		fill(t, s, id)
 	}
+	for range 2 {
+		if _, _, err := s.Keys.Issue(t.Context(), one, keys.Grant{Name: "key"}, rand.Reader); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := len(left(t, s.Table, other))
 	noted := 0
 	got, err := company.NewStore(s.Table).Erase(t.Context(), one, func(deleted int) { noted = deleted })
-	if err != nil || fmt.Sprint(got) != "map[feedback:30 metrics:30 optimise:60 plan:30]" || noted != 150 {
+	if err != nil || fmt.Sprint(got) != "map[feedback:30 keys:2 metrics:30 optimise:60 plan:30]" || noted != 150 {
 		t.Errorf("%v, %v, %d noted", got, err, noted)
 	}
 	if rest := left(t, s.Table, one+"#"); len(rest) > 0 {

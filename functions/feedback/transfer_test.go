@@ -125,6 +125,13 @@ func TestTransferCheck(t *testing.T) {
 			[]string{"record.externalId", "record.priority", "record.rating", "record.postedAt", "record.extra"}},
 		{"LongBody", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("漢", 40_000)), nil},
 		{"ErrTooLong", fmt.Sprintf(`{"id":"fbk_a","externalId":"x","body":%q}`, strings.Repeat("x", 40_001)), []string{"record.body: must have at most 40000 characters, has 40001"}},
+		{"OKRating", `{"id":"fbk_a","externalId":"x","kind":"review","rating":5}`, nil},
+		{"OKLeastRating", `{"id":"fbk_a","externalId":"x","rating":1}`, nil},
+		{"ErrRatingAbove", `{"id":"fbk_a","externalId":"x","rating":6}`, []string{"record.rating: must be between 1 and 5"}},
+		{"ErrRatingBelow", `{"id":"fbk_a","externalId":"x","rating":0}`, []string{"record.rating: must be"}},
+		{"ErrRatingBetween", `{"id":"fbk_a","externalId":"x","rating":4.5}`, []string{"record.rating: must be"}},
+		{"ErrRatingOfMention", `{"id":"fbk_a","externalId":"x","kind":"mention","rating":5}`, []string{"record.rating: "}},
+		{"ErrExternalURL", `{"id":"fbk_a","externalId":"x","externalUrl":"javascript:alert(1)"}`, []string{"record.externalUrl: must be"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -52,6 +52,10 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, empty) (empty, error) { return empty{}, nil })
 			api.WhyEmpty(op, func(context.Context, api.Caller, empty) (string, error) { return "", nil })
 		},
+		"is no exception": func() {
+			define[empty](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
+			define[empty](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()
+		},
 		"no class slow":           define[empty](func(s *api.Spec) { s.Class = "slow" }),
 		"with a slash":            define[empty](func(s *api.Spec) { s.Path = "v1/items" }),
 		"no input field for {id}": define[empty](func(s *api.Spec) { s.Path = "/v1/{id}" }),
@@ -92,6 +96,15 @@ func TestOperation(t *testing.T) {
 		}
 		if want := map[api.Effect]string{api.Read: "read", api.Create: "write", api.Write: "write", api.Destructive: "write"}[op.Effect]; op.ID != "publish_board" && string(op.Class) != want {
 			t.Errorf("%s has the class %s", op.ID, op.Class)
+		}
+	}
+}
+
+// Ensure a create is what must not be repeated, and updates, pushes and deletes are what loses values.
+func TestEffects(t *testing.T) {
+	for effect, want := range map[api.Effect][2]bool{api.Read: {true, false}, api.Create: {false, false}, api.Write: {true, true}, api.Destructive: {true, true}} {
+		if got := [2]bool{effect.Repeatable(), effect.Overwrites()}; got != want {
+			t.Errorf("effect %d: %v, want %v", effect, got, want)
 		}
 	}
 }

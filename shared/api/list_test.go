@@ -3,12 +3,15 @@ package api_test
 import (
 	"context"
 	"encoding/base64"
+	"log/slog"
+	"math/rand"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 )
 
@@ -103,4 +106,13 @@ func TestCursorIsBound(t *testing.T) {
 	}
 	s.t = t
 	s.expect(s.request("GET", items+"?stage=live&cursor=", ""), 400, "query.cursor: ") // a client that lost its cursor must not start again
+}
+
+// Ensure an API without a BaseURL links to the host of the request.
+func TestLinkWithoutBaseURL(t *testing.T) {
+	s := start(t)
+	s.api = api.New(s.operations(), api.Config{Keys: s.keys, Now: clock, NewID: id.NewGenerator(clock, rand.New(rand.NewSource(1))), Log: slog.New(slog.DiscardHandler)})
+	if u := s.page(items, "brd_1"); u.Scheme != "http" || u.Host != "example.com" {
+		t.Errorf("Link to %s", u)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -137,6 +138,20 @@ func TestETag(t *testing.T) {
 	s.get = func(context.Context, api.Caller, getInput) (any, error) { return record{tag: "abc"}, nil }
 	if got := s.do(s.request("GET", item, "")).Header().Get("ETag"); got != `"abc"` {
 		t.Errorf("ETag %s", got)
+	}
+}
+
+// Ensure a GET with the tag in If-None-Match gets a 304 without a body and its headers.
+func TestIfNoneMatch(t *testing.T) {
+	s := start(t)
+	s.get = func(context.Context, api.Caller, getInput) (any, error) { return record{tag: "abc"}, nil }
+	for known, want := range map[string]int{`"x", "abc"`: 304, "*": 304, `"x"`: 200} {
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, s.request("GET", item, "", header("If-None-Match", known)))
+		h := w.Header()
+		if w.Code != want || h.Get("ETag") != `"abc"` || want == 304 && (w.Body.Len() != 0 || h["Content-Type"] != nil || h["Content-Length"] != nil) {
+			t.Errorf("%s: %d %q %v", known, w.Code, w.Body, h)
+		}
 	}
 }
 

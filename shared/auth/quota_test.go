@@ -79,9 +79,23 @@ func TestRetryAfterAndRemainingAreTrue(t *testing.T) {
 		if !admit(q, &tat, start.Add(time.Duration(state.RetryAfter)*time.Second)) {
 			t.Errorf("quota %d: rejected after waiting %d s", q, state.RetryAfter)
 		}
-		if full := q.At(tat, start.Add(time.Duration(q.At(tat, start).Reset)*time.Second)); full.Remaining != size {
-			t.Errorf("quota %d: not full after Reset: %+v", q, full)
-		}
+		checkReset(t, q, tat, size)
+		var used int64
+		admit(q, &used, start)
+		admit(q, &used, start)
+		checkReset(t, q, used, size)
+	}
+}
+
+// checkReset checks that a bucket is full after Reset and not a second earlier.
+func checkReset(t *testing.T, q auth.Quota, tat, size int64) {
+	t.Helper()
+	reset := q.At(tat, start).Reset
+	if full := q.At(tat, start.Add(time.Duration(reset)*time.Second)); reset < 1 || full.Remaining != size || full.Reset != 0 {
+		t.Errorf("quota %d: not full after %d s: %+v", q, reset, full)
+	}
+	if early := q.At(tat, start.Add(time.Duration(reset-1)*time.Second)); early.Reset != 1 {
+		t.Errorf("quota %d: %+v a second before Reset", q, early)
 	}
 }
 
@@ -105,5 +119,27 @@ func TestPolicy(t *testing.T) {
 	}
 	if got := auth.DefaultQuota(auth.ClassRead).Policy(); got != "600;w=60" {
 		t.Error(got)
+	}
+}
+
+// Ensure a quota of up to 600 admits all of it at once, and a larger one less, for the calls that are on their way; see lag.
+func TestOnlySwiftQuotasLag(t *testing.T) {
+	for q, want := range map[auth.Quota]int64{599: 599, 600: 600, 601: 598} {
+		if got := q.At(0, start).Remaining; got != want {
+			t.Errorf("quota %d admits %d at once, want %d", q, got, want)
+		}
+	}
+}
+
+// Ensure the refusals have the codes of the documentation and name what is lacking.
+func TestRefusals(t *testing.T) {
+	for got, want := range map[error]string{
+		auth.MissingScope(auth.PlanWrite):   "unauthorised: the key lacks the scope plan:write",
+		auth.Frozen(auth.ClassWrite):        "forbidden: the operator has frozen the write requests of this key; requests of other classes go on",
+		auth.QuotaExceeded(auth.ClassWrite): "rate_limited: too many write requests; retry after the seconds in Retry-After",
+	} {
+		if got.Error() != want {
+			t.Errorf("%v, want %s", got, want)
+		}
 	}
 }

@@ -279,8 +279,39 @@ func TestError(t *testing.T) {
 	var e *client.Error
 	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 400 || e.Code != "bad_request" || len(e.Messages) != 2 || e.RequestID != "req_1" {
 		t.Error(err)
+	} else if e.Error() != "bad_request: body.title: is required; body.slug: is long (req_1)" {
+		t.Error(e)
 	}
 	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 404 || e.Code != "" || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	} else if e.Error() != "status 404: the response is not from the service: Not Found (req_2)" {
+		t.Error(e)
+	}
+	s = serve(t, fakeResponse{status: 404, body: `{"errors":[]}`})
+	if err := getBoard(t.Context(), s.client(t, &waits{})); !errors.As(err, &e) || e.Code != "" || !strings.Contains(err.Error(), "not from the service") {
+		t.Error(err)
+	}
+}
+
+// endless is a transport whose responses are a record and spaces without end.
+type endless struct{}
+
+func (endless) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Request: r, Header: http.Header{}, Body: io.NopCloser(io.MultiReader(strings.NewReader(board.body), endless{}))}, nil
+}
+
+func (endless) Read(p []byte) (int, error) {
+	return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
+}
+
+// Ensure a response of more bytes than any of the service is an error, and not read to its end.
+func TestResponseTooLarge(t *testing.T) {
+	t.Parallel()
+	c, err := client.New("https://api.example", key, client.WithCompany("co_1"), client.WithAttempts(1), client.WithHTTPClient(&http.Client{Transport: endless{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := getBoard(t.Context(), c); err == nil || !strings.Contains(err.Error(), "has more than 67108864 bytes") {
 		t.Error(err)
 	}
 }
@@ -436,6 +467,14 @@ func TestNewRefuses(t *testing.T) {
 	} {
 		if got, err := client.New(c[0], c[1]); err == nil || strings.Contains(err.Error(), "secret@") || strings.Contains(err.Error(), key) {
 			t.Errorf("%q: %v %v", c, got, err)
+		}
+	}
+	if _, err := client.New("http://me:pass@host?a", key); err == nil || !strings.HasSuffix(err.Error(), `not "host?a"`) {
+		t.Error(err)
+	}
+	for _, valid := range []string{"!", "~"} {
+		if _, err := client.New("https://x", valid); err != nil {
+			t.Errorf("%s: %v", valid, err)
 		}
 	}
 }

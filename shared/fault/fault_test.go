@@ -44,3 +44,20 @@ func TestErrors(t *testing.T) {
 		t.Error(two)
 	}
 }
+
+// Ensure callers read the messages of a public error, however it is wrapped, and of any other only that the service failed.
+func TestPublic(t *testing.T) {
+	conflict := fault.New(fault.Conflict, "taken")
+	for err, want := range map[error]*fault.Error{
+		conflict:                            conflict,
+		fmt.Errorf("create: %w", conflict):  conflict,
+		errors.New("secret"):                fault.ErrInternal,
+		fault.New(fault.Internal, "secret"): fault.ErrInternal,
+		fault.New("typo", "secret"):         fault.ErrInternal,
+		&fault.Error{Code: fault.Conflict}:  fault.ErrInternal,
+	} {
+		if got := fault.Public(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}

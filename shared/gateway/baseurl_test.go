@@ -32,6 +32,10 @@ func TestBaseURL(t *testing.T) {
 		{name: "LastProtoCounts", path: "/a", called: "/a", host: "h", proto: "http, https", want: "https://h"},
 		{name: "BadProto", path: "/a", called: "/a", host: "h", proto: "javascript", want: "https://h"},
 		{name: "BadHost", path: "/a", called: "/a", host: `h>; rel="x"`, domain: "api.example.com", want: "https://api.example.com"},
+		{name: "EveryCharacterOfAHost", path: "/a", called: "/a", host: "az-AZ_09.[::1]:443", want: "https://az-AZ_09.[::1]:443"},
+		{name: "CharacterAfterZ", path: "/a", called: "/a", host: "a^b", domain: "api.example.com", want: "https://api.example.com"},
+		{name: "CharacterAfterSmallZ", path: "/a", called: "/a", host: "a{b", domain: "api.example.com", want: "https://api.example.com"},
+		{name: "CharacterBefore0", path: "/a", called: "/a", host: "a/b", domain: "api.example.com", want: "https://api.example.com"},
 		{name: "DomainOnly", path: "/a", called: "/a", domain: "api.example.com", want: "https://api.example.com"},
 	}
 	for _, tt := range tests {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -166,6 +167,19 @@ func TestProxyHeaders(t *testing.T) {
 	}
 }
 
+// Ensure a request has the protocol of the event, or HTTP/1.1 when that is none.
+func TestProxyProtocol(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{"HTTP/1.1": "HTTP/1.1 1 1", "HTTP/1.0": "HTTP/1.0 1 0", "HTTP/2.0": "HTTP/2.0 2 0", "": "HTTP/1.1 1 1", "h2": "HTTP/1.1 1 1"} {
+		e := events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"}
+		e.RequestContext.Protocol = sent
+		r, _ := received(t, t.Context(), e)
+		if got := fmt.Sprint(r.Proto, " ", r.ProtoMajor, " ", r.ProtoMinor); got != want {
+			t.Errorf("%q: %s, want %s", sent, got, want)
+		}
+	}
+}
+
 func TestProxyAddresses(t *testing.T) {
 	t.Parallel()
 	for _, ip := range []string{"192.0.2.1", "2001:db8::1"} {
@@ -179,6 +193,9 @@ func TestProxyAddresses(t *testing.T) {
 		if r.Host != e.RequestContext.DomainName {
 			t.Errorf("Host = %q, want the domain when no header names it", r.Host)
 		}
+	}
+	if r, _ := received(t, t.Context(), events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/"}); r.RemoteAddr != "" {
+		t.Errorf("RemoteAddr = %q, but the event has no address", r.RemoteAddr)
 	}
 }
 

@@ -251,6 +251,21 @@ func TestProxyLargeResponse(t *testing.T) {
 	}
 }
 
+// Ensure headers and a text count with the most bytes that JSON can make of them.
+func TestProxyLargeHeader(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]int{40_000: 200, 50_000: 500} {
+		resp, _ := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			w.Header().Set("Link", strings.Repeat("x", size))
+			_, _ = io.WriteString(w, strings.Repeat("x", 1_000_000))
+		}))(t.Context(), get)
+		if resp.StatusCode != want {
+			t.Errorf("a header of %d bytes: %d, want %d", size, resp.StatusCode, want)
+		}
+	}
+}
+
 // requireFits requires that an event has the body, and is within Lambda's limit as the runtime encodes it.
 func requireFits(t *testing.T, resp events.APIGatewayProxyResponse, body string, encoded bool) {
 	t.Helper()

@@ -42,13 +42,14 @@ func TestBytesRoundTrip(t *testing.T) {
 func TestValid(t *testing.T) {
 	for s, want := range map[string]bool{
 		"itm_1": true, "itm_" + strings.Repeat("z", 40): true, "itm_" + strings.Repeat("z", 41): false, "itm_": false,
+		"itm_09az": true, "itm_/": false, "itm_:": false, "itm_`": false, "itm_{": false,
 		"itm_A": false, "itm_a/b": false, "itm_a#b": false, "brd_1": false, "itm": false, "": false, "itm_a_b": false, "itm_é": false,
 	} {
 		if got := id.Valid("itm", s); got != want {
 			t.Errorf("Valid(%q) = %v, want %v", s, got, want)
 		}
 	}
-	if !id.Valid("", "brd_1") || id.Valid("", "1_1") {
+	if !id.Valid("", "brd_1") || !id.Valid("", "az_1") || id.Valid("", "1_1") || id.Valid("", "`_1") || id.Valid("", "{_1") {
 		t.Error("an empty prefix must allow lower-case letters only")
 	}
 }

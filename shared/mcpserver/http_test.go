@@ -122,6 +122,12 @@ func TestAccepted(t *testing.T) {
 		"a query":       func(r *http.Request) { r.URL = &url.URL{Path: "/mcp", RawQuery: "a=b"} },
 		"white space":   func(r *http.Request) { r.Body = readCloser{strings.NewReader(" \n" + ping + " ")} },
 		"other headers": func(r *http.Request) { r.Header.Set("Mcp-Method", "tools/list") },
+		"largest": func(r *http.Request) {
+			r.Body = readCloser{strings.NewReader(ping + strings.Repeat(" ", 1<<20-len(ping)))}
+		},
+		"a server that is not on the loopback interface": func(r *http.Request) {
+			*r = *r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}))
+		},
 	} {
 		s := start(t)
 		r := s.request(ping)

@@ -194,15 +194,20 @@ func testDeadClaim(t *testing.T, f fixture) {
 	}
 }
 
-// onQuery is a transport that calls do before the n-th query.
+// onQuery is a transport that calls do before the n-th query, and late if there are twenty more.
 type onQuery struct {
-	n  atomic.Int64
-	do func()
+	n        atomic.Int64
+	do, late func()
 }
 
 func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") && q.n.Add(-1) == 0 {
-		q.do()
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+		switch q.n.Add(-1) {
+		case 0:
+			q.do()
+		case -20:
+			q.late()
+		}
 	}
 	return apitest.Transport.RoundTrip(r)
 }
@@ -216,9 +221,10 @@ func TestClaimDiesWhileAnotherWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.do = func() { f.clock.Advance(15 * time.Second) }
-	q.n.Store(2) // the first look finds a young claim
-	waiting, cancel := context.WithTimeout(f.attach(f.identity), 10*time.Second)
+	q.n.Store(2)                                                // the first look finds a young claim
+	waiting, cancel := context.WithCancel(f.attach(f.identity)) // without a deadline
 	defer cancel()
+	q.late = cancel
 	if err := f.claim(waiting); err != nil || q.n.Load() > 0 {
 		t.Fatalf("%v, %d looks are left", err, q.n.Load())
 	}

@@ -295,3 +295,46 @@ func validate(t *testing.T, s *judge.Schema, text string) error {
 	}
 	return s.Validate(value)
 }
+
+// Ensure a map bounds its names exactly when its texts are bounded.
+func TestMaps(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Short map[string]string `json:"short" items:"10" each:"1"`
+		Any   map[string]string `json:"any" items:"10"`
+	}
+	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
+		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
+	compare(t, jsonschema.Body(op.Input), `{
+"type":"object",
+"properties":{
+"short":{"type":["object","null"],"maxProperties":10,"additionalProperties":{"type":"string","maxLength":1},"propertyNames":{"maxLength":1}},
+"any":{"type":["object","null"],"maxProperties":10,"additionalProperties":{"type":"string"}}
+},
+"additionalProperties":false}`)
+}
+
+// Ensure an example is valid by its schema, the first of a closed list, and null only where nothing else is.
+func TestExample(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		of   *jsonschema.Schema
+		want any
+	}{
+		{&jsonschema.Schema{Type: "string"}, "text"},
+		{&jsonschema.Schema{Types: []string{"string", "null"}}, "text"},
+		{&jsonschema.Schema{Type: "string", Enum: []any{"red", "blue"}}, "red"},
+		{&jsonschema.Schema{Type: "string", Format: "date-time"}, "2026-08-11T09:30:00.000Z"},
+		{&jsonschema.Schema{Type: "string", Pattern: schema.FormatPattern("day")}, "2026-08-11"},
+		{&jsonschema.Schema{Type: "integer"}, 1.0},
+		{&jsonschema.Schema{Type: "number", Minimum: new(5.0)}, 5.0},
+		{&jsonschema.Schema{Type: "boolean"}, true},
+		{&jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer"}}, []any{1.0}},
+		{&jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"a": {Type: "boolean"}}}, map[string]any{"a": true}},
+		{&jsonschema.Schema{Type: "null"}, nil},
+	} {
+		if diff := cmp.Diff(tt.want, jsonschema.Example(tt.of)); diff != "" {
+			t.Errorf("%+v: %s", tt.of, diff)
+		}
+	}
+}

@@ -83,6 +83,7 @@ func TestParseObjectKeeps(t *testing.T) {
 		`{"a":"\ud83d\ude00"}`: "😀", `{"a":"\uD83D\uDE00x"}`: "😀x", `{"a":"\\ud800"}`: `\ud800`, `{"a":"\\\\ud800\\"}`: `\\ud800\`, `{"a":"\\u0000"}`: `\u0000`,
 		`{"a":"` + strings.Repeat(`[{\"`, 600) + `"}`: strings.Repeat(`[{"`, 600), `{"b":[` + strings.Repeat(`[{}],`, 600) + `[]],"a":"wide"}`: "wide",
 		`{"b":` + strings.Repeat(`[`, 499) + strings.Repeat(`]`, 499) + `,"a":"500 levels"}`: "500 levels",
+		`{"a":"\ud800\udc00"}`: "\U00010000", `{"a":"\udbff\udfff"}`: "\U0010FFFF", `{"a":"\ud7ff\ue000"}`: "\ud7ff\ue000",
 		`{"a":"\ufffd"}`: "\ufffd", `{"\u0061":"b"}`: "b", `{"a":"\ud83d\ude00\ud83d\ude00"}`: "😀😀", `{"a":"\"\\"}`: `"\`,
 	} {
 		o, problems := schema.ParseObject([]byte(text), "body")

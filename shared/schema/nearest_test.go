@@ -26,6 +26,9 @@ func TestNearest(t *testing.T) {
 	if got := schema.Nearest("ab", []string{"abc", "AB"}); got != "AB" {
 		t.Errorf("the nearer one comes second: %q", got)
 	}
+	if got := schema.Nearest("abcdef", []string{"abcdxy", "abcdex"}); got != "abcdex" {
+		t.Errorf("the one that is nearer by a letter comes second: %q", got)
+	}
 	if got := schema.Nearest("abcdef", []string{"abcdex", "abcdey"}); got != "abcdex" {
 		t.Errorf("equally near: %q", got)
 	}

@@ -2,9 +2,16 @@ package table_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
 )
 
@@ -20,5 +27,60 @@ func TestNewPublicKey(t *testing.T) {
 	c = table.New(table.Options{Now: time.Now})
 	if one, two := c.NewPublicKey(), c.Operator().NewPublicKey(); one == two {
 		t.Errorf("%s twice", one)
+	}
+}
+
+// Ensure Create fails when an index that the table lacks cannot be added: the functions would fail later, in every list.
+func TestCreateFailsWithoutAnIndex(t *testing.T) {
+	t.Parallel()
+	p := &proxy{respond: func(call string, pass func() (*http.Response, error), _ *http.Request) (*http.Response, error) {
+		switch call {
+		case "CreateTable":
+			return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#ResourceInUseException"}), nil
+		case "DescribeTable":
+			return reply(http.StatusOK, map[string]any{"Table": map[string]any{"TableStatus": "ACTIVE", "GlobalSecondaryIndexes": []any{}}}), nil
+		case "UpdateTable":
+			return reply(http.StatusBadRequest, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#LimitExceededException"}), nil
+		}
+		return pass()
+	}}
+	if err := offline(p).Create(t.Context()); err == nil || !strings.Contains(err.Error(), "add the index") || p.count("UpdateTable") == 0 {
+		t.Errorf("%v after %d updates", err, p.count("UpdateTable"))
+	}
+}
+
+// Ensure a query asks for each attribute once, as DynamoDB requires, also for a record that has its sort key as a field; and that a
+// query that finds nothing counts as half a unit.
+func TestQueryProjection(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	p := &proxy{respond: func(call string, pass func() (*http.Response, error), r *http.Request) (*http.Response, error) {
+		if call == "Query" {
+			var in struct {
+				ProjectionExpression     string
+				ExpressionAttributeNames map[string]string
+			}
+			body, err := io.ReadAll(r.Body)
+			if err = errors.Join(err, json.Unmarshal(body, &in)); err != nil {
+				return nil, err
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			for _, name := range strings.Split(in.ProjectionExpression, ",") {
+				asked = append(asked, in.ExpressionAttributeNames[name])
+			}
+		}
+		return pass()
+	}}
+	c, _ := client(t, p)
+	ctx, m := apitest.Request(t)
+	_, err := table.Whole[struct {
+		SK   string `store:"sk"`
+		Name string `json:"name"`
+	}](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
+		t.Errorf("%q, %v", asked, err)
+	}
+	if units := m.Units(); units.Calls != 1 || units.Read != 0.5 || units.Write != 0 {
+		t.Errorf("%+v", units)
 	}
 }

@@ -35,7 +35,7 @@ func TestMany(t *testing.T) {
 	if len(found) != len(items) || len(ids) != len(items) || p.count("BatchGetItem") != 3 {
 		t.Errorf("%d records, %d of them distinct, in %d calls", len(found), len(ids), p.count("BatchGetItem"))
 	}
-	if total := m.Units(); total.Calls != 3 || total.Read < float64(len(items)) {
+	if total := m.Units(); total.Calls != 3 || total.Read < float64(len(items)) || total.Write != 0 {
 		t.Errorf("metered %+v", total)
 	}
 	if none, err := table.Many[note](ctx, c, nil); err != nil || len(none) != 0 || p.count("BatchGetItem") != 3 {
@@ -98,4 +98,14 @@ func reads(t *testing.T, n, times int) *proxy {
 		}
 		return reply(http.StatusOK, out), nil
 	}}
+}
+
+// Ensure a refused call is an error and not a list without the records.
+func TestManyRefused(t *testing.T) {
+	t.Parallel()
+	p := refuses("BatchGetItem", "AccessDeniedException", http.StatusBadRequest, 1)
+	found, err := table.Many[note](t.Context(), offline(p), []table.Key{noteKey("co", "itm_1")})
+	if err == nil || p.count("") != 1 {
+		t.Errorf("%v, %v after %d calls", found, err, p.count(""))
+	}
 }

@@ -30,6 +30,11 @@ func TestSortNumber(t *testing.T) {
 	if table.SortNumber(ptr(math.Copysign(0, -1))) != table.SortNumber(ptr(0.0)) {
 		t.Error("-0 is not 0")
 	}
+	for n, want := range map[float64]string{0: "8000000000000000", 1: "bff0000000000000", -1: "400fffffffffffff", 1e-300: "81a56e1fc2f8f359"} { // as records have them
+		if got := table.SortNumber(&n); got != want {
+			t.Errorf("%v is %s, want %s", n, got, want)
+		}
+	}
 }
 
 // nullLast compares two values like a list, null last.

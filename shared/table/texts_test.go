@@ -110,6 +110,7 @@ var slow = map[string]string{
 	"no sort key":                       items(`"s":{"S":"a"}`),
 	"a number as sort key":              items(`"sk":{"N":"1"}`),
 	"an escape in the sort key":         items(`"sk":{"S":"\n"}`),
+	"an escape in a name":               items(`"sk":{"S":"k"},"\u0073":{"S":"a"}`),
 	"a foreign record after a good one": items(full, `"sk":{"S":"k"},"s":{"N":"1"}`),
 	"space between values":              `{"Items":[{"sk": {"S":"k"}}]}`,
 	"space before the list":             `{"Items" : [{"sk":{"S":"k"}}]}`,

@@ -300,6 +300,10 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 				}
 				return err
 			})
+			n := 0
+			if err := kind.Export(t.Context(), s.CompanyID, func(any) error { n++; return nil }); err != nil || n < len(records) {
+				t.Errorf("%d of %d %s records were imported, %v", n, len(records), kind.Name, err)
+			}
 		})
 	}
 	posts, replies, boards := broadcast.NewStore(s.Table), feedback.NewStore(s.Table), plan.NewStore(s.Table)
@@ -338,6 +342,10 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			return err
 		}},
 		{"claim of a reply", func(ctx context.Context) error { _, err := replies.ClaimReply(ctx, s.CompanyID, "fbk_1"); return err }},
+		{"index by posted day", func(ctx context.Context) error {
+			_, err := replies.FillPosted(ctx, s.CompanyID, true, func(int64) {})
+			return err
+		}},
 		{"stuck replies", func(ctx context.Context) error { _, err := replies.StuckReplies(ctx, s.CompanyID, "9"); return err }},
 		{"snapshot", func(ctx context.Context) error { _, err := boards.Snapshot(ctx, s.CompanyID, "brd_1", nil); return err }},
 		{"versions", func(ctx context.Context) error { _, err := boards.Versions(ctx, s.CompanyID, "brd_1"); return err }},

@@ -82,6 +82,8 @@ func TestUpdateIdea(t *testing.T) {
 		{Name: "no such idea", Op: update, Args: record{"ideaId": "ida_none", "title": "N"}, Want: 404},
 		{Name: "nothing of these was stored", Op: "get_broadcast_idea", Args: record{"ideaId": "ida_1"}, WantFields: unchanged},
 		{Name: "an old idea keeps its platforms", Op: update, Args: record{"ideaId": "ida_2", "title": "N"}, WantFields: record{"title": "N", "platforms": []any{"blog"}, "sourceKind": nil}},
+		{Name: "other platforms", Op: update, Args: record{"ideaId": "ida_2", "platforms": []any{"x", "push"}}, WantFields: record{"title": "N", "platforms": []any{"x", "push"}}},
+		{Name: "no platforms", Op: update, Args: record{"ideaId": "ida_2", "platforms": nil}, WantFields: record{"platforms": nil}},
 	}
 	s.Run(t, append(scenarios, apitest.EveryMove(update, with, broadcast.IdeaStatus("").Values())...))
 }

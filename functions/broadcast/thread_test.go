@@ -87,6 +87,7 @@ func TestLongEmoji(t *testing.T) {
 		"👩" + strings.Repeat("\u200d👩", 4) + "\ufe0f": 2,  // 10 code points
 		"👩" + strings.Repeat("\u200d👩", 5):            17, // 11: six of 2, five joiners of 1
 		"👩" + strings.Repeat("\u200d👩", 5) + "\u20e3": 19,
+		"🏴\U000E0020": 2, "🏴\U000E007F": 2, "葛\U000E0100": 4, // the tags of a flag, and a variant of an ideograph
 	} {
 		if got := weightOf(cluster); got != want {
 			t.Errorf("%+q weighs %d, want %d", cluster, got, want)

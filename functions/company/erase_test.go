@@ -1,10 +1,14 @@
 package company_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -124,6 +128,56 @@ func TestEraseDies(t *testing.T) {
 		}
 		if _, err := company.NewStore(s.Table).Erase(t.Context(), id, nil); err != nil || len(left(t, s.Table, id+"#")) > 0 {
 			t.Errorf("after %d calls: %v, %v", after, err, left(t, s.Table, id+"#"))
+		}
+	}
+}
+
+// pages is a transport in which a page of a scan has few records.
+type pages struct{ scans atomic.Int64 }
+
+func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Scan") {
+		p.scans.Add(1)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		var in map[string]any
+		if err := json.Unmarshal(body, &in); err != nil {
+			return nil, err
+		}
+		in["Limit"] = 40
+		if body, err = json.Marshal(in); err != nil {
+			return nil, err
+		}
+		r = r.Clone(r.Context())
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure an erasure and the list of companies read every page of their scan, also after one without a record of the company.
+func TestScansHaveManyPages(t *testing.T) {
+	t.Parallel()
+	p := &pages{}
+	s := apitest.NewOver(t, company.Operations, p)
+	var companies []string
+	for range 4 {
+		id := s.Table.NewID("co")
+		fill(t, s, id)
+		companies = append(companies, id)
+	}
+	all, err := company.NewStore(s.Table).All(t.Context())
+	if err != nil || p.scans.Load() < 2 {
+		t.Fatalf("%v after %d scans", err, p.scans.Load())
+	}
+	for _, id := range companies {
+		if !slices.ContainsFunc(all, func(c company.Company) bool { return c.ID == id }) {
+			t.Errorf("%s is not listed", id)
+		}
+		got, err := company.NewStore(s.Table).Erase(t.Context(), id, nil)
+		if err != nil || fmt.Sprint(got) != "map[feedback:30 metrics:30 optimise:60 plan:30]" {
+			t.Errorf("%v, %v", got, err)
 		}
 	}
 }

@@ -141,6 +141,7 @@ func TestPushRejectsAll(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	pushed(t, s, key, `{"source":"reddit","externalId":"m","kind":"mention"}`, `{"source":"reddit","externalId":"r"}`)
+	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"unkind","rating":4}`)
 	before := all(t, s)
 	const good = `{"source":"app_store","externalId":"good","title":"t"}`
 	for _, c := range []struct {
@@ -173,6 +174,8 @@ func TestPushRejectsAll(t *testing.T) {
 			"body.records[2].kind: must be mention or left out: the kind of a stored record does not change",
 			"body.records[3].kind: must be review or left out: the kind of a stored record does not change",
 		}},
+		{"a stored rating", []string{good, `{"source":"reddit","externalId":"unkind","kind":"mention"}`},
+			[]string{"body.records[1].rating: must be left out, because a mention has no rating"}},
 		{"within the push", []string{
 			good, `{"source":"reddit","externalId":"n","kind":"mention"}`, `{"source":"reddit","externalId":"n","rating":3}`,
 			`{"source":"reddit","externalId":"o"}`, `{"source":"reddit","externalId":"o","kind":"mention"}`,

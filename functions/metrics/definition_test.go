@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -106,6 +107,11 @@ func TestRepairDefinitionID(t *testing.T) {
 	}
 	if reads.count != 1 || reads.consistent != 1 {
 		t.Errorf("%d queries, %d of them consistent: one must see the definitions of all earlier writes", reads.count, reads.consistent)
+	}
+	forget(t, s, "mdf_2")
+	refused := errors.New("refused")
+	if _, err := store.ModifyDefinition(t.Context(), s.CompanyID, "mdf_2", func(*metrics.Definition) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("the error of a change: %v", err)
 	}
 	load(t, s, s.CompanyID, "metric-definition", definition(4, "a", ""), definition(5, "b", ""))
 	load(t, s, s.CompanyID, "metric-definition", definition(2, "d", "")) // the id that b had

@@ -34,3 +34,13 @@ func TestAttributes(t *testing.T) {
 		}
 	}
 }
+
+// Ensure months is the fewest consecutive months that always have so many days.
+func TestMonths(t *testing.T) {
+	t.Parallel()
+	for days, want := range map[int]int{1: 1, 28: 1, 29: 2, 59: 2, 60: 3, 89: 3, 365: 12, 366: 13} {
+		if got := months(days); got != want {
+			t.Errorf("%d days: %d months, want %d", days, got, want)
+		}
+	}
+}

@@ -193,13 +193,44 @@ func TestConcurrentWriters(t *testing.T) {
 func TestPutUnidentified(t *testing.T) {
 	t.Parallel()
 	s, store := start(t)
-	points := series(t, "a", metrics.GrainDay, nil, "2026-01-01", 2)
-	points = append(points, metrics.Point{MetricKey: "a", TS: points[0].TS})
-	if err := store.PutPoints(t.Context(), s.CompanyID, points); err == nil {
-		t.Error("no error")
+	points := series(t, "a", metrics.GrainDay, nil, "2026-01-01", 3)
+	points[2].IngestedAt = new("yesterday")
+	for _, wrong := range []metrics.Point{{MetricKey: "a", TS: points[0].TS}, points[2]} {
+		if err := store.PutPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong)); err == nil {
+			t.Error("no error")
+		}
+		if _, err := store.AddPoints(t.Context(), s.CompanyID, append(points[:2:2], wrong)); err == nil {
+			t.Error("no error")
+		}
 	}
 	if lines := dump(t, s, s.CompanyID, "metric-point"); len(lines) != 0 {
 		t.Error(lines)
+	}
+}
+
+// Ensure AddPoints stores the points that are not stored, keeps the others, and counts those that it keeps, but not its own.
+func TestAddPoints(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "a", metrics.GrainDay, nil, "2026-01-30", 3)); err != nil {
+		t.Fatal(err)
+	}
+	before := dump(t, s, s.CompanyID, "metric-point")
+	more := series(t, "a", metrics.GrainDay, nil, "2026-01-29", 5)
+	for range 2 { // the second one finds its own points
+		skipped, err := store.AddPoints(t.Context(), s.CompanyID, more)
+		if err != nil || skipped != 3 {
+			t.Errorf("%d skipped, %v", skipped, err)
+		}
+		after := dump(t, s, s.CompanyID, "metric-point")
+		if len(after) != 5 {
+			t.Errorf("stored: %v", after)
+		}
+		for _, line := range before {
+			if !slices.Contains(after, line) {
+				t.Errorf("replaced: %s", line)
+			}
+		}
 	}
 }
 

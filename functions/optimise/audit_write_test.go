@@ -1,8 +1,10 @@
 package optimise_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -163,6 +165,15 @@ func TestAuditTags(t *testing.T) {
 	check("a field", update(map[string]any{"summary": "A"}))
 	if r := update(map[string]any{}); r.Header.Get("ETag") != last {
 		t.Error("an empty update has another tag")
+	}
+	last = ""
+	for _, findings := range []string{"1", "2"} { // an import keeps updatedAt
+		load(t, s, "audit", `{"id":"aud_i","updatedAt":"2026-01-01T00:00:00Z","findings":`+findings+`}`)
+		tag := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": "aud_i"}).Header.Get("ETag")
+		if tag == last {
+			t.Errorf("other findings have the same tag %s", tag)
+		}
+		last = tag
 	}
 	last = stale
 	if r := update(map[string]any{"findings": []any{3}}); r.Status != 412 {
@@ -485,4 +496,42 @@ func TestCreateAuditIsSwept(t *testing.T) {
 	if got := keysIn(t, fast); len(got) != 1 || got[0] != "audit#"+other.JSON(t)["id"].(string) {
 		t.Errorf("stored: %v", got)
 	}
+}
+
+// Ensure the findings of an update whose outcome is unknown stay: the audit may refer to them.
+func TestUpdateAuditWithoutResponse(t *testing.T) {
+	t.Parallel()
+	own := start(t)
+	load(t, own, "audit", `{"id":"aud_1","findings":"old"}`)
+	key := own.Key(t)
+	s := apitest.NewOver(t, optimise.Operations, unheard{})
+	s.CompanyID = own.CompanyID
+	if r := s.Call(t, key, "update_optimise_audit", map[string]any{"auditId": "aud_1", "findings": "new"}); r.Status < 500 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	if got := getFindings(t, own, key, "aud_1"); got != `"new"` {
+		t.Errorf("findings %s", got)
+	}
+	settled(t, own, "aud_1", "new")
+}
+
+// unheard is a transport in which the change of an audit is made and its response is an error.
+type unheard struct{}
+
+func (unheard) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	out, err := apitest.Transport.RoundTrip(r)
+	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") || !bytes.Contains(body, []byte("audit#aud_1")) {
+		return out, err
+	}
+	_, _ = io.Copy(io.Discard, out.Body)
+	_ = out.Body.Close()
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"the response was lost"}`)),
+	}, nil
 }

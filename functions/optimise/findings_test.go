@@ -243,6 +243,22 @@ func TestFindingsLost(t *testing.T) {
 	s.Run(t, []apitest.Scenario{{Name: "lost", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal", WantMessage: "safe to retry"}})
 }
 
+// Ensure findings that cannot be unpacked are an internal error, not an audit without findings.
+func TestFindingsDamaged(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	load(t, s, "audit", `{"id":"aud_1","findings":[1,2,3]}`)
+	for sk := range stored(t, s, "aud_1") {
+		at := table.Keys{Key: table.Key{PK: table.Partition(s.CompanyID, "optimise", "findings", "aud_1"), SK: sk}}
+		if err := s.Table.Put(t.Context(), []table.Item{s.Table.NewItem(at, struct {
+			Data []byte `store:"data"`
+		}{[]byte("damaged")})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Run(t, []apitest.Scenario{{Name: "damaged", Op: "get_optimise_audit", Args: map[string]any{"auditId": "aud_1"}, Want: 500, WantCode: "internal"}})
+}
+
 // Ensure an import that is aborted before its audits are written leaves the stored audits and their findings intact.
 func TestFindingsOfAbortedImport(t *testing.T) {
 	t.Parallel()

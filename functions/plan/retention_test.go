@@ -208,3 +208,32 @@ func removeVersion(t *testing.T, s *apitest.Service, version int) {
 		t.Error(err)
 	}
 }
+
+// Ensure the first version goes with the publish of the 52nd, and not before.
+func TestRetentionOfTheFirst(t *testing.T) {
+	t.Parallel()
+	s, key := manyVersions(t, 50)
+	for _, want := range [][]int{between(1, 51), between(2, 52)} {
+		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
+		if versions, chunks := stored(t, s); !slices.Equal(versions, want) || !slices.Equal(chunks, want) {
+			t.Errorf("versions %v, chunks %v, want %v", versions, chunks, want)
+		}
+		edit(t, s, key)
+	}
+}
+
+// Ensure items with one title that are created one after the other are numbered without gaps.
+func TestSlugsWithoutGaps(t *testing.T) {
+	t.Parallel()
+	s, key := start(t)
+	write(t, s, "board", `{"id":"brd_1","name":"B"}`)
+	for n := 1; n <= 12; n++ {
+		want := "new"
+		if n > 1 {
+			want = fmt.Sprintf("new-%d", n)
+		}
+		if got := create(t, s, key, map[string]any{"title": "New"}); got["slug"] != want {
+			t.Errorf("item %d has the slug %v, want %s", n, got["slug"], want)
+		}
+	}
+}

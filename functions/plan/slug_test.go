@@ -13,7 +13,7 @@ import (
 func TestDeriveSlug(t *testing.T) {
 	for title, want := range map[string]string{
 		"Dark mode": "dark-mode", "  --Hello,  World!-- ": "hello-world", "Größe": "grosse", "Smørrebrød à la carte": "smorrebrod-a-la-carte",
-		"V2.0": "v2-0", "ﬁne": "fine", "İstanbul": "istanbul",
+		"V2.0": "v2-0", "az AZ 09": "az-az-09", "a{b@c/d:e": "a-b-c-d-e", "ﬁne": "fine", "İstanbul": "istanbul",
 		"Ωmega": "omega", "Don't stop": "dont-stop", "Don’t stop": "dont-stop", "Rock 'n' roll": "rock-n-roll", "Привет, мир": "privet-mir",
 		"日本": "ri-ben", "日本語 v2": "ri-ben-yu-v2", "東京タワー": "dong-jing-tawa", "안녕 하세요": "annyeong-haseyo", "हिन्दी": "hindi", "עברית": "vryt", "ελληνικά": "ellinika",
 		"Tiếng Việt": "tieng-viet", "Cafe\u0301": "cafe", "½ off": "1-2-off", "٣ ب": "3-b", "Ⅳ": "iv", "Zażółć gęślą": "zazolc-gesla", "ʼ": "u2bc", "\U0002A700": "u2a700",

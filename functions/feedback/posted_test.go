@@ -1,12 +1,16 @@
 package feedback_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -391,4 +395,48 @@ func TestListPostedUnits(t *testing.T) {
 			t.Errorf("%s: %+v alone, %+v beside 600 others", describe(f), few, many)
 		}
 	})
+}
+
+// refused is a transport that refuses the n-th write of a record of feedback.
+type refused struct{ n atomic.Int64 }
+
+func (f *refused) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateItem") {
+		return apitest.Transport.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if !bytes.Contains(body, []byte("feedback#fbk_")) || f.n.Add(-1) != 0 {
+		return apitest.Transport.RoundTrip(r)
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`)),
+	}, nil
+}
+
+// Ensure the index is not marked as complete when a record could not be put into it, and that the next call goes on.
+func TestFillPostedRefused(t *testing.T) {
+	t.Parallel()
+	faults := &refused{}
+	s := apitest.NewOver(t, feedback.Operations, faults)
+	store := feedback.NewStore(s.Table)
+	var records []feedback.Feedback
+	for n := range 4 {
+		f := replied("none", "")
+		f.ID, f.ExternalID, f.Source, f.PostedAt = fmt.Sprintf("fbk_%04d", n), fmt.Sprint(n), new(feedback.Source("reddit")), new("2026-03-01T08:00:00.000Z")
+		records = append(records, f)
+	}
+	put(t, s, records...)
+	forget(t, s, records...)
+	faults.n.Store(2)
+	if filled, err := store.FillPosted(t.Context(), s.CompanyID, false, func(int64) {}); err == nil || filled != 3 {
+		t.Errorf("%d filled, %v", filled, err)
+	}
+	if filled, err := store.FillPosted(t.Context(), s.CompanyID, false, func(int64) {}); err != nil || filled != 1 || indexed(t, s) != 4 {
+		t.Errorf("%d filled, %v, %d in the index", filled, err, indexed(t, s))
+	}
 }

@@ -3,10 +3,12 @@ package feedback_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -367,4 +369,39 @@ func TestRefusedPushStoresNothing(t *testing.T) {
 			t.Errorf("push %d was accepted, and this is stored: %v", accepted, r)
 		}
 	}
+}
+
+// Ensure a push fails when a record was created meanwhile and cannot be read then: it is not stored with what was pushed.
+func TestPushCannotReadAgain(t *testing.T) {
+	t.Parallel()
+	faults := &overtaken{}
+	s := apitest.NewOver(t, feedback.Operations, faults)
+	key := s.Key(t)
+	other := apitest.New(t, feedback.Operations)
+	other.CompanyID = s.CompanyID
+	faults.before = func() { pushed(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) }
+	if r := push(t, s, key, `{"source":"reddit","externalId":"1","title":"mine"}`); r.Status < 500 {
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+}
+
+// overtaken is a transport that calls before once, before the first PutItem, and fails every read after that.
+type overtaken struct {
+	once   sync.Once
+	late   atomic.Bool
+	before func()
+}
+
+func (o *overtaken) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch _, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
+	case call == "PutItem":
+		o.once.Do(o.before)
+		o.late.Store(true)
+	case o.late.Load() && (call == "BatchGetItem" || call == "GetItem"):
+		return &http.Response{
+			StatusCode: http.StatusBadRequest, Request: r, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+			Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"made up"}`)),
+		}, nil
+	}
+	return apitest.Transport.RoundTrip(r)
 }

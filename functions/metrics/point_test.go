@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/url"
@@ -421,5 +422,31 @@ func TestPagePoints(t *testing.T) {
 	want := "[[2026-02-01 4 2026-02-02 5 2026-02-03 6] [2026-01-29 1 2026-01-30 2 2026-01-31 3] [2026-01-26 0 2026-01-28 0]]"
 	if fmt.Sprint(pages) != want {
 		t.Errorf("got  %v\nwant %v", pages, want)
+	}
+}
+
+// Ensure the span of a grain is from its first to its last stored bucket, over any number of records, and that a grain without points
+// has none.
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	s, store := start(t)
+	for from, n := range map[string]int{"2024-05-06": 3, "2026-02-02": 400} {
+		for _, grain := range []metrics.Grain{metrics.GrainDay, metrics.GrainWeek} {
+			if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "a", grain, nil, from, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := store.PutPoints(t.Context(), s.CompanyID, series(t, "b", metrics.GrainMonth, nil, "2025-11-01", 40)); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]map[metrics.Grain]metrics.Span{
+		"a": {metrics.GrainDay: {First: "2024-05-06", Last: "2027-03-08"}, metrics.GrainWeek: {First: "2024-05-06", Last: "2033-09-26"}},
+		"b": {metrics.GrainMonth: {First: "2025-11-01", Last: "2029-02-01"}},
+		"c": {},
+	} {
+		if got, err := store.Spans(t.Context(), s.CompanyID, key); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", key, got, err, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -541,5 +542,33 @@ func TestPushOvertaken(t *testing.T) {
 		if keys := strings.Fields(defined(t, s)); slices.Contains(keys, name(0)) == slices.Contains(keys, "custom."+name(0)) {
 			t.Errorf("another caller defines %s: %v", defines, keys)
 		}
+	}
+}
+
+// panics is a transport that panics at the second transaction.
+type panics struct{ n atomic.Int64 }
+
+func (p *panics) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && p.n.Add(1) == 2 {
+		panic("planted")
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure a push of several transactions of which one panics is `internal`, and a retry stores the rest.
+func TestPushPanics(t *testing.T) {
+	t.Parallel()
+	s := apitest.NewOver(t, metrics.Operations, &panics{})
+	key := s.Key(t)
+	var points []string
+	for i := range 60 {
+		points = append(points, onDay(fmt.Sprintf("of_%d", i), "2026-01-01", float64(i)))
+	}
+	if r := push(t, s, key, points...); r.Status != 500 {
+		t.Errorf("%d %.300s", r.Status, r.Body)
+	}
+	pushed(t, s, key, points...)
+	if all := dump(t, s, s.CompanyID, "metric-point"); len(all) != 60 {
+		t.Errorf("%d points", len(all))
 	}
 }

@@ -42,6 +42,9 @@ func TestServesTheReference(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
 			}
 		}
+		if tag := r.Header.Get("ETag"); !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) {
+			t.Errorf("%s: ETag %s", path, tag)
+		}
 		head := send(t, "HEAD", path)
 		if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("ETag") != r.Header.Get("ETag") || head.Header.Get("Content-Length") == "0" {
 			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)

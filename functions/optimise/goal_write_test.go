@@ -1,10 +1,15 @@
 package optimise_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"growthworkspace/functions/optimise"
 	"growthworkspace/shared/apitest"
 )
 
@@ -119,4 +124,49 @@ func TestCreateGoalDies(t *testing.T) {
 			t.Errorf("stored: %v", got)
 		}
 	})
+}
+
+// Ensure a goal that an import moves to another site during its update or delete is not found, and stays as it was imported.
+func TestGoalMovesMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, op := range []string{"update_optimise_goal", "delete_optimise_goal"} {
+		own := start(t)
+		load(t, own, "site", `{"id":"sit_a"}`, `{"id":"sit_b"}`)
+		load(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_a","name":"Old"}`)
+		key := own.Key(t)
+		moving := &moving{move: func() { load(t, own, "site-goal", `{"id":"gol_1","siteId":"sit_b","name":"Moved"}`) }}
+		s := apitest.NewOver(t, optimise.Operations, moving)
+		s.CompanyID = own.CompanyID
+		args := map[string]any{"siteId": "sit_a", "goalId": "gol_1"}
+		if op == "update_optimise_goal" {
+			args["name"] = "New"
+		}
+		if r := s.Call(t, key, op, args); r.Status != 404 {
+			t.Errorf("%s: %d %s", op, r.Status, r.Body)
+		}
+		if r := own.Call(t, key, "get_optimise_goal", map[string]any{"siteId": "sit_b", "goalId": "gol_1"}); r.Status != 200 || r.JSON(t)["name"] != "Moved" {
+			t.Errorf("%s: %d %s", op, r.Status, r.Body)
+		}
+	}
+}
+
+// moving is a transport that calls move once, before the first write of a goal.
+type moving struct {
+	once sync.Once
+	move func()
+}
+
+func (m *moving) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if strings.HasPrefix(call, "Update") || strings.HasPrefix(call, "Delete") || strings.HasPrefix(call, "Transact") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if bytes.Contains(body, []byte("goal#gol_1")) {
+			m.once.Do(m.move)
+		}
+	}
+	return apitest.Transport.RoundTrip(r)
 }

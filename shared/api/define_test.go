@@ -52,7 +52,7 @@ func TestInvalidDeclarationsPanic(t *testing.T) {
 			op := api.Define(api.Spec{ID: "get_item", Method: "GET", Path: "/v1/items", Summary: "s"}, func(context.Context, api.Caller, empty) (empty, error) { return empty{}, nil })
 			api.WhyEmpty(op, func(context.Context, api.Caller, empty) (string, error) { return "", nil })
 		},
-		"is no exception": func() {
+		"a limit of 262144 bytes is no exception": func() {
 			define[empty](func(s *api.Spec) { s.BodyBytes = 256<<10 + 1 })()
 			define[empty](func(s *api.Spec) { s.BodyBytes = 256 << 10 })()
 		},

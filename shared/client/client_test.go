@@ -469,8 +469,10 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%q: %v %v", c, got, err)
 		}
 	}
-	if _, err := client.New("http://me:pass@host?a", key); err == nil || !strings.HasSuffix(err.Error(), `not "host?a"`) {
-		t.Error(err)
+	for address, shown := range map[string]string{"http://me:pass@host?a": `"host?a"`, "host": `"host"`} {
+		if _, err := client.New(address, key); err == nil || !strings.HasSuffix(err.Error(), "not "+shown) {
+			t.Error(err)
+		}
 	}
 	for _, valid := range []string{"!", "~"} {
 		if _, err := client.New("https://x", valid); err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -189,6 +190,18 @@ func TestLargeResponses(t *testing.T) {
 	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
 		t.Error("the stored response differs")
 	}
+	stored, err := table.Whole[struct {
+		SK string `store:"sk"`
+	}](t.Context(), f.table, table.Collection{Partition: f.key("").PK, Prefix: "idempotency#", Consistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := regexp.MustCompile(`^idempotency#[0-9a-f]{64}#(answer|part#try_[0-9a-z]{26}#00000[0-9])$`) // other versions read them, too
+	for _, r := range stored {
+		if !form.MatchString(r.SK) {
+			t.Error(r.SK)
+		}
+	}
 }
 
 // Ensure the stored response is found only with the same company, key, operation and Idempotency-Key, and is encrypted
@@ -315,5 +328,24 @@ func TestRecallIsConsistent(t *testing.T) {
 	}
 	if f.recall(f.identity) == nil {
 		t.Error("the stored response was not found")
+	}
+}
+
+// Ensure a request that changed nothing and has no response to store leaves its key free.
+func TestNothingToStore(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	ctx := f.attach(f.identity)
+	if r, err := attemptOf(ctx).End(ctx, nil); r != nil || err != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if f.recall(f.identity) != nil {
+		t.Error("a response is stored")
+	}
+	if err := idempotency.Transact(t.Context(), f.table, note{}, f.table.WriteNew(table.Keys{Key: f.key("a")}, note{ID: "a"})); err != nil || !f.exists("a") {
+		t.Errorf("without an Idempotency-Key: %v", err)
+	}
+	if err := f.create(f.attach(f.identity), note{"b", ""}); err != nil {
+		t.Error(err)
 	}
 }

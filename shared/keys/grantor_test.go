@@ -1,8 +1,10 @@
 package keys_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -64,5 +66,53 @@ func TestExpiredGrantor(t *testing.T) {
 		if err != nil || want != nil && len(now) != len(before) || want == nil && len(now) != len(before)+2 {
 			t.Errorf("after %v: %d keys, then %d, %v", after, len(before), len(now), err)
 		}
+	}
+}
+
+// Ensure only the secret of a key leads to it: another secret with the ids of the key does not.
+func TestHolder(t *testing.T) {
+	t.Parallel()
+	f := startOver(t, nil)
+	key, secret := f.issue(t, keys.Grant{Scopes: []auth.Scope{auth.PlanRead}})
+	forged, err := auth.Mint(f.CompanyID, key.ID, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]error{secret: nil, forged: auth.ErrUnauthorised} {
+		token, err := auth.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held, err := f.Keys.Holder(t.Context(), token); !errors.Is(err, want) || (err == nil) != (want == nil) || (held.ID == key.ID) != (want == nil) {
+			t.Errorf("%s, %v, want %v", held.ID, err, want)
+		}
+	}
+}
+
+// consistent is a transport that counts the queries, and those that are consistent.
+type consistent struct{ queries, strong atomic.Int64 }
+
+func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		c.queries.Add(1)
+		if bytes.Contains(body, []byte(`"ConsistentRead":true`)) {
+			c.strong.Add(1)
+		}
+	}
+	return apitest.Transport.RoundTrip(r)
+}
+
+// Ensure the list of keys has every earlier write: who revokes all keys of a company must see the last one.
+func TestKeysAreReadConsistently(t *testing.T) {
+	t.Parallel()
+	c := &consistent{}
+	s := startOver(t, c)
+	if _, err := s.Keys.List(t.Context(), s.CompanyID); err != nil || c.queries.Load() == 0 || c.strong.Load() != c.queries.Load() {
+		t.Errorf("%v, %d of %d queries are consistent", err, c.strong.Load(), c.queries.Load())
 	}
 }

@@ -50,6 +50,7 @@ func TestAnyJSON(t *testing.T) {
 		`{"findings":{"a":1}`:                                {"", "body: is not valid JSON: unexpected end of JSON input"},
 		`{"findings":{"a":1},}`:                              {"", "body: is not valid JSON"},
 		`[{"findings":1}]`:                                   {"", "body: must be a JSON object"},
+		`{"a\u0000":1,"findings":[1]}`:                       {"", `body.a\u0000: must not have the character U+0000`},
 		`{"name":"\u0000","findings":[1]}`:                   {"", "body.name: must not have the character U+0000"},
 		"{\"findings\":\"\xff\"}":                            {"", "body: is not valid UTF-8"},
 		`{"findings":[1],"nope":{"findings":{"b":1,"b":2}}}`: {"", "body.nope.findings.b: is repeated"},

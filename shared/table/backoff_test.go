@@ -22,3 +22,13 @@ func TestBackoff(t *testing.T) {
 		t.Errorf("%v after the last attempt", pause)
 	}
 }
+
+// Ensure the length of a text as JSON is an upper bound that is exact for plain text.
+func TestJSONBytes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "a b~": 4, "\x1f\x00": 12, `"\`: 4, "é": 2} {
+		if got := jsonBytes(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

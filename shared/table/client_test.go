@@ -73,14 +73,20 @@ func TestQueryProjection(t *testing.T) {
 	}}
 	c, _ := client(t, p)
 	ctx, m := apitest.Request(t)
-	_, err := table.Whole[struct {
+	type sorted struct {
 		SK   string `store:"sk"`
 		Name string `json:"name"`
-	}](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
+	}
+	_, err := table.Whole[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
 		t.Errorf("%q, %v", asked, err)
 	}
 	if units := m.Units(); units.Calls != 1 || units.Read != 0.5 || units.Write != 0 {
 		t.Errorf("%+v", units)
+	}
+	asked = nil
+	_, _, err = table.List[sorted](ctx, c, table.Query{Partitions: []string{table.Partition(c.NewID("co"), "notes")}, Limit: 1})
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
+		t.Errorf("%q, %v", asked, err)
 	}
 }

@@ -3,8 +3,10 @@ package table_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
+	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
 )
 
@@ -56,4 +58,22 @@ func TestUpdateKeyReachesKeysOnly(t *testing.T) {
 		t.Errorf("%v after %d calls", err, p.count("")-before)
 	}
 	expect(t, operator, n)
+}
+
+// Ensure a call that DynamoDB refuses counts as a call without units.
+func TestRefusedCallsCount(t *testing.T) {
+	t.Parallel()
+	p := refuses("", "AccessDeniedException", http.StatusBadRequest, 1<<30)
+	c, _ := client(t, p)
+	n := newNote(c)
+	for name, write := range writes(c, n) {
+		ctx, m := apitest.Request(t)
+		before := p.count("")
+		if err := write(ctx); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if units := m.Units(); units.Calls != p.count("")-before || units.Calls == 0 || units.Read != 0 || units.Write != 0 {
+			t.Errorf("%s: %+v after %d calls", name, units, p.count("")-before)
+		}
+	}
 }

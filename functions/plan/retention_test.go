@@ -237,3 +237,20 @@ func TestSlugsWithoutGaps(t *testing.T) {
 		}
 	}
 }
+
+// Ensure an import of what is new also imports the live version of a board.
+func TestNewBoardHasItsVersion(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	kind, records := check(t, s, "board", `{"id":"brd_2","name":"B","publishedVersion":7,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`)
+	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 0 {
+		t.Fatal(skipped, err)
+	}
+	versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_2")
+	if err != nil || len(versions) != 1 || versions[0].Version != 7 {
+		t.Errorf("%+v, %v", versions, err)
+	}
+	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 1 {
+		t.Errorf("%d skipped, %v", skipped, err)
+	}
+}

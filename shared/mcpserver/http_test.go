@@ -1,15 +1,23 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/id"
+	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/version"
 )
 
@@ -205,5 +213,22 @@ func TestInternal(t *testing.T) {
 	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
 	if r := a.decode(t).Result; a.status != 200 || !r.IsError || code(r.Content[0].Text) != "internal" || strings.Contains(a.body, "fire") {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// Ensure the line of the log names the method of a message that calls no operation.
+func TestLogNamesTheMethod(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{ping: "mcp ping", frame("tools/list", ""): "mcp tools/list", "{": "mcp"} {
+		var lines bytes.Buffer
+		s := start(t)
+		s.http = mcpserver.New(operations(), api.Config{
+			Keys: s.keys, Now: time.Now, NewID: id.NewGenerator(time.Now, rand.Reader), Log: slog.New(slog.NewJSONHandler(&lines, nil)),
+		})
+		s.do(s.request(text))
+		var line struct{ Operation string }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Operation != want {
+			t.Errorf("%s: %s, %v", text, &lines, err)
+		}
 	}
 }

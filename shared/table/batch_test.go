@@ -189,3 +189,18 @@ func TestPutStopsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// Ensure a batch that is throttled as a whole counts as a call, too.
+func TestThrottledBatchCounts(t *testing.T) {
+	t.Parallel()
+	p := refuses("BatchWriteItem", "ProvisionedThroughputExceededException", http.StatusBadRequest, 4)
+	c, _ := client(t, p)
+	ctx, m := apitest.Request(t)
+	n := newNote(c)
+	if err := c.Put(ctx, []table.Item{c.NewItem(keysOf(n), n)}); err != nil {
+		t.Fatal(err)
+	}
+	if units := m.Units(); p.count("BatchWriteItem") != 5 || units.Calls < 2 || units.Write == 0 {
+		t.Errorf("%+v after %d calls", units, p.count("BatchWriteItem"))
+	}
+}

@@ -378,3 +378,20 @@ func TestVerbs(t *testing.T) {
 		}
 	}
 }
+
+// Ensure the effect that tools announce follows from the verb: a read changes nothing, a create must not be repeated, an update or a
+// push may replace values, and a delete may lose all.
+func TestEffects(t *testing.T) {
+	t.Parallel()
+	effects := map[string]api.Effect{
+		"list": api.Read, "get": api.Read, "preview": api.Read, "create": api.Create, "update": api.Write, "push": api.Write, "delete": api.Destructive,
+	}
+	for _, op := range functions.Operations(nil) {
+		verb, _, _ := strings.Cut(op.ID, "_")
+		if want, known := effects[verb]; known && op.Effect != want {
+			t.Errorf("%s has the effect %d, want %d", op.ID, op.Effect, want)
+		} else if !known && op.Effect != api.Write && op.Effect != api.Destructive {
+			t.Errorf("%s has the effect %d", op.ID, op.Effect)
+		}
+	}
+}

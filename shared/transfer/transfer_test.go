@@ -149,3 +149,24 @@ func TestLastWins(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Ensure records that are written without a file are the file: each has its name, and no other name is in it.
+func TestRecordsAreTheFile(t *testing.T) {
+	t.Parallel()
+	var names []bool
+	kind := transfer.Rivals(define(new([]record)), func(r record) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
+		func(_ context.Context, _ string, records []record, file transfer.File) error {
+			for _, r := range records {
+				names = append(names, file("thing "+r.Slug), file("thing custom."+r.Slug))
+			}
+			return nil
+		})
+	two := []any{record{ID: "itm_1", Slug: "a"}, record{ID: "itm_2", Slug: "b"}}
+	if err := kind.Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{true, false, true, false}) {
+		t.Errorf("%v, %v", names, err)
+	}
+	names = nil
+	if err := kind.In(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{false, true, false, false}) {
+		t.Errorf("in a file: %v, %v", names, err)
+	}
+}

@@ -305,7 +305,7 @@ func TestMaps(t *testing.T) {
 	}
 	op := api.Define(api.Spec{ID: "push_things", Method: "POST", Path: "/v1/things", Summary: "S", Effect: api.Write},
 		func(context.Context, api.Caller, in) (thing, error) { return thing{}, nil })
-	compare(t, jsonschema.Body(op.Input), `{
+	compare(t, jsonschema.Body(op.Input, nil), `{
 "type":"object",
 "properties":{
 "short":{"type":["object","null"],"maxProperties":10,"additionalProperties":{"type":"string","maxLength":1},"propertyNames":{"maxLength":1}},

@@ -85,7 +85,7 @@ func TestQueryProjection(t *testing.T) {
 		t.Errorf("%+v", units)
 	}
 	asked = nil
-	_, _, err = table.List[sorted](ctx, c, table.Query{Partitions: []string{table.Partition(c.NewID("co"), "notes")}, Limit: 1})
+	_, err = table.List[sorted](ctx, c, table.Query{Partitions: []string{table.Partition(c.NewID("co"), "notes")}, Limit: 1})
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
 		t.Errorf("%q, %v", asked, err)
 	}

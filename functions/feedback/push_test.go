@@ -385,7 +385,7 @@ func TestPushCannotReadAgain(t *testing.T) {
 	}
 }
 
-// overtaken is a transport that calls before once, before the first write of records, and fails every read after that.
+// overtaken is a transport that calls before once, ahead of the first transaction since it was set, and fails every read after that.
 type overtaken struct {
 	once   sync.Once
 	late   atomic.Bool
@@ -394,7 +394,7 @@ type overtaken struct {
 
 func (o *overtaken) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch _, call, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
-	case call == "TransactWriteItems":
+	case call == "TransactWriteItems" && o.before != nil:
 		o.once.Do(o.before)
 		o.late.Store(true)
 	case o.late.Load() && (call == "BatchGetItem" || call == "GetItem"):

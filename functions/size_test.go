@@ -42,7 +42,7 @@ func texts(n int) string {
 
 // largeLists has a row for each list whose page of the largest limit may have more than table.PageBytes.
 var largeLists = map[string]large{
-	"list_plan_items": {"item", 160, `{"id":"itm_%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wide(2000) + `","categoryIds":` + texts(200) + `}`,
+	"list_plan_items": {"item", 160, `{"id":"itm_l%[1]d","roadmapId":"brd_1","slug":"s-%[1]d","title":"T","summary":"` + wide(2000) + `","categoryIds":` + texts(200) + `}`,
 		map[string]any{"boardId": "brd_1"}},
 	"list_plan_live_items":       {}, // see loadLive
 	"list_feedback":              {"feedback", 100, `{"id":"fbk_x%[1]d","source":"google_play","externalId":"e%[1]d","body":"` + wide(40_000) + `"}`, nil},

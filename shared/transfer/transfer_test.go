@@ -155,7 +155,9 @@ func TestRecordsAreTheFile(t *testing.T) {
 	t.Parallel()
 	var names []bool
 	kind := transfer.Rivals(define(new([]record)), func(r record) (own, rival string) { return "thing " + r.Slug, "thing custom." + r.Slug },
-		func(_ context.Context, _ string, records []record) ([]string, error) { return make([]string, len(records)), nil },
+		func(_ context.Context, _ string, records []record) ([]string, error) {
+			return make([]string, len(records)), nil
+		},
 		func(_ context.Context, _ string, records []record, file transfer.File) error {
 			for _, r := range records {
 				names = append(names, file("thing "+r.Slug), file("thing custom."+r.Slug))

@@ -268,7 +268,7 @@ func TestManyChunks(t *testing.T) {
 			ctx, store := mortalStore(t, deletes, at, end)
 			_, err := store.Rollback(ctx, s.CompanyID, "brd_1", 1)
 			if reached = deletes.calls.Load() >= at; !reached {
-				if got, _ := liveItems(t, s, key, 200); err != nil || len(got) != total || got[total-1]["id"] != fmt.Sprintf("itm_%03d", total-1) {
+				if got, _ := liveItems(t, s, key, 100); err != nil || len(got) != total || got[total-1]["id"] != fmt.Sprintf("itm_%03d", total-1) {
 					t.Errorf("%d live items: %v", len(got), err)
 				}
 				if chunks := slices.DeleteFunc(left(t, s, "brd_1"), func(key string) bool { return !strings.HasPrefix(key, "snapshot#") }); len(chunks) < 2*12+1 {

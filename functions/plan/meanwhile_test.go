@@ -46,7 +46,7 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 				reached = changes.calls.Load() >= at
 				board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 				shown := titles(t, s, 0)
-				if !done.Changed || board["publishedVersion"] != done.PublishedVersion || done.PublishedVersion != 1 || board["publishedAt"] != done.PublishedAt ||
+				if !done.Changed || board["publishedVersion"] != float64(done.PublishedVersion) || done.PublishedVersion != 1 || board["publishedAt"] != done.PublishedAt ||
 					int64(len(shown)) != done.ItemCount || int64(len(done.Added)) != done.ItemCount || done.BoardID != "brd_1" {
 					t.Errorf("before call %d: the response is %+v, the board %v with %v", at, done, board, shown)
 				}

@@ -234,7 +234,7 @@ func TestPublishRaces(t *testing.T) {
 	}
 	live := int64(0)
 	for _, i := range allItems(t, s, key) {
-		isLive := i["publishedVersion"] == final.PublishedVersion
+		isLive := i["publishedVersion"] == float64(final.PublishedVersion)
 		if isLive != (i["status"] == "published") {
 			t.Errorf("%s is %v and shows version %v on version %v of the board", i["id"], i["status"], i["publishedVersion"], final.PublishedVersion)
 		}

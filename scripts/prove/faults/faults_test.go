@@ -105,7 +105,7 @@ var tests = []test{
 	{name: "load", gate: pressed(time.Minute, anyTime, "flood", "headers", "readers", "clients"), alone: true},
 	{name: "load of a server without limits", gate: pressed(0, 80*time.Millisecond, "flood"), server: plantUnbounded, want: "a polite client's median", alone: true},
 	{name: "load of a server that has one queue", gate: pressed(0, 80*time.Millisecond, "askers"), server: plantUnbounded, want: "a polite client's median", alone: true},
-	{name: "load of a server that reads all headers", gate: pressed(0, 80*time.Millisecond, "headers"), server: plantUnbounded, want: "no connection had a response", alone: true},
+	{name: "load of a server that reads all headers", gate: pressed(0, 80*time.Millisecond, "headers"), server: plantUnbounded, want: "no connection got a 431", alone: true},
 	{name: "linear", gate: edited},
 	{name: "linear of a service without conditions", gate: edited, plant: unconditional, want: "no order"},
 }

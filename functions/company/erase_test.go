@@ -25,17 +25,22 @@ import (
 // left returns the partition keys of a company's records.
 func left(t *testing.T, c *table.Client, companyID string) (out []string) {
 	t.Helper()
-	found, err := c.Scan(t.Context(), &dynamodb.ScanInput{
+	in := &dynamodb.ScanInput{
 		FilterExpression: aws.String("begins_with(pk, :company)"), ExpressionAttributeValues: table.Item{":company": table.String(companyID)},
 		ConsistentRead: aws.Bool(true),
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	for _, item := range found.Items {
-		out = append(out, table.KeyOf(item).PK)
+	for {
+		found, err := c.Scan(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range found.Items {
+			out = append(out, table.KeyOf(item).PK)
+		}
+		if in.ExclusiveStartKey = found.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return out
+		}
 	}
-	return out
 }
 
 // fill gives a company a record in each of some partitions, and a key.

@@ -12,6 +12,7 @@ import (
 	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/transfer"
 )
 
 // manyVersions returns a company whose board is live in a version, has a record and chunks of each version before, and an edit to
@@ -252,5 +253,25 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	}
 	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 1 {
 		t.Errorf("%d skipped, %v", skipped, err)
+	}
+}
+
+// Ensure two items of a file claim the same text exactly when they have one slug on one board, or one id.
+func TestItemsOfAFileClaimTheirSlug(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t)
+	kind, items := check(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"A"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"a","title":"A"}`,
+		`{"id":"itm_3","roadmapId":"brd_2","slug":"a","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_1","slug":"b","title":"A"}`, `{"id":"itm_4","roadmapId":"brd_2","slug":"c","title":"A"}`)
+	shares := func(a, b any) bool {
+		return slices.ContainsFunc(kind.Unique(a), func(c transfer.Claim) bool {
+			return slices.ContainsFunc(kind.Unique(b), func(d transfer.Claim) bool { return c.Text == d.Text })
+		})
+	}
+	for i := range items {
+		for j := range i {
+			if want := i == 1 && j == 0 || i == 4 && j == 3; shares(items[i], items[j]) != want {
+				t.Errorf("%+v and %+v: want %v", items[j], items[i], want)
+			}
+		}
 	}
 }

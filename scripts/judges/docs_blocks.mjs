@@ -1,6 +1,6 @@
 // Parses the fenced code blocks of a Markdown page. scripts/judges/docs --help lists the kinds of blocks.
 
-const kinds = new Set(['sh', 'sh service', 'text output', 'json output', 'console', 'text', 'json', 'yaml', 'go']);
+const kinds = new Set(['sh', 'sh service', 'text output', 'json output', 'console', 'text', 'json', 'yaml', 'go', 'ts', 'python']);
 
 // blocks returns {kind, line, text} for each block; line is the number of its first line of text, from 1. It throws an error for
 // an unknown kind and for a block that is indented or has no end.

@@ -40,7 +40,8 @@ function freePort() {
   });
 }
 
-// serving returns a script that starts a block in its own process group and waits until the service responds.
+// serving returns a script that starts a block in its own process group and waits until the service responds and has printed its
+// last line.
 const serving = (text, port) => `
 set -m
 {
@@ -48,7 +49,7 @@ ${text}
 } >"$TMPDIR/.service" 2>&1 &
 set +m
 printf %s "$!" >'${pidFile}'
-until curl -sf -o /dev/null 'http://127.0.0.1:${port}/openapi.json'; do
+until grep -q 'Ctrl-C ends' "$TMPDIR/.service" && curl -sf -o /dev/null 'http://127.0.0.1:${port}/openapi.json'; do
   kill -0 "$(cat '${pidFile}')" 2>/dev/null || { cat "$TMPDIR/.service"; echo 'the service has stopped'; exit 1; }
   sleep 0.1
 done

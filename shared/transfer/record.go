@@ -102,11 +102,14 @@ func Latest[T any, K comparable](records []T, identity func(T) K) (indexes []int
 func PutUnits[T any](ctx context.Context, t *table.Client, records []T, unitOf func(T) (table.Key, table.Unit),
 	refusal func(T, table.Failure) (problem string, err error),
 ) (skipped int, err error) {
-	var units []table.Unit
-	indexes := Latest(records, func(r T) table.Key { key, _ := unitOf(r); return key })
-	for _, n := range indexes {
-		_, unit := unitOf(records[n])
-		units = append(units, unit)
+	keys, all := make([]table.Key, len(records)), make([]table.Unit, len(records))
+	for n, r := range records {
+		keys[n], all[n] = unitOf(r)
+	}
+	indexes := Latest(keys, func(key table.Key) table.Key { return key })
+	units := make([]table.Unit, len(indexes))
+	for i, n := range indexes {
+		units[i] = all[n]
 	}
 	failures, err := t.StoreUnits(ctx, units)
 	if err != nil {

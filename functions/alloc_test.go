@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // busy returns the service of a company with 210 reviews and a year of points.

@@ -17,10 +17,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/client"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // inProcess is a transport to a service in this process. It keeps the body of the last response.

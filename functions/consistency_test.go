@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	codes "growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func statusOf(code string) int { return codes.Code(code).Status() }

@@ -14,10 +14,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // start returns the whole service, with a company that has at least one record of each type (testdata/company.jsonl).

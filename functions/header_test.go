@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a header that is not UTF-8 is refused where its value matters, by its name. In the event of a function its bytes are U+FFFD, so

@@ -12,10 +12,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/timestamp"
 )
 

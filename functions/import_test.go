@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // ordinary has the flags of a run that does not set them: how many worlds it explores, and which. Another seed explores

@@ -89,16 +89,16 @@ func TestDependenciesHaveOwners(t *testing.T) {
 	t.Parallel()
 	owners := map[string][]string{
 		"github.com/aws/aws-sdk-go-v2/config":         {"scripts/workspace", "scripts/deploy"},
-		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/keys", "shared/service", "shared/apitest", "scripts/workspace", "scripts/prove", "scripts/deploy"},
+		"github.com/aws/aws-sdk-go-v2":                {"shared/table", "shared/keys", "shared/service", "shared/testkit/apitest", "scripts/workspace", "scripts/prove", "scripts/deploy"},
 		"github.com/aws/aws-lambda-go":                {"shared/gateway"},
 		"github.com/aws/smithy-go":                    {"shared/table", "scripts/workspace"},
-		"github.com/google/jsonschema-go":             {"shared/jsonschema"},
+		"github.com/google/jsonschema-go":             {"shared/schema/jsonschema"},
 		"github.com/modelcontextprotocol/go-sdk":      {"shared/mcpserver"},
 		"github.com/spf13/cobra":                      {"scripts/workspace", "scripts/prove"},
 		"github.com/spf13/pflag":                      {"scripts/workspace"},
 		"github.com/schollz/progressbar/v3":           {"scripts/workspace"},
 		"golang.org/x/sync":                           {"scripts/workspace"},
-		"golang.org/x/sys":                            {"shared/engine"},
+		"golang.org/x/sys":                            {"shared/testkit/engine"},
 		"golang.org/x/term":                           {"scripts/workspace"},
 		"github.com/anyascii/go":                      {"functions/plan"},
 		"github.com/oaswrap/spec-ui":                  {"functions/openapi"},
@@ -164,14 +164,14 @@ func TestLayout(t *testing.T) {
 
 // floors has the packages of shared in layers, the lowest first. A package imports only packages of lower layers.
 var floors = [][]string{
-	{"client", "engine", "fault", "id", "timestamp"},
+	{"client", "testkit/engine", "fault", "id", "parallel", "timestamp"},
 	{"auth", "schema", "version"},
-	{"jsonschema", "table"},
+	{"schema/jsonschema", "table"},
 	{"claim", "idempotency", "transfer"},
 	{"api", "keys"},
 	{"gateway", "mcpserver"},
 	{"service"},
-	{"apitest"},
+	{"testkit/apitest"},
 }
 
 // Ensure the packages of shared import only lower layers, and that each has a package comment.
@@ -185,15 +185,15 @@ func TestFloors(t *testing.T) {
 	}
 	described := map[string]bool{}
 	files(t, func(name string, imports []string, text string) {
-		parts := strings.Split(name, "/")
-		if parts[0] != "shared" {
+		place, ours := strings.CutPrefix(path.Dir(name), "shared/")
+		if !ours || path.Base(place) == "testdata" {
 			return
 		}
-		own, known := floor[parts[1]]
+		own, known := floor[place]
 		if !known {
 			t.Errorf("%s has no layer: add its package to floors in functions/layout_test.go", name)
 		}
-		described[parts[1]] = described[parts[1]] || strings.Contains(text, "// Package "+parts[1]+" ")
+		described[place] = described[place] || strings.Contains(text, "// Package "+path.Base(place)+" ")
 		if strings.HasSuffix(name, "_test.go") {
 			return
 		}

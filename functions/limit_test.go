@@ -12,7 +12,7 @@ import (
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/company"
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // readRecordsMax is the most that one call may read.

@@ -16,9 +16,9 @@ import (
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/metrics"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // BenchmarkReads measures reads from the query to the body of the response, without the key and the gateway: ours, and the plain way,

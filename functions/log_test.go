@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // safeBuffer is a buffer that several requests write to.

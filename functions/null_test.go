@@ -12,8 +12,8 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // clearable has, for each update, a value for each property that null clears. Every other property refuses null. Typed by hand.

@@ -11,8 +11,8 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // withNumber returns the arguments with a number in each place of the field that may have one, and the path of each place.

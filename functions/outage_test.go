@@ -16,7 +16,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // These tests run with the clock of package synctest, so no pause between two attempts takes time, and the time that a request takes is

@@ -22,10 +22,10 @@ import (
 	"growthworkspace/functions/feedback"
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // refuser is a transport that refuses one call to the table in each run, with an error that is not retried. A call that it

@@ -9,7 +9,7 @@ import (
 	judge "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 // Ensure valid arguments and responses match the published schemas of their operations, formats included.

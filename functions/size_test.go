@@ -16,12 +16,12 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // large says how to fill a list with more JSON than a page may have, of records that the API accepts.

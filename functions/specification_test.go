@@ -12,8 +12,8 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 // contract is a line of the hand-typed tables.

@@ -11,8 +11,8 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/functions/company"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // planted is a request with the character NUL in one place, and the path of that place.

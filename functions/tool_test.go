@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // message sends one JSON-RPC request. header alternates names and values.

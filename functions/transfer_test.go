@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

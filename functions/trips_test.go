@@ -7,7 +7,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a read takes one round trip to the table and a write two: the service checks the key in parallel with the reads,

@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	public "growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // findingsMax is the size of the largest findings as compact JSON.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/version"
 )
 

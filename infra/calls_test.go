@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // recorder is a transport that records the functions' calls to the table, as IAM sees them.

@@ -23,7 +23,6 @@ import (
 	"growthworkspace/functions/mcp"
 	"growthworkspace/infra"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/keys"
@@ -31,6 +30,7 @@ import (
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 const (

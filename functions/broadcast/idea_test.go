@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestCreateIdea(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // expected returns the ids that a list must contain: those of the records that match the filters, latest time first, null last,

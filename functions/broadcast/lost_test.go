@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // loser sends all requests and loses the responses to the next few updates of records.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // stays returns the scenario that a list has this many records: nothing of a rejected create was stored.

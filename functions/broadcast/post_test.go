@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 const (

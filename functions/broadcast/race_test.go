@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure exactly one of many concurrent claims of a post succeeds, in each of several rounds.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the API allows exactly the changes of status in scripts/docs/reference/states.md.

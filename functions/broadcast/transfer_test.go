@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // exported returns the lines of an export, with co_any as the company's id.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the read units of a list do not grow with the number of records, for every combination of filters: 10 N records cost

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // nouns are the records that the API writes: the values of a new record, and an update that moves its index entries.

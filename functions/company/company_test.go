@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/company"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func start(t *testing.T) *apitest.Service {

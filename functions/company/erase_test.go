@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"growthworkspace/functions/company"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // left returns the partition keys of a company's records.

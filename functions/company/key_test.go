@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/functions/company"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/service"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/version"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/context"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestBrandKit(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestCreateContentType(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/context"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func start(t *testing.T) *apitest.Service {

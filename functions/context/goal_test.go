@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/context"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure goals are listed oldest first, null last, then by id, with exactly the specified fields in their order.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure that of two deletions of one goal or content type exactly one succeeds, and that a concurrent update either comes

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/context"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure exactly one of several concurrent workers claims a reply.

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // stored returns the sort keys of a company's records of the area whose sort key has this prefix: feedback# or ext#.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // start returns a service whose company has these records.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure an import of a review that is stored under another id replaces the stored record and keeps its id, whichever of the two

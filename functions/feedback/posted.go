@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -91,7 +92,7 @@ func postedQuery(companyID string, f Filter) table.Query {
 func (s Store) listPosted(ctx context.Context, companyID string, f Filter, after string, limit int) (page table.Page[json.RawMessage], err error) {
 	var mark postedMark
 	var failure error // of the index, which an older version's table does not have
-	err = table.Both(func() (err error) {
+	err = parallel.Both(func() (err error) {
 		mark, err = s.postedMark(ctx, companyID)
 		return err
 	}, func() error {
@@ -226,7 +227,7 @@ type indexed struct {
 // fill gives records their keys and moves the mark behind them. filled is how many of them it wrote.
 func (s Store) fill(ctx context.Context, companyID string, records []indexed, mark *postedMark) (filled int64, err error) {
 	var written atomic.Int64
-	err = table.Parallel(len(records), fillWidth, func(n int) error {
+	err = parallel.Do(len(records), fillWidth, func(n int) error {
 		r := records[n]
 		if (table.Key{PK: r.PostedPK, SK: r.PostedSK}) == postedKey(r.Feedback) {
 			return nil

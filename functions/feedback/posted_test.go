@@ -16,8 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Times of posting around the bounds of days, and null.
@@ -71,7 +72,7 @@ func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	t.Helper()
 	key := func(sk string) table.Key { return table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: sk} }
 	items := make([]table.Item, len(records))
-	err := table.Parallel(len(records), 32, func(n int) (err error) {
+	err := parallel.Do(len(records), 32, func(n int) (err error) {
 		items[n], err = table.GetItem(t.Context(), s.Table, key("feedback#"+records[n].ID))
 		if items[n]["gsi1pk"] == nil {
 			t.Errorf("%s: %v", records[n].ID, items[n])

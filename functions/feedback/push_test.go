@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 const pushPath = "/v1/companies/{companyId}/feedback"

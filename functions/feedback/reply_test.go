@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 const replyPath = "/v1/companies/{companyId}/feedback/fbk_0001/reply"

@@ -11,6 +11,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -168,7 +169,7 @@ func (s Store) Push(ctx context.Context, companyID string, changes []change, sto
 		return 0, 0, err
 	}
 	outcomes := make([]outcome, len(changes))
-	err = table.Parallel(len(changes), pushWidth, func(n int) (err error) {
+	err = parallel.Do(len(changes), pushWidth, func(n int) (err error) {
 		outcomes[n], err = s.pushOne(ctx, companyID, changes[n], stored[n])
 		return err
 	})

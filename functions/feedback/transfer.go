@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -181,7 +182,7 @@ const addersMax = 8
 func (s Store) add(ctx context.Context, companyID string, records []Feedback, _ transfer.File) (skipped int, err error) {
 	var found atomic.Int64
 	records = transfer.LastWins(records, func(f Feedback) string { return f.ID })
-	err = table.Parallel(len(records), addersMax, func(n int) error {
+	err = parallel.Do(len(records), addersMax, func(n int) error {
 		f := records[n]
 		f.CompanyID = companyID
 		err := s.table.Transact(ctx, s.addWrites(f, true)...)

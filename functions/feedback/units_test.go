@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // The distribution of a company's records over the values of each filter, in percent.

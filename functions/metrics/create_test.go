@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a created definition has what was sent and the defaults, that each kind has what it needs, that a key is bounded, and

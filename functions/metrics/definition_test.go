@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure an update changes what was sent and nothing else, never the key or the kind, and that only a derived metric has a

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // deletePoints deletes the points of a metric between two days. more are further parameters, such as "grain=week".

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // once sends a push with an Idempotency-Key.

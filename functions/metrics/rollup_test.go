@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // world is the points of one metric, for the oracle: every stored day, week and month.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -53,7 +54,7 @@ func (s Store) DeletePoints(ctx context.Context, companyID string, of PointRange
 			return deleted, false, err
 		}
 		counts := make([]int, len(out.Items))
-		err = table.Parallel(len(out.Items), deleteWidth, func(n int) (err error) {
+		err = parallel.Do(len(out.Items), deleteWidth, func(n int) (err error) {
 			counts[n], err = s.deleteFrom(ctx, out.Items[n], of)
 			return err
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -74,7 +75,7 @@ func (l *listing) checkSize(units float64) error {
 func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (l *listing, defined bool, err error) {
 	l = s.newListing(companyID, q)
 	var d combining
-	err = table.Both(func() (err error) {
+	err = parallel.Both(func() (err error) {
 		d, err = table.Get[combining](ctx, s.table, definitionKey(companyID, q.MetricKey))
 		if defined = err == nil; errors.Is(err, fault.ErrNotFound) {
 			err = nil
@@ -208,7 +209,7 @@ func (l *listing) complete() bool {
 func (l *listing) round(ctx context.Context) error {
 	open, since := l.missing()
 	known, _ := l.known()
-	err := table.Parallel(len(open), len(open), func(n int) error {
+	err := parallel.Do(len(open), len(open), func(n int) error {
 		open[n].plan(since, l.want-known)
 		return open[n].read(ctx, l.table)
 	})

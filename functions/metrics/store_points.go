@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -95,7 +96,7 @@ type Span struct{ First, Last string }
 func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grain]Span, error) {
 	grains := GrainDay.Values()
 	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty: none
-	err := table.Parallel(len(ends), len(ends), func(n int) error {
+	err := parallel.Do(len(ends), len(ends), func(n int) error {
 		prefix := pointPrefix + table.Join(metricKey, grains[n/2], "")
 		in := pointsRequest(companyID, prefix, prefix+afterAll)
 		in.ScanIndexForward, in.Limit = aws.Bool(n%2 == 0), aws.Int32(1)

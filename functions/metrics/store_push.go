@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -94,7 +95,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 		return nil, err
 	}
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))
-	panicked := table.Parallel(len(p.parts), pushWidth, func(n int) error {
+	panicked := parallel.Do(len(p.parts), pushWidth, func(n int) error {
 		createdBy[n], failures[n] = p.store(ctx, p.parts[n], nil)
 		return nil // the other parts are stored all the same
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
@@ -144,7 +145,7 @@ func (s Store) PutPoints(ctx context.Context, companyID string, points []Point) 
 	if err != nil {
 		return err
 	}
-	return table.Parallel(len(updates), pointsWriters, func(n int) error {
+	return parallel.Do(len(updates), pointsWriters, func(n int) error {
 		_, err := s.updatePoints(ctx, updates[n], "")
 		return err
 	})
@@ -158,7 +159,7 @@ func (s Store) AddPoints(ctx context.Context, companyID string, points []Point) 
 		return 0, err
 	}
 	var found atomic.Int64
-	err = table.Parallel(len(updates), pointsWriters, func(n int) error {
+	err = parallel.Do(len(updates), pointsWriters, func(n int) error {
 		u := updates[n]
 		u.keep = true
 		_, err := s.updatePoints(ctx, u, "")

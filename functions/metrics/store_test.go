@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the cost of a list of definitions does not grow with their number: calls and units are the same with ten times

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // points of a metric, for the oracle, one at a time.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure total returns one series with the identity of the series without dims, by either name of the metric, in pages of

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the check of an import reports what is wrong with a record.

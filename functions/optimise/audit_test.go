@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // audits returns audits of several sites and of none, with every status and with none, and with equal and null times.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestCreateAudit(t *testing.T) {

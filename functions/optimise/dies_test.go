@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // mortal is a transport of a process that dies after a number of calls to the table: it makes no more calls.

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 const findingsMax = 4 << 20

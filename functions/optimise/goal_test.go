@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the list has the goals of the site, by their field order, null last, then by id.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestCreateGoal(t *testing.T) {

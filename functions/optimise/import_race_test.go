@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

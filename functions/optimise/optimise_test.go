@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the list has all sites, by createdAt, null last, then by id.

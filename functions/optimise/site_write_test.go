@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestCreateSite(t *testing.T) {

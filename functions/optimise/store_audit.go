@@ -10,6 +10,7 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -73,7 +74,7 @@ func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, 
 	for _, consistent := range []bool{false, true} {
 		var stored storedAudit
 		var chunks []chunk
-		err := table.Both(
+		err := parallel.Both(
 			func() (err error) {
 				stored, err = table.Get[storedAudit](ctx, s.table, auditKey(companyID, auditID))
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -31,7 +32,7 @@ func goalsOfSite(companyID, siteID string) table.Collection {
 // there is no such site.
 func (s Store) ListGoals(ctx context.Context, companyID, siteID, after string) (table.Page[SiteGoal], error) {
 	var goals []SiteGoal
-	err := table.Both(
+	err := parallel.Both(
 		func() (err error) {
 			_, err = s.GetSite(ctx, companyID, siteID)
 			return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
@@ -178,7 +179,7 @@ func (s Store) addAudits(ctx context.Context, companyID string, audits []Audit, 
 // chunksOf returns the keys of the chunks that the stored versions of the audits refer to.
 func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
 	found := make([][]table.Key, len(audits))
-	err := table.Parallel(len(audits), parallelReads, func(n int) error {
+	err := parallel.Do(len(audits), parallelReads, func(n int) error {
 		stored, err := table.Get[storedAudit](ctx, s.table, auditKey(companyID, audits[n].ID))
 		if errors.Is(err, fault.ErrNotFound) {
 			return nil
@@ -195,7 +196,7 @@ func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit
 	var few []storedAudit
 	visitFew := func() error {
 		audits := make([]Audit, len(few))
-		err := table.Parallel(len(few), parallelAudits, func(n int) (err error) {
+		err := parallel.Do(len(few), parallelAudits, func(n int) (err error) {
 			audits[n], err = s.withFindings(ctx, few[n])
 			return err
 		})

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // export returns every record of the company as its type and JSON text.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // spent returns the table calls and units that read uses.

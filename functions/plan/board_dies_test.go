@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // debris adds to a board what publishes that died and imports can leave: a snapshot that never went live, and a slug without its item.

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // left returns what is stored of a board: the sort keys of its records, the ids of its items, and its entry in the heads.

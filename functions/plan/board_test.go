@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // rawKeys returns the sort keys of all records of the area, except the heads and remembered responses.

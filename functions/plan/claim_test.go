@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // claimOf returns the claim of the board, nil when it has none.

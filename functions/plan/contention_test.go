@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure concurrent creates with one title get distinct slugs, and no concurrent change of an item is lost.

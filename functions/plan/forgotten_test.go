@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // forgetful executes every transaction, loses the response to the first attempt and does not recognise the retry, like an engine

@@ -3,8 +3,8 @@ package plan_test
 import (
 	"testing"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // replaceChunk replaces the only chunk of the snapshots of brd_1.

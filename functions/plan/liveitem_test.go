@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // liveItems returns all live items of brd_1 in pages of limit, and how many pages there are.

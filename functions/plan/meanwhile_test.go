@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the response of a publish is what the board then shows, when another caller only edits or only deletes an item before any

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a read or an update of an item that publishes interrupt, before any of its table calls, returns the item's version from

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // overtaking edits the board once the publish that it carries has claimed it, and then refuses the first call that has all of the

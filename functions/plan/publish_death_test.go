@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
 )
 

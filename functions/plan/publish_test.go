@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func TestPublish(t *testing.T) {

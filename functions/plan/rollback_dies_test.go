@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // twoVersions returns a company whose board shows one item in version 1 and another in version 2.

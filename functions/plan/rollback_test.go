@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func always(string) error { return nil }

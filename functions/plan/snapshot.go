@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -244,7 +245,7 @@ func (s Store) live(ctx context.Context, b storedBoard) (snapshot, error) {
 		return snapshot{}, nil
 	}
 	parts := make([]snapshot, int(*b.SnapshotChunks))
-	err := table.Parallel(len(parts), chunkReaders, func(n int) (err error) {
+	err := parallel.Do(len(parts), chunkReaders, func(n int) (err error) {
 		parts[n], err = s.part(ctx, b, n)
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -182,7 +183,7 @@ func (s Store) sweep(ctx context.Context, companyID, boardID string) error {
 		return err
 	}
 	rest := []string{chunkKind, versionOf, slugKind}
-	return table.Parallel(len(rest), len(rest), func(n int) error { return s.drop(ctx, of(rest[n])) })
+	return parallel.Do(len(rest), len(rest), func(n int) error { return s.drop(ctx, of(rest[n])) })
 }
 
 // sortKey is all that is read of records which are counted or deleted.
@@ -209,7 +210,7 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 	}
 	var stored table.Page[storedItem]
 	var b storedBoard
-	err := table.Both(
+	err := parallel.Both(
 		func() (err error) { stored, err = table.List[storedItem](ctx, s.table, q); return err },
 		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
 	)

@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -51,7 +52,7 @@ func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, er
 
 // collect reads a board and all of its items, and computes the content that a publish would make live.
 func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planned, err error) {
-	err = table.Both(
+	err = parallel.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
 		func() (err error) {
 			p.items, err = table.Whole[storedItem](ctx, s.table, itemsOf(companyID, boardID))

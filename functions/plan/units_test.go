@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure the read units of a list do not grow with the board: a list of 10 N items costs the same as one of N.

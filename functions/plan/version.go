@@ -8,6 +8,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -210,7 +211,7 @@ func (s Store) planRollback(ctx context.Context, companyID, boardID string, vers
 		return p, err
 	}
 	var live snapshot
-	err = table.Both(
+	err = parallel.Both(
 		func() (err error) { p.content, err = s.contentOf(ctx, p.board, v); return err },
 		func() (err error) { live, err = s.live(ctx, p.board); return err },
 	)

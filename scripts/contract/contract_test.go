@@ -22,9 +22,9 @@ import (
 	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/records"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/version"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 func oneCompany(k *kit) {

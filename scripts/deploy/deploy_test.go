@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"growthworkspace/infra"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // world is a fake machine and AWS account for one test: a PATH with programs that only log their calls, a clone, and an HTTP

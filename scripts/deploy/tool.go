@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // tools returns an error that lists all missing tools and how to install them.

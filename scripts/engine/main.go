@@ -18,7 +18,7 @@ import (
 	"strings"
 	"syscall"
 
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 const usage = `usage: engine [--prefer dynoxide|dynamodb-local] -- COMMAND [ARGUMENT...]`

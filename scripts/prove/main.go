@@ -26,7 +26,7 @@ import (
 	"growthworkspace/scripts/contract"
 	"growthworkspace/scripts/prove/faults"
 	"growthworkspace/scripts/prove/roundtrip"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // errRefuted is returned when a claim does not hold. The proof has printed why.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/prove/faults"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // create sends a POST to the service and returns the record.

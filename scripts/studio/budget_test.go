@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Limits of one screen.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 var headline = regexp.MustCompile(`(Last month|Before)[^|]*\| (\S+( [0-9]\S*)?( \w+)?)`)

@@ -22,8 +22,8 @@ import (
 	"growthworkspace/scripts/studio"
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/private"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // world is a studio over the real service, and a browser that has entered.

@@ -21,7 +21,7 @@ import (
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/scripts/workspace/user"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 func main() {

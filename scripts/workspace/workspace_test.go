@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"growthworkspace/scripts/workspace/serve"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // asCommand is the environment variable that makes the test binary run as the command, for tests with real processes.

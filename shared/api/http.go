@@ -12,8 +12,8 @@ import (
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/schema"
-	"growthworkspace/shared/table"
 )
 
 // bodyBytesMax is the largest body of a request, unless its operation has another limit, and of the arguments of a tool.
@@ -36,7 +36,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveHTTP calls the operation of a request. It returns an error when no operation has the path and the method, or when it
 // panics; then only the header of the response is used.
 func (a *API) serveHTTP(r *http.Request, requestID string) (out Response, err error) {
-	defer table.Recover(&err)
+	defer parallel.Recover(&err)
 	op, parameters, allow, err := a.routes.match(r.Method, r.URL.EscapedPath())
 	if err != nil { // no key needed: the response reveals nothing
 		if len(allow) > 0 {

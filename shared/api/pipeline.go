@@ -11,6 +11,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/version"
 )
@@ -41,7 +42,7 @@ func (a *API) Call(ctx context.Context, c Call) Response {
 
 // serve runs the steps of a call. The error of an earlier step takes precedence.
 func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error) {
-	defer table.Recover(&err)
+	defer parallel.Recover(&err)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
 	}
@@ -99,7 +100,7 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	var refusal error
-	panicked := table.Both(func() error {
+	panicked := parallel.Both(func() error {
 		permitted := false
 		defer func() {
 			t.request.Decide(errUndecided) // no effect unless admit panicked
@@ -134,7 +135,7 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 // the key takes precedence.
 func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (earlier *idempotency.Response, err error) {
 	var refusal, failure error
-	err = table.Both(func() error {
+	err = parallel.Both(func() error {
 		t.admission, refusal = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
 		if refusal == nil && !pinned {
 			refusal = version.OfKey(t.admission.APIVersion)

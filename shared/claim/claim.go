@@ -13,6 +13,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -93,7 +94,7 @@ func (k Kind[T]) Change(ctx context.Context, t *table.Client, companyID, recordI
 func (k Kind[T]) Stuck(ctx context.Context, t *table.Client, companyID, claimedBefore string) ([]T, error) {
 	partitions := k.Partitions(companyID)
 	found := make([][]T, len(partitions))
-	err := table.Parallel(len(partitions), len(partitions), func(n int) (err error) {
+	err := parallel.Do(len(partitions), len(partitions), func(n int) (err error) {
 		found[n], err = table.Whole[T](ctx, t, table.Collection{Index: k.Index, Partition: partitions[n]})
 		return err
 	})

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // other returns an identity with the same Idempotency-Key and other arguments.

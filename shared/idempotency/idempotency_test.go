@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 type note struct {

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // counter counts the calls to the table.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // passing is a transport in which time passes after the first record is read.

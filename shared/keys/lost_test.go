@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // losing passes on every update, and loses as many of the responses as are left to lose.

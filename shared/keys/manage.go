@@ -12,6 +12,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -151,7 +152,7 @@ func (s *Store) RotateBy(ctx context.Context, companyID, by, keyID string, overl
 	issued, err := s.add(ctx, companyID, func() (fresh storedKey, secret string, others []table.Write, err error) {
 		var old storedKey
 		var rotator grantor
-		err = table.Both(
+		err = parallel.Both(
 			func() (err error) {
 				old, err = table.Get[storedKey](ctx, s.table, keyKey(companyID, keyID))
 				return err

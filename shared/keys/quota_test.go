@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure each class admits exactly its quota at once, and then one request per interval. A call after Retry-After is

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/table"
+	"growthworkspace/shared/parallel"
 )
 
 // reads lets concurrent requests with one key share the reads of its record, so that a flood of refused requests makes one call
@@ -76,7 +76,7 @@ func (r *reads) run(hash [32]byte, t *turn) {
 
 func (t *turn) make() {
 	defer close(t.done)
-	defer table.Recover(&t.err)
+	defer parallel.Recover(&t.err)
 	t.out, t.err = t.read()
 }
 

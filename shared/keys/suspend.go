@@ -7,6 +7,7 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -82,7 +83,7 @@ func (s *Store) add(ctx context.Context, companyID string, prepare func() (fresh
 		var fresh storedKey
 		var secret string
 		var others []table.Write
-		err := table.Both(
+		err := parallel.Both(
 			func() (err error) { at, err = s.SuspendedAt(ctx, companyID); return err },
 			func() (err error) { fresh, secret, others, err = prepare(); return err },
 		)

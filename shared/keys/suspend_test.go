@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // everyone checks that each secret is admitted, or refused with the error want.

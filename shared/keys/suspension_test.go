@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 func admitted(ctx context.Context, t *testing.T, s *apitest.Service, secret string) error {

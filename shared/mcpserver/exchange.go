@@ -14,7 +14,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/table"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/version"
 )
 
@@ -128,7 +128,7 @@ func (s *Server) connect() http.Handler {
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		x, _ := ctx.Value(exchangeKey{}).(*exchange)
-		defer table.Recover(&x.panicked)
+		defer parallel.Recover(&x.panicked)
 		if call, ok := request.(*mcp.CallToolRequest); ok {
 			if op := x.tools.named(call.Params.Name); op != nil {
 				return s.callTool(x, op, call), nil

@@ -12,8 +12,8 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 // Name returns the name of an operation's tool.

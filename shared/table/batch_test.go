@@ -12,9 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // notes returns items of one partition and their keys; each item has size bytes of text.

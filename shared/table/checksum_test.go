@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"testing"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // flips changes one byte of the first n responses, after giving each response its checksum as DynamoDB does. at is the place of

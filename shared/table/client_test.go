@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure public keys come from the client's randomness, which a test can replace, and differ by default.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a page of large records ends where it has table.PageBytes of JSON, the next one goes on there, and few records are read beyond

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"growthworkspace/shared/parallel"
 )
 
 // PageBytes bounds the JSON of a page of a list. A function can return about 4.7 MB, whatever characters they are of.
@@ -108,7 +110,7 @@ func merged[R any](ctx context.Context, q Query, want int, read fetch[R]) (rows[
 
 // extend reads ask[i] more records of each part, in parallel.
 func extend[R any](ctx context.Context, q Query, parts []part[R], ask []int, read fetch[R]) error {
-	return Parallel(len(parts), len(parts), func(i int) error {
+	return parallel.Do(len(parts), len(parts), func(i int) error {
 		if ask[i] == 0 {
 			return nil
 		}

@@ -3,11 +3,9 @@ package table_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -216,33 +214,4 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 			r.Fatal(diff)
 		}
 	})
-}
-
-// Ensure a panic in a parallel call becomes its error and does not end the process.
-func TestParallelPanics(t *testing.T) {
-	err := table.Parallel(2, 2, func(n int) error {
-		if n == 1 {
-			panic("planted")
-		}
-		return nil
-	})
-	if err == nil || !strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "goroutine") {
-		t.Error(err)
-	}
-}
-
-// Ensure no call is started after a failure, apart from the first ones, and every failure is returned.
-func TestParallelStops(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	var started atomic.Int64
-	err := table.Parallel(100, 3, func(int) error { started.Add(1); return broken })
-	if !errors.Is(err, broken) || started.Load() != 3 {
-		t.Errorf("%d calls were started: %v", started.Load(), err)
-	}
-	started.Store(0)
-	err = table.Both(func() error { started.Add(1); return broken }, func() error { started.Add(1); return nil })
-	if !errors.Is(err, broken) || started.Load() != 2 {
-		t.Errorf("%d of both calls were started: %v", started.Load(), err)
-	}
 }

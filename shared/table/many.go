@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"growthworkspace/shared/parallel"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -28,7 +30,7 @@ func Many[T any](ctx context.Context, c *Client, keys []Key) ([]T, error) {
 func ManyItems(ctx context.Context, c *Client, keys []Key) ([]Item, error) {
 	parts := slices.Collect(slices.Chunk(keys, ManyMax))
 	found := make([][]Item, len(parts))
-	err := Parallel(len(parts), manyWidth, func(n int) (err error) {
+	err := parallel.Do(len(parts), manyWidth, func(n int) (err error) {
 		found[n], err = c.many(ctx, parts[n])
 		return err
 	})

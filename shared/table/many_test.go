@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure many records are read with one call for each hundred, and keys without a record are left out.

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a list continues after its position, although the record at the position was deleted.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // meanwhile passes on the first call of a name, loses its response, and calls others before the client retries.

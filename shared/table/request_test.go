@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"testing"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure only the first decision counts, and a write that waits for one fails when its context ends.

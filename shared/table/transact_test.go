@@ -9,9 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // Ensure a transaction makes all writes or none, and its error has the failed conditions and their stored records.

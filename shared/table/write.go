@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/parallel"
 )
 
 // contendedMax bounds how often a compare-and-set starts again. Each loss means that another writer won and returns
@@ -54,7 +55,7 @@ const addedAtOnce = 8
 // nothing.
 func (c *Client) Add(ctx context.Context, items []Item) (taken int, err error) {
 	var found atomic.Int64
-	err = Parallel(len(items), addedAtOnce, func(n int) error {
+	err = parallel.Do(len(items), addedAtOnce, func(n int) error {
 		err := c.insert(ctx, items[n])
 		if errors.Is(err, ErrExists) {
 			found.Add(1)

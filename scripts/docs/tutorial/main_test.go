@@ -9,8 +9,8 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/functions/company"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/timestamp"
 )
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 // document is an OpenAPI document. Its members are in the order in which a reader needs them.

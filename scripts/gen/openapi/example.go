@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 // exampleCompany is the company's id in all examples.

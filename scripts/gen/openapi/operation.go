@@ -10,8 +10,8 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 func (b *builder) operation(op api.Operation) operation {

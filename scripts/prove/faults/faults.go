@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/prove/testbed"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // gate proves a claim about the service. run records violations in the trial; an error means that the gate could not run.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 func TestMain(m *testing.M) {

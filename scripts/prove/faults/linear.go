@@ -13,7 +13,7 @@ import (
 
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/table"
+	"growthworkspace/shared/parallel"
 )
 
 const (
@@ -85,7 +85,7 @@ func (t *trial) history(ctx context.Context, bases []string, requests int) (hist
 	}
 	var mu sync.Mutex
 	begin := time.Now()
-	err = table.Parallel(editors, editors, func(n int) error {
+	err = parallel.Do(editors, editors, func(n int) error {
 		own, err := t.NewKey(ctx, company.ID, testbed.Unlimited)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"growthworkspace/scripts/prove/testbed"
-	"growthworkspace/shared/table"
+	"growthworkspace/shared/parallel"
 )
 
 const (
@@ -41,7 +41,7 @@ func newCrowd(ctx context.Context, t *trial, lose func(call string, attempt int)
 
 // each calls do with 0 to n-1. The clients take turns and run concurrently.
 func (c *crowd) each(n int, do func(client *client, n int) error) error {
-	return table.Parallel(losers, losers, func(from int) error {
+	return parallel.Do(losers, losers, func(from int) error {
 		for i := from; i < n; i += losers {
 			if err := do(c.clients[from], i); err != nil {
 				return err

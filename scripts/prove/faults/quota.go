@@ -14,6 +14,7 @@ import (
 
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
 )
 
@@ -187,7 +188,7 @@ func (q *quotaTrial) empty(ctx context.Context, c testbed.Company, quota auth.Qu
 // at least enough were sent, which takes longer on a busy machine.
 func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testbed.Company, lasts time.Duration, enough int64, admissions, sent *atomic.Int64) error {
 	begin := time.Now()
-	return table.Parallel(flooders, flooders, func(n int) error {
+	return parallel.Do(flooders, flooders, func(n int) error {
 		s := servers[n%processes]
 		c := newClient(s.base, company)
 		for time.Since(begin) < lasts || sent.Load() < enough {
@@ -211,7 +212,7 @@ func (q *quotaTrial) crowd(ctx context.Context, servers []*server, company testb
 // admitted.
 func (q *quotaTrial) waitAll(ctx context.Context) error {
 	var waits, admissions, longest atomic.Int64
-	err := table.Parallel(q.waiters, max(1, q.waiters), func(n int) error {
+	err := parallel.Do(q.waiters, max(1, q.waiters), func(n int) error {
 		quota := []auth.Quota{6, 7, 12, 30, 60, 120}[n%6]
 		company, err := q.NewCompany(ctx, quota)
 		for round := 0; err == nil && round < q.rounds; round++ {

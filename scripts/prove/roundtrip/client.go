@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"growthworkspace/shared/client"
-	"growthworkspace/shared/table"
+	"growthworkspace/shared/parallel"
 )
 
 // reader reads the API with the company's key.
@@ -44,7 +44,7 @@ func (c *reader) check(ctx context.Context, l listing) (total tally, err error) 
 	}
 	combinations := l.combinations()
 	var mu sync.Mutex
-	err = table.Parallel(len(combinations)*len(l.windows), readers, func(n int) error {
+	err = parallel.Do(len(combinations)*len(l.windows), readers, func(n int) error {
 		chosen, w := combinations[n/len(l.windows)], l.windows[n%len(l.windows)]
 		if len(chosen) > 0 && w != l.windows[0] {
 			return nil

@@ -12,7 +12,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 // listing is a list of the API and its expected records.

@@ -15,7 +15,7 @@ import (
 
 	"growthworkspace/scripts/prove/testbed"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // bed is an in-memory engine with the demo company, a key of it, and a folder for built programs.

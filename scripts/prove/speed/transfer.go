@@ -18,8 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"growthworkspace/scripts/prove/testbed"
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // Records of a full import (--scale 1).
@@ -200,7 +201,7 @@ func (b *bench) bare(ctx context.Context, data, partition string, n int, item fu
 	const batchMost, lanes = 25, 8 // as in an import: items of a batch, and concurrent batches
 	db := dynamo(bed.Engine)
 	begin := time.Now()
-	err = table.Parallel((n+batchMost-1)/batchMost, lanes, func(batch int) error {
+	err = parallel.Do((n+batchMost-1)/batchMost, lanes, func(batch int) error {
 		var writes []types.WriteRequest
 		for i := batch * batchMost; i < min(n, (batch+1)*batchMost); i++ {
 			writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: item(i)}})

@@ -18,10 +18,10 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/engine"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
 	"growthworkspace/shared/transfer"
 	"growthworkspace/shared/version"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"growthworkspace/shared/jsonschema"
+	"growthworkspace/shared/schema/jsonschema"
 	"growthworkspace/shared/transfer"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/demo"
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/keys"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // parameter is a parameter of an operation in the OpenAPI document, or a reference to one.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"growthworkspace/functions"
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // imported checks a file, runs a function as if another caller did, and writes the file. It returns how many records were written,

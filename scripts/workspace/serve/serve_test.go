@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"growthworkspace/shared/apitest"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // hanging never responds to the first calls.

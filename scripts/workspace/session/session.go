@@ -22,11 +22,11 @@ import (
 
 	"growthworkspace/functions/company"
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/engine"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // Session is an open table.

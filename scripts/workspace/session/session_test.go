@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/shared/engine"
+	"growthworkspace/shared/testkit/engine"
 )
 
 // Ensure the engine's name says who can reach it, as serve prints it.

@@ -1,4 +1,6 @@
-package table
+// Package parallel makes calls at the same time, so that together they take one round trip. A panic in one of them becomes
+// its error.
+package parallel
 
 import (
 	"errors"
@@ -11,7 +13,7 @@ import (
 // Both makes two calls in parallel, so that they take one round trip. It returns their errors, the first call's first.
 // Both are always called.
 func Both(a, b func() error) error {
-	return Parallel(2, 2, func(n int) error {
+	return Do(2, 2, func(n int) error {
 		if n == 0 {
 			return a()
 		}
@@ -27,9 +29,9 @@ func Recover(err *error) {
 	}
 }
 
-// Parallel calls do for 0 to n-1, at most width at once, and returns their errors in order. After a failure it starts
+// Do calls call for 0 to n-1, at most width at once, and returns their errors in order. After a failure it starts
 // no other call and waits for those that run. It always starts the first width calls.
-func Parallel(n, width int, do func(n int) error) error {
+func Do(n, width int, call func(n int) error) error {
 	errs := make([]error, n)
 	slots := make(chan struct{}, width)
 	var failed atomic.Bool
@@ -45,7 +47,7 @@ func Parallel(n, width int, do func(n int) error) error {
 				<-slots
 			}()
 			defer Recover(&errs[i])
-			errs[i] = do(i)
+			errs[i] = call(i)
 		})
 	}
 	wait.Wait()

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/shared/apitest"
+	"growthworkspace/shared/testkit/apitest"
 )
 
 // engine responds at once, and closes the channel of a call's path when it has responded.

@@ -12,8 +12,8 @@ import (
 	judge "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/jsonschema"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/schema/jsonschema"
 )
 
 type colour string

@@ -18,12 +18,12 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/engine"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/engine"
 	"growthworkspace/shared/version"
 )
 

@@ -165,7 +165,7 @@ const pushTriesMax = 16
 // Idempotency-Key first. created and updated count records. Returns a conflict that a retry resolves when a record became
 // another kind since.
 func (s Store) Push(ctx context.Context, companyID string, changes []change, stored []found) (created, updated int, err error) {
-	if err := idempotency.Claim(ctx, s.table); err != nil {
+	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return 0, 0, err
 	}
 	outcomes := make([]outcome, len(changes))

@@ -91,7 +91,7 @@ func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, p
 		return p.store(ctx, p.parts[0], respond)
 	}
 	p.origin = idempotency.Origin(ctx)
-	if err := idempotency.Claim(ctx, s.table); err != nil {
+	if err := idempotency.Reserve(ctx, s.table); err != nil {
 		return nil, err
 	}
 	failures, createdBy := make([]error, len(p.parts)), make([][]string, len(p.parts))

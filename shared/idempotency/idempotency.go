@@ -4,8 +4,8 @@
 //
 // The store of an operation that accepts the key writes with Transact or Insert of this package, and passes the
 // response that it is about to return. Without an Idempotency-Key, Transact and Insert do the same as those of package
-// table. A change that needs several transactions calls Claim before its first write; see claim.go. The pipeline stores
-// every other response at the end of the request (Attempt.End): that of a claimed change, an error, a publish that changes
+// table. A change that needs several transactions calls Reserve before its first write; see reserve.go. The pipeline stores
+// every other response at the end of the request (Attempt.End): that of a reserved change, an error, a publish that changes
 // nothing.
 //
 // A response may have the secret of a new key, which must not be stored in plain text. So responses are encrypted with
@@ -73,7 +73,7 @@ const partBytes = 350 << 10
 //
 //	access         key
 //	the response   <company>#<area> / idempotency#<digest>#answer, with the first part of the body
-//	a claim        the same; the response replaces it
+//	a reservation  the same; the response replaces it
 //	other parts    <company>#<area> / idempotency#<digest>#part#<attempt>#<n>, written before the record that names them
 //
 // digest is that of the caller's key id, the operation and the Idempotency-Key.
@@ -89,9 +89,9 @@ type Attempt struct {
 	store  Store
 	encode func(response any) (body []byte, tag string, err error)
 
-	mu    sync.Mutex
-	state state
-	claim string // its token; empty: this attempt has no claim
+	mu          sync.Mutex
+	state       state
+	reservation string // its token; empty: this attempt has no reservation
 }
 
 // state is the state of an attempt.
@@ -99,7 +99,7 @@ type state int
 
 const (
 	open       state = iota
-	claimed          // the key belongs to this attempt
+	reserved         // the key belongs to this attempt
 	remembered       // the response is stored
 	lost             // another request with the same identity was faster
 )
@@ -110,7 +110,7 @@ func (s Store) Begin(i Identity, encode func(response any) (body []byte, tag str
 	return &Attempt{Identity: i, store: s, encode: encode}
 }
 
-// stored is the record of a response, of one of its parts, or of a claim.
+// stored is the record of a response, of one of its parts, or of a reservation.
 type stored struct {
 	SK      string  `store:"sk"`
 	Form    int64   `store:"form"`
@@ -122,8 +122,8 @@ type stored struct {
 	Body    []byte  `store:"body"` // encrypted
 	TTL     int64   `store:"ttl"`
 
-	Claim     *string `store:"claim"`     // the token of a claim; nil for a response
-	ClaimedAt *int64  `store:"claimedAt"` // in milliseconds of Unix time
+	Reservation *string `store:"claim"`     // the token of a reservation; nil for a response
+	ReservedAt  *int64  `store:"claimedAt"` // in milliseconds of Unix time
 }
 
 func (i Identity) partition() string { return table.Partition(i.CompanyID, i.Area) }
@@ -151,11 +151,11 @@ func (a *Attempt) Recall(ctx context.Context) (*Response, error) {
 	return found.response, err
 }
 
-// earlier is what an earlier request with the same identity has stored: nothing, a claim or a response.
+// earlier is what an earlier request with the same identity has stored: nothing, a reservation or a response.
 type earlier struct {
-	response  *Response
-	isClaim   bool
-	claimedAt int64 // in milliseconds of Unix time
+	response      *Response
+	isReservation bool
+	reservedAt    int64 // in milliseconds of Unix time
 }
 
 // collection has the records of this identity.
@@ -182,8 +182,8 @@ func (a *Attempt) find(ctx context.Context) (earlier, error) {
 		return earlier{}, unreadable(fmt.Errorf("its form is %d", r.Form))
 	case [sha256.Size]byte(r.Request) != a.Request:
 		return earlier{}, errOther
-	case r.ClaimedAt != nil:
-		return earlier{isClaim: true, claimedAt: *r.ClaimedAt}, nil
+	case r.ReservedAt != nil:
+		return earlier{isReservation: true, reservedAt: *r.ReservedAt}, nil
 	}
 	response, err := a.read(r, records)
 	if err != nil {
@@ -240,14 +240,14 @@ func (a *Attempt) read(r stored, records []stored) (*Response, error) {
 	return out, nil
 }
 
-// End stores the response, unless it was stored in the transaction of the change. A nil response is not stored; a claim of
+// End stores the response, unless it was stored in the transaction of the change. A nil response is not stored; a reservation of
 // this attempt is released then. If another request with the same identity was faster, End returns that request's response,
-// which the caller must send instead; it waits for the response of a claim as Claim does.
+// which the caller must send instead; it waits for the response of a reservation as Reserve does.
 func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err error) {
 	switch state := a.reached(); {
 	case state == remembered || state == open && r == nil:
 		return nil, nil
-	case state == claimed && r == nil:
+	case state == reserved && r == nil:
 		return nil, a.release(ctx)
 	case state != lost:
 		if err := a.transact(ctx, a.store.table, *r); !errors.Is(err, ErrAnswered) {
@@ -256,7 +256,7 @@ func (a *Attempt) End(ctx context.Context, r *Response) (earlier *Response, err 
 	}
 	found, err := a.await(ctx)
 	switch {
-	case err == nil && found.isClaim:
+	case err == nil && found.isReservation:
 		err = errRunning
 	case err == nil && found.response == nil:
 		err = errors.New("store a response: the earlier one has been deleted")
@@ -337,7 +337,7 @@ func (a *Attempt) transact(ctx context.Context, t *table.Client, r Response, wri
 	return err
 }
 
-// record returns the fields that the records of a response and of a claim share.
+// record returns the fields that the records of a response and of a reservation share.
 func (a *Attempt) record() stored {
 	return stored{SK: a.responseKey().SK, Form: formNow, Request: a.Request[:], TTL: a.now().Add(KeepFor).Unix()}
 }

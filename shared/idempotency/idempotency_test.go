@@ -243,16 +243,16 @@ func TestApart(t *testing.T) {
 func TestUnreadableResponses(t *testing.T) {
 	t.Parallel()
 	type row struct {
-		PK        string  `store:"pk"`
-		SK        string  `store:"sk"`
-		Form      *int64  `store:"form"`
-		Request   []byte  `store:"request"`
-		Status    int64   `store:"status"`
-		Attempt   string  `store:"attempt"`
-		Parts     int64   `store:"parts"`
-		Body      []byte  `store:"body"`
-		TTL       int64   `store:"ttl"`
-		ClaimedAt *string `store:"claimedAt"`
+		PK         string  `store:"pk"`
+		SK         string  `store:"sk"`
+		Form       *int64  `store:"form"`
+		Request    []byte  `store:"request"`
+		Status     int64   `store:"status"`
+		Attempt    string  `store:"attempt"`
+		Parts      int64   `store:"parts"`
+		Body       []byte  `store:"body"`
+		TTL        int64   `store:"ttl"`
+		ReservedAt *string `store:"claimedAt"`
 	}
 	for name, change := range map[string]func(*row){
 		"no form":           func(r *row) { r.Form = nil },
@@ -261,7 +261,7 @@ func TestUnreadableResponses(t *testing.T) {
 		"a damaged body":    func(r *row) { r.Body[0]++ },
 		"no body":           func(r *row) { r.Body = nil },
 		"a part is missing": func(r *row) { r.Parts = 1 },
-		"another type":      func(r *row) { r.ClaimedAt = new("yesterday") },
+		"another type":      func(r *row) { r.ReservedAt = new("yesterday") },
 		"no envelope":       func(r *row) { r.Status = 409 },
 	} {
 		t.Run(name, func(t *testing.T) {

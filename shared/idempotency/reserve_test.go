@@ -25,10 +25,10 @@ func (f fixture) other(n int) idempotency.Identity {
 	return out
 }
 
-// claim claims the key of a context's attempt.
-func (f fixture) claim(ctx context.Context) error { return idempotency.Claim(ctx, f.table) }
+// reserve reserves the key of a context's attempt.
+func (f fixture) reserve(ctx context.Context) error { return idempotency.Reserve(ctx, f.table) }
 
-// end stores a response with a text, as the pipeline does after a claimed change.
+// end stores a response with a text, as the pipeline does after a reserved change.
 func (f fixture) end(ctx context.Context, text string) (*idempotency.Response, error) {
 	return attemptOf(ctx).End(ctx, &idempotency.Response{Status: 200, Body: []byte(text)})
 }
@@ -44,7 +44,7 @@ func onFakeClock(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// impatient returns the context of a request that has little time left: enough for one look at a claim, not for a pause.
+// impatient returns the context of a request that has little time left: enough for one look at a reservation, not for a pause.
 func (f fixture) impatient(i idempotency.Identity) context.Context {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.attach(i), 1500*time.Millisecond)
@@ -56,9 +56,9 @@ func isRunning(err error) bool { return fault.Public(err).Code == fault.Unavaila
 
 func isOther(err error) bool { return fault.Public(err).Code == fault.BadRequest }
 
-// Ensure that of requests with one key and other arguments exactly one gets the key, whether they claim it or store their
+// Ensure that of requests with one key and other arguments exactly one gets the key, whether they reserve it or store their
 // response with their change, and that the others write nothing.
-func TestClaimRace(t *testing.T) {
+func TestReservationRace(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	const requests = 12
@@ -68,7 +68,7 @@ func TestClaimRace(t *testing.T) {
 		wait.Go(func() {
 			ctx := f.attach(f.other(n))
 			if n%2 == 0 {
-				if errs[n] = f.claim(ctx); errs[n] == nil {
+				if errs[n] = f.reserve(ctx); errs[n] == nil {
 					errs[n] = f.table.Insert(ctx, table.Keys{Key: f.key(fmt.Sprint(n))}, note{ID: fmt.Sprint(n)})
 				}
 			} else {
@@ -94,40 +94,40 @@ func TestClaimRace(t *testing.T) {
 	}
 }
 
-// Ensure a request with a claimed key waits for the response, is unavailable near its deadline, and is bad_request with
+// Ensure a request with a reserved key waits for the response, is unavailable near its deadline, and is bad_request with
 // other arguments.
-func TestClaimed(t *testing.T) {
+func TestReserved(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testClaimed)
+	onFakeClock(t, testReserved)
 }
 
-func testClaimed(t *testing.T, f fixture) {
+func testReserved(t *testing.T, f fixture) {
 	first := f.attach(f.identity)
-	if err := errors.Join(f.claim(first), f.claim(first)); err != nil {
+	if err := errors.Join(f.reserve(first), f.reserve(first)); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := f.begin(f.identity).Recall(t.Context()); r != nil || err != nil {
-		t.Errorf("a claim is no response: %+v, %v", r, err)
+		t.Errorf("a reservation is no response: %+v, %v", r, err)
 	}
 	if _, err := f.begin(f.other(1)).Recall(t.Context()); !isOther(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	if err := f.claim(f.attach(f.other(1))); !isOther(err) {
+	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
 		t.Errorf("other arguments: %v", err)
 	}
-	if err := f.claim(f.impatient(f.identity)); !isRunning(err) {
+	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
 		t.Errorf("near the deadline: %v", err)
 	}
 	small := f.impatient(f.identity)
 	if err := f.create(small, note{"small", ""}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("small") {
-		t.Errorf("a change with its response beside a claim: %v", err)
+		t.Errorf("a change with its response beside a reservation: %v", err)
 	}
 	if r, err := attemptOf(small).End(small, nil); r != nil || !isRunning(err) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	waiting := f.attach(f.identity)
 	done := make(chan error, 1)
-	go func() { done <- f.claim(waiting) }()
+	go func() { done <- f.reserve(waiting) }()
 	if r, err := f.end(first, "the response"); r != nil || err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -139,24 +139,24 @@ func testClaimed(t *testing.T, f fixture) {
 	}
 }
 
-// Ensure a claim without a response can be taken over after 15 seconds and not before, by the same arguments only, and by
-// one of several requests; and that the first claimer, if it is alive after all, gets the response of the other.
-func TestDeadClaim(t *testing.T) {
+// Ensure a reservation without a response can be taken over after 15 seconds and not before, by the same arguments only, and by
+// one of several requests; and that the first holder, if it is alive after all, gets the response of the other.
+func TestDeadReservation(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testDeadClaim)
+	onFakeClock(t, testDeadReservation)
 }
 
-func testDeadClaim(t *testing.T, f fixture) {
+func testDeadReservation(t *testing.T, f fixture) {
 	dead := f.attach(f.identity)
-	if err := f.claim(dead); err != nil {
+	if err := f.reserve(dead); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(15*time.Second - time.Millisecond)
-	if err := f.claim(f.impatient(f.identity)); !isRunning(err) {
+	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
 		t.Errorf("too early: %v", err)
 	}
 	f.clock.Advance(time.Millisecond)
-	if err := f.claim(f.attach(f.other(1))); !isOther(err) {
+	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
 		t.Errorf("other arguments: %v", err)
 	}
 	if err := f.create(f.attach(f.other(1)), note{"other", ""}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("other") {
@@ -168,7 +168,7 @@ func testDeadClaim(t *testing.T, f fixture) {
 	var wait sync.WaitGroup
 	for n := range heirs {
 		contexts[n] = f.impatient(f.identity)
-		wait.Go(func() { errs[n] = f.claim(contexts[n]) })
+		wait.Go(func() { errs[n] = f.reserve(contexts[n]) })
 	}
 	wait.Wait()
 	heir := -1
@@ -181,7 +181,7 @@ func testDeadClaim(t *testing.T, f fixture) {
 		}
 	}
 	if heir < 0 {
-		t.Fatal("nobody took the claim over")
+		t.Fatal("nobody took the reservation over")
 	}
 	if r, err := f.end(contexts[heir], "of the heir"); r != nil || err != nil {
 		t.Errorf("%+v, %v", r, err)
@@ -212,20 +212,20 @@ func (q *onQuery) RoundTrip(r *http.Request) (*http.Response, error) {
 	return apitest.Transport.RoundTrip(r)
 }
 
-// Ensure a request that waits for a claim takes it over when the claim grows old in the meantime.
-func TestClaimDiesWhileAnotherWaits(t *testing.T) {
+// Ensure a request that waits for a reservation takes it over when the reservation grows old in the meantime.
+func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 	t.Parallel()
 	q := &onQuery{}
 	f := startOver(t, q)
-	if err := f.claim(f.attach(f.identity)); err != nil {
+	if err := f.reserve(f.attach(f.identity)); err != nil {
 		t.Fatal(err)
 	}
 	q.do = func() { f.clock.Advance(15 * time.Second) }
-	q.n.Store(2)                                                // the first look finds a young claim
+	q.n.Store(2)                                                // the first look finds a young reservation
 	waiting, cancel := context.WithCancel(f.attach(f.identity)) // without a deadline
 	defer cancel()
 	q.late = cancel
-	if err := f.claim(waiting); err != nil || q.n.Load() > 0 {
+	if err := f.reserve(waiting); err != nil || q.n.Load() > 0 {
 		t.Fatalf("%v, %d looks are left", err, q.n.Load())
 	}
 	if r, err := f.end(waiting, "of the heir"); r != nil || err != nil {
@@ -233,11 +233,11 @@ func TestClaimDiesWhileAnotherWaits(t *testing.T) {
 	}
 }
 
-// Ensure a change of one transaction takes a dead claim over, too.
-func TestDeadClaimOfALargerChange(t *testing.T) {
+// Ensure a change of one transaction takes a dead reservation over, too.
+func TestDeadReservationOfALargerChange(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.claim(f.attach(f.identity)); err != nil {
+	if err := f.reserve(f.attach(f.identity)); err != nil {
 		t.Fatal(err)
 	}
 	f.clock.Advance(15 * time.Second)
@@ -250,33 +250,33 @@ func TestDeadClaimOfALargerChange(t *testing.T) {
 }
 
 // Ensure a request that failed gives its key back: the next one with the same arguments need not wait.
-func TestReleasedClaim(t *testing.T) {
+func TestReleasedReservation(t *testing.T) {
 	t.Parallel()
-	onFakeClock(t, testReleasedClaim)
+	onFakeClock(t, testReleasedReservation)
 }
 
-func testReleasedClaim(t *testing.T, f fixture) {
+func testReleasedReservation(t *testing.T, f fixture) {
 	failed := f.attach(f.identity)
-	if err := f.claim(failed); err != nil {
+	if err := f.reserve(failed); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
 		t.Fatal(r, err)
 	}
-	if err := f.claim(f.attach(f.other(1))); !isOther(err) {
+	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
 		t.Errorf("other arguments: %v", err)
 	}
 	next := f.impatient(f.identity)
-	if err := f.claim(next); err != nil {
+	if err := f.reserve(next); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
 		t.Error(r, err)
 	}
-	if err := f.claim(f.impatient(f.identity)); !isRunning(err) {
+	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)
 	}
-	// A refusal replaces the claim like any response.
+	// A refusal replaces the reservation like any response.
 	if _, err := attemptOf(next).End(next, &idempotency.Response{Status: 409, Body: fault.Envelope(fault.New(fault.Conflict, "no"))}); err != nil {
 		t.Error(err)
 	}
@@ -285,11 +285,11 @@ func testReleasedClaim(t *testing.T, f fixture) {
 	}
 }
 
-// Ensure a request without an Idempotency-Key claims nothing.
-func TestNothingToClaim(t *testing.T) {
+// Ensure a request without an Idempotency-Key reserves nothing.
+func TestNothingToReserve(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if err := f.claim(t.Context()); err != nil || idempotency.Keyed(t.Context()) || !idempotency.Keyed(f.attach(f.identity)) {
+	if err := f.reserve(t.Context()); err != nil || idempotency.Keyed(t.Context()) || !idempotency.Keyed(f.attach(f.identity)) {
 		t.Error(err)
 	}
 }

@@ -101,7 +101,7 @@ var gatewayTypes = strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORI
 	THROTTLED UNAUTHORIZED UNSUPPORTED_MEDIA_TYPE WAF_FILTERED`)
 
 // Ensure the gateway's own error responses have the envelope, the status of their code, and the headers of every response
-// (scripts/docs/reference/errors.md#what-the-gateway-refuses).
+// (scripts/docs/reference/errors.md#errors-of-the-gateway).
 func TestGatewayResponses(t *testing.T) {
 	t.Parallel()
 	var found []string

@@ -5,9 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/shared/auth"
@@ -19,7 +20,7 @@ func (w *world) create(t *testing.T, path, body string) map[string]any {
 	t.Helper()
 	r := w.Send(t, w.key, "POST", "/v1/companies/{companyId}"+path, body)
 	if r.Status != http.StatusOK {
-		t.Fatal(path, r.Status, r.Body)
+		t.Fatalf("POST %s: status %d, want 200: %s", path, r.Status, r.Body)
 	}
 	return r.JSON(t)
 }
@@ -84,13 +85,15 @@ func TestRoadmapFromNothing(t *testing.T) {
 	form.Set("allowedOrigins", "https://a.example\r\n\r\nhttps://b.example")
 	form.Set("active", "true")
 	for range 2 {
-		if _, body := w.submit(t, "/roadmap/boards", form); !strings.Contains(body, "Saved.") {
-			t.Fatal(shown(body))
-		}
+		_, body := w.submit(t, "/roadmap/boards", form)
+		has(t, "the new board", body, "Saved.")
 	}
 	boards := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards", "").Items(t)
-	if len(boards) != 1 || boards[0]["name"] != "Our roadmap" || fmt.Sprint(boards[0]["allowedOrigins"]) != "[https://a.example https://b.example]" {
-		t.Fatal(boards)
+	if len(boards) != 1 {
+		t.Fatalf("%d boards, want 1: %v", len(boards), boards)
+	}
+	if diff := differs(map[string]any{"name": "Our roadmap", "allowedOrigins": []any{"https://a.example", "https://b.example"}}, boards[0]); diff != "" {
+		t.Fatalf("stored board (-want +got):\n%s", diff)
 	}
 	id := boards[0]["id"].(string)
 	has(t, "no items", w.page(t, "/roadmap"), "No items yet", "It was never published")
@@ -99,9 +102,8 @@ func TestRoadmapFromNothing(t *testing.T) {
 	form.Set("columnId", "now_soon")
 	form.Set("status", "published")
 	for range 2 {
-		if _, body := w.submit(t, "/roadmap/items", form); !strings.Contains(body, "Saved.") {
-			t.Fatal(shown(body))
-		}
+		_, body := w.submit(t, "/roadmap/items", form)
+		has(t, "the new item", body, "Saved.")
 	}
 	body := w.page(t, "/roadmap")
 	has(t, "one item", body, "Publishing would add 1 item.", ">appears<")
@@ -110,7 +112,7 @@ func TestRoadmapFromNothing(t *testing.T) {
 	form.Set("columnId", "NOW soon") // the column as it is shown
 	w.submit(t, "/roadmap/items", form)
 	if got := cards(w.page(t, "/roadmap")); len(got) != 3 || got[0] != "Now soon:" { // one column with both
-		t.Error(got)
+		t.Errorf("cards %q, want both in the column Now soon", got)
 	}
 }
 
@@ -126,7 +128,7 @@ func TestRoadmapPublish(t *testing.T) {
 	_, body = w.submit(t, path, form)
 	has(t, "changed meanwhile", body, "nothing was published", "Publishing would add 3 items.")
 	if got := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/boards/"+id, "").JSON(t); got["publishedVersion"] != nil {
-		t.Error(got)
+		t.Errorf("published version %v, want none", got["publishedVersion"])
 	}
 	path, form = publishing(t, body)
 	_, body = w.submit(t, path, form)
@@ -135,8 +137,8 @@ func TestRoadmapPublish(t *testing.T) {
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/plan/items/"+items[1], `{"title":"Two, better","targetLabel":"Q3"}`)
 	has(t, "edited", w.page(t, "/roadmap?board="+id), "Publishing would change 1 item and remove 1 item.", "Deleted, and still visible until the next publish: One.", ">changes<", "<dt>Change</dt><dd>Two, better (title, when)</dd>")
 	live := w.page(t, "/roadmap?board="+id+"&view=live")
-	if got := cards(live); !slices.Equal(got, []string{"Now:", "One", "Later:", "Two", "Other:", "Three"}) {
-		t.Error(got)
+	if diff := cmp.Diff([]string{"Now:", "One", "Later:", "Two", "Other:", "Three"}, cards(live)); diff != "" {
+		t.Errorf("what visitors see (-want +got):\n%s", diff)
 	}
 	if strings.Contains(live, `class="arrows"`) {
 		t.Error("what visitors see can be moved")
@@ -181,7 +183,7 @@ func TestRoadmapMove(t *testing.T) {
 		_, body := w.submit(t, "/roadmap/items/"+items[step.item]+"/move", form)
 		has(t, "move", body, "Moved to")
 		if got := strings.Join(cards(body), " "); got != step.expected {
-			t.Fatalf("%+v: %s", step, got)
+			t.Fatalf("%+v: cards %q", step, got)
 		}
 	}
 }
@@ -201,13 +203,13 @@ func TestRoadmapMoveConflict(t *testing.T) {
 	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/delete", url.Values{"form": deletion["form"], "board": {id}, "etag": deletion["etag"]})
 	has(t, "delete", body, "so it was not deleted", "Theirs")
 	if got := strings.Join(cards(w.page(t, "/roadmap?board="+id)), " "); got != "A: A1 Theirs" {
-		t.Error(got)
+		t.Errorf("cards %q, want A: A1 Theirs", got)
 	}
 	deletion = fields(t, w.page(t, "/roadmap/items/"+items[1]), "profile")
 	_, body = w.submit(t, "/roadmap/items/"+items[1]+"/delete", url.Values{"form": deletion["form"], "board": {id}, "etag": deletion["etag"]})
 	has(t, "deleted", body, "Deleted.")
 	if got := strings.Join(cards(body), " "); got != "A: A1" {
-		t.Error(got)
+		t.Errorf("cards %q, want A: A1", got)
 	}
 }
 
@@ -234,14 +236,14 @@ func TestRoadmapItem(t *testing.T) {
 	form.Set("summary", "Typed summary")
 	form.Set("categoryIds", "one\r\n two ")
 	form.Set("columnId", "")
-	if _, body := w.submit(t, path, form); !strings.Contains(body, "Saved.") {
-		t.Fatal(shown(body))
-	}
+	_, body := w.submit(t, path, form)
+	has(t, "saved", body, "Saved.")
 	stored := func() map[string]any {
 		return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/plan/items/"+items[0], "").JSON(t)
 	}
-	if got := stored(); got["summary"] != "Typed summary" || fmt.Sprint(got["categoryIds"]) != "[one two]" || got["columnId"] != nil || got["title"] != "A1" || got["sortOrder"] != 1.0 {
-		t.Error(got)
+	want := map[string]any{"summary": "Typed summary", "categoryIds": []any{"one", "two"}, "columnId": nil, "title": "A1", "sortOrder": 1.0}
+	if diff := differs(want, stored()); diff != "" {
+		t.Errorf("stored item (-want +got):\n%s", diff)
 	}
 	form = w.edited(t, path)
 	form.Set("sortOrder", "first")
@@ -249,7 +251,7 @@ func TestRoadmapItem(t *testing.T) {
 	status, body := w.submit(t, path, form)
 	has(t, "refused", body, "must be a whole number", "Typed title", `value="first"`)
 	if status != http.StatusBadRequest || stored()["title"] != "A1" {
-		t.Error(status, stored())
+		t.Errorf("status %d, want 400; stored title %v, want A1", status, stored()["title"])
 	}
 	form = w.edited(t, path)
 	form.Set("title", "Typed title")
@@ -257,11 +259,11 @@ func TestRoadmapItem(t *testing.T) {
 	status, body = w.submit(t, path, form)
 	has(t, "conflict", body, "Somebody else changed the item", "Typed title", "Stored now: Their title", "Their time")
 	if status != http.StatusPreconditionFailed || stored()["title"] != "Their title" {
-		t.Error(status, stored())
+		t.Errorf("status %d, want 412; stored title %v, want Their title", status, stored()["title"])
 	}
 	form.Set("title", "Typed again")
 	if status, _ := w.submit(t, "/roadmap/items/itm_none", form); status != http.StatusNotFound {
-		t.Error(status)
+		t.Errorf("status of an unknown item %d, want 404", status)
 	}
 }
 
@@ -278,7 +280,7 @@ func TestRoadmapScopes(t *testing.T) {
 	status, body := none.get(t, "/roadmap")
 	has(t, "none", body, "This key lacks the scope")
 	if status != http.StatusForbidden {
-		t.Error(status)
+		t.Errorf("status %d, want 403", status)
 	}
 }
 

@@ -24,14 +24,14 @@ func TestBrand(t *testing.T) {
 	first.Set("artStyle", "Photographs")
 	_, body := w.submit(t, "/brand", first)
 	has(t, "created", body, "Saved.", "Photographs")
-	if got := stored(); fmt.Sprint(got["voiceTone"]) != "[calm plain]" || got["avoidWords"] != nil {
-		t.Error(got)
+	if diff := differs(map[string]any{"voiceTone": []any{"calm", "plain"}, "avoidWords": nil}, stored()); diff != "" {
+		t.Errorf("created brand (-want +got):\n%s", diff)
 	}
 	second.Set("voiceGuidelines", "Mine")
 	status, body := w.submit(t, "/brand", second)
 	has(t, "created twice", body, "Somebody else changed the brand", "Mine", "Photographs")
 	if status != http.StatusPreconditionFailed || stored()["voiceGuidelines"] != nil {
-		t.Error(status, stored())
+		t.Errorf("status %d, want 412; stored guidelines %v, want none", status, stored()["voiceGuidelines"])
 	}
 	form := w.edited(t, "/brand")
 	form.Set("artStyle", "")
@@ -39,12 +39,13 @@ func TestBrand(t *testing.T) {
 	status, body = w.submit(t, "/brand", form)
 	has(t, "refused", body, strings.Repeat("x", 201), "must have at most 200 characters")
 	if status != http.StatusBadRequest || stored()["artStyle"] != "Photographs" {
-		t.Error(status, stored())
+		t.Errorf("status %d, want 400; stored art style %v, want Photographs", status, stored()["artStyle"])
 	}
 	form.Set("avoidWords", "seamless")
 	w.submit(t, "/brand", form)
-	if got := stored(); got["artStyle"] != nil || fmt.Sprint(got["avoidWords"]) != "[seamless]" || fmt.Sprint(got["voiceTone"]) != "[calm plain]" {
-		t.Error(got)
+	want := map[string]any{"artStyle": nil, "avoidWords": []any{"seamless"}, "voiceTone": []any{"calm", "plain"}}
+	if diff := differs(want, stored()); diff != "" {
+		t.Errorf("updated brand (-want +got):\n%s", diff)
 	}
 }
 
@@ -65,8 +66,11 @@ func TestSwatches(t *testing.T) {
 			t.Errorf("%s is not drawn", want)
 		}
 	}
-	if strings.Count(body, "<rect") != 4 || strings.Contains(body, `onload="`) {
-		t.Error(body)
+	if n := strings.Count(body, "<rect"); n != 4 {
+		t.Errorf("%d colours are drawn, want 4: %s", n, body)
+	}
+	if strings.Contains(body, `onload="`) {
+		t.Errorf("a colour's text is markup: %s", body)
 	}
 }
 
@@ -95,7 +99,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 		}
 		list := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+test.api, "").Items(t)
 		if len(list) != 1 {
-			t.Fatal(list)
+			t.Fatalf("%s: %d records, want 1: %v", test.path, len(list), list)
 		}
 		got := list[0]
 		text := fmt.Sprint(got["name"], " ", got["defaultPlatforms"], " ", got["active"])
@@ -103,7 +107,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 			text = fmt.Sprint(got["name"], " ", got["targetValue"], " ", got["dueAt"], " ", got["priority"], " ", got["status"])
 		}
 		if strings.ReplaceAll(text, ".000Z", "Z") != test.stored {
-			t.Error(text)
+			t.Errorf("%s: stored %q, want %q", test.path, text, test.stored)
 		}
 		path := test.path + "/" + got["id"].(string)
 		early, late := w.edited(t, path), w.edited(t, path)
@@ -113,7 +117,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 		status, body := w.submit(t, path, late)
 		has(t, "conflict", body, "Somebody else changed the", "Stored now: Theirs", `value="Mine"`)
 		if status != http.StatusPreconditionFailed {
-			t.Error(status)
+			t.Errorf("%s: status of a late change %d, want 412", path, status)
 		}
 		_, body = w.submit(t, path+"/delete", url.Values{"form": late["form"], "etag": late["etag"]})
 		has(t, "deleted too late", body, "so it was not deleted")
@@ -121,7 +125,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 		_, body = w.submit(t, path+"/delete", url.Values{"form": now["form"], "etag": now["etag"]})
 		has(t, "deleted", body, "Deleted.")
 		if left := w.Send(t, w.key, "GET", "/v1/companies/{companyId}"+test.api, "").Items(t); len(left) != 0 {
-			t.Error(left)
+			t.Errorf("%s: %d records after the delete, want none: %v", test.path, len(left), left)
 		}
 	}
 	form := w.edited(t, "/brand/goals/new")
@@ -131,7 +135,7 @@ func TestContentTypesAndBrandGoals(t *testing.T) {
 	status, body := w.submit(t, "/brand/goals", form)
 	has(t, "refused", body, "must be a day such as 2026-09-30", "must be a number such as 12.5", `value="soon"`)
 	if status != http.StatusBadRequest {
-		t.Error(status)
+		t.Errorf("status %d, want 400", status)
 	}
 }
 
@@ -145,6 +149,6 @@ func TestBrandScopes(t *testing.T) {
 	status, body := newWorld(t, auth.CompanyRead).get(t, "/brand")
 	has(t, "none", body, "This key lacks the scope context:read")
 	if status != http.StatusForbidden || strings.Count(body, "lacks the scope") != 1 {
-		t.Error(status, shown(body))
+		t.Errorf("status %d, want 403 and one missing scope: %s", status, shown(body))
 	}
 }

@@ -77,12 +77,11 @@ func TestBudget(t *testing.T) {
 		w.Clock.Advance(time.Minute) // the quota of a key is for a minute
 		var body string
 		trips, calls := counter.Count(t, func(t *testing.T) { body = counted.page(t, path) })
-		t.Logf("%-18s %2d calls, %d one after another, %6d bytes", name, calls, trips, len(body))
 		if calls > callsMax || trips > tripsMax {
-			t.Errorf("%s: %d calls, %d one after another", name, calls, trips)
+			t.Errorf("%s: %d calls, at most %d; %d one after another, at most %d", name, calls, callsMax, trips, tripsMax)
 		}
 		if len(body) > bytesMax {
-			t.Errorf("%s: %d bytes", name, len(body))
+			t.Errorf("%s: %d bytes, at most %d", name, len(body), bytesMax)
 		}
 	}
 	if body := w.page(t, "/"); !strings.Contains(shown(body), "Reviews 200+ waiting") {

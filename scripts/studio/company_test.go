@@ -34,25 +34,24 @@ func TestProfile(t *testing.T) {
 	form.Set("timezone", "Europe/Berlin")
 	status, body := w.submit(t, "/company", form)
 	if status != http.StatusOK {
-		t.Fatal(status, shown(body))
+		t.Fatalf("status %d, want 200: %s", status, shown(body))
 	}
 	has(t, "save", body, "Saved.", "-X PATCH", `'{"summary":"Notes.\nFor all.","stage":"mvp","timezone":"Europe/Berlin"}'`)
-	if got := w.companyRecord(t); got["summary"] != "Notes.\nFor all." || got["stage"] != "mvp" || got["timezone"] != "Europe/Berlin" || got["name"] != "Northwind Notes" || got["websiteUrl"] != nil {
-		t.Error(got)
+	want := map[string]any{"summary": "Notes.\nFor all.", "stage": "mvp", "timezone": "Europe/Berlin", "name": "Northwind Notes", "websiteUrl": nil}
+	if diff := differs(want, w.companyRecord(t)); diff != "" {
+		t.Errorf("saved profile (-want +got):\n%s", diff)
 	}
 	form = w.profile(t)
 	form.Set("summary", "")
 	form.Set("stage", "")
-	if _, body := w.submit(t, "/company", form); !strings.Contains(body, "Saved.") {
-		t.Error(shown(body))
-	}
-	if got := w.companyRecord(t); got["summary"] != nil || got["stage"] != nil || got["timezone"] != "Europe/Berlin" {
-		t.Error(got)
+	_, body = w.submit(t, "/company", form)
+	has(t, "clear", body, "Saved.")
+	if diff := differs(map[string]any{"summary": nil, "stage": nil, "timezone": "Europe/Berlin"}, w.companyRecord(t)); diff != "" {
+		t.Errorf("cleared profile (-want +got):\n%s", diff)
 	}
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"summary": "Two\r\nlines \n"}`) // as another program stores it
-	if _, body := w.submit(t, "/company", w.profile(t)); !strings.Contains(body, "Nothing was changed.") {
-		t.Error(shown(body))
-	}
+	_, body = w.submit(t, "/company", w.profile(t))
+	has(t, "the same again", body, "Nothing was changed.")
 }
 
 // Ensure what the service refuses stands at its field, and everything typed is still there.
@@ -66,14 +65,14 @@ func TestProfileRefused(t *testing.T) {
 	form.Set("timezone", "Middle/Earth")
 	status, body := w.submit(t, "/company", form)
 	if status != http.StatusBadRequest {
-		t.Error(status)
+		t.Errorf("status %d, want 400", status)
 	}
 	has(t, "refused", body, "ftp://typed", "Typed industry", "Middle/Earth")
 	if n := strings.Count(body, `class="field wrong`); n != 3 {
 		t.Errorf("%d fields have their message: %s", n, shown(body))
 	}
-	if got := w.companyRecord(t); got["industry"] != nil || got["name"] != "Northwind Notes" {
-		t.Error(got)
+	if diff := differs(map[string]any{"industry": nil, "name": "Northwind Notes"}, w.companyRecord(t)); diff != "" {
+		t.Errorf("profile after a refused form (-want +got):\n%s", diff)
 	}
 }
 
@@ -87,14 +86,14 @@ func TestProfileConflict(t *testing.T) {
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"summary": "Their summary", "websiteUrl": "https://theirs.example"}`)
 	status, body := w.submit(t, "/company", form)
 	if status != http.StatusPreconditionFailed {
-		t.Error(status)
+		t.Errorf("status %d, want 412", status)
 	}
 	has(t, "conflict", body, "Somebody else changed the profile", "Typed summary", "Stored now: Their summary", "Typed industry", "https://theirs.example", "Request req_")
 	if !strings.Contains(body, `name="websiteUrl" value="https://theirs.example"`) {
 		t.Error("a field that was not touched here would overwrite theirs:", body)
 	}
-	if got := w.companyRecord(t); got["summary"] != "Their summary" || got["industry"] != nil {
-		t.Error(got)
+	if diff := differs(map[string]any{"summary": "Their summary", "industry": nil}, w.companyRecord(t)); diff != "" {
+		t.Errorf("profile after the conflict (-want +got):\n%s", diff)
 	}
 	again := fields(t, body, "profile")
 	again.Set("summary", "Typed summary")
@@ -104,9 +103,10 @@ func TestProfileConflict(t *testing.T) {
 		again.Set(name, again.Get("was."+name))
 	}
 	if status, body := w.submit(t, "/company", again); status != http.StatusOK {
-		t.Error(status, shown(body))
+		t.Errorf("status %d, want 200: %s", status, shown(body))
 	}
-	if got := w.companyRecord(t); got["summary"] != "Typed summary" || got["industry"] != "Typed industry" || got["websiteUrl"] != "https://theirs.example" {
-		t.Error(got)
+	want := map[string]any{"summary": "Typed summary", "industry": "Typed industry", "websiteUrl": "https://theirs.example"}
+	if diff := differs(want, w.companyRecord(t)); diff != "" {
+		t.Errorf("profile after the decision (-want +got):\n%s", diff)
 	}
 }

@@ -42,21 +42,21 @@ func TestIdeas(t *testing.T) {
 	stale := decision(t, body, two, "accept")
 	_, body = w.submit(t, "/ideas/"+two, decision(t, body, two, "reject"))
 	has(t, "rejected", body, "Rejected.")
-	if state(two) != "rejected" {
-		t.Error(state(two))
+	if got := state(two); got != "rejected" {
+		t.Errorf("the idea is %s, want rejected", got)
 	}
 	w.Clock.Advance(1e9)
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/broadcast/ideas/"+two, `{"title":"Two, better"}`)
 	_, body = w.submit(t, "/ideas/"+two, stale)
 	has(t, "stale", body, "Somebody changed the idea after you looked, so nothing was decided.")
-	if state(two) != "rejected" {
-		t.Error(state(two))
+	if got := state(two); got != "rejected" {
+		t.Errorf("after a late decision the idea is %s, want rejected", got)
 	}
 	w.page(t, "/ideas?status=rejected", "Two, better")
 	_, body = w.submit(t, "/ideas/"+one, decision(t, w.page(t, "/ideas"), one, "write"))
 	has(t, "its post", body, "Accepted.", "From the idea", `value="2026-08-20T09:00"`, "All about gloves</textarea>", `<option value="reddit" selected>`)
-	if state(one) != "accepted" {
-		t.Error(state(one))
+	if got := state(one); got != "accepted" {
+		t.Errorf("the idea is %s, want accepted", got)
 	}
 	form := fields(t, body, "profile")
 	for name, text := range map[string]string{"platform": "reddit", "body": "All about gloves", "scheduledFor": "2026-08-20T09:00", "do": "save"} {
@@ -64,12 +64,15 @@ func TestIdeas(t *testing.T) {
 	}
 	w.submit(t, "/posts", form)
 	posts := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts?ideaId="+one, "").Items(t)
-	if len(posts) != 1 || posts[0]["body"] != "All about gloves" || posts[0]["platform"] != "reddit" || posts[0]["status"] != "draft" {
-		t.Error(posts)
+	if len(posts) != 1 {
+		t.Fatalf("%d posts of the idea, want 1: %v", len(posts), posts)
+	}
+	if diff := differs(map[string]any{"body": "All about gloves", "platform": "reddit", "status": "draft"}, posts[0]); diff != "" {
+		t.Errorf("the idea's post (-want +got):\n%s", diff)
 	}
 	w.page(t, "/ideas?status=accepted", "One", "/posts/new?idea="+one)
 	if status, body := w.get(t, "/posts/new?idea=ida_none"); status != http.StatusOK || !strings.Contains(body, "The idea could not be read: ") {
-		t.Error(status, shown(body))
+		t.Errorf("status %d, want 200 and that the idea could not be read: %s", status, shown(body))
 	}
 }
 
@@ -80,6 +83,6 @@ func TestIdeaScopes(t *testing.T) {
 	hasNot(t, "reader", w.page(t, "/ideas", "broadcast:write"), "Accept and write")
 	none := newWorld(t, auth.CompanyRead)
 	if status, body := none.get(t, "/ideas"); status != http.StatusForbidden || !strings.Contains(body, "broadcast:read") {
-		t.Error(status, shown(body))
+		t.Errorf("status %d, want 403 with the scope broadcast:read: %s", status, shown(body))
 	}
 }

@@ -31,8 +31,11 @@ func secretOf(t *testing.T, body string) string {
 		t.Fatal("no file: ", shown(body))
 	}
 	info, err := os.Stat(m[1])
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatal(info, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if perm := info.Mode().Perm(); perm != 0o600 {
+		t.Fatalf("the file's permissions are %o, want 600", perm)
 	}
 	text, err := os.ReadFile(m[1])
 	if err != nil {
@@ -77,7 +80,7 @@ func TestKeys(t *testing.T) {
 	id := w.keyID(t, "Nightly <import>")
 	got := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/keys", "").Items(t)
 	if len(got) != 2 || id == "" {
-		t.Fatal(got)
+		t.Fatalf("%d keys, want 2, one of them with the id %q: %v", len(got), id, got)
 	}
 	has(t, "listed", bodies[2], "Nightly <import>", "2 scopes", "in use", "this studio")
 	_, rotated := w.submit(t, "/keys/"+id+"/rotate", url.Values{"form": form["form"], "overlap": {"now"}, "once": {"rotate"}})
@@ -104,7 +107,7 @@ func TestKeysRefused(t *testing.T) {
 	status, body := w.submit(t, "/keys", w.newKey(t, strings.Repeat("n", 201), "plan:read"))
 	has(t, "refused", body, "No key was created.", strings.Repeat("n", 201), "must have at most 200 characters")
 	if status != http.StatusBadRequest {
-		t.Error(status)
+		t.Errorf("status %d, want 400", status)
 	}
 	for _, m := range regexp.MustCompile(`name="scope" value="([^"]*)"( checked)?`).FindAllStringSubmatch(body, -1) {
 		if (m[2] != "") != (m[1] == "plan:read") {
@@ -133,7 +136,7 @@ func TestKeysScopes(t *testing.T) {
 	t.Parallel()
 	none := newWorld(t, auth.CompanyRead)
 	if status, body := none.get(t, "/keys"); status != http.StatusForbidden || !strings.Contains(shown(body), "This key lacks the scope keys:read") {
-		t.Error(status, shown(body))
+		t.Errorf("status %d, want 403 with the missing scope: %s", status, shown(body))
 	}
 	reader := newWorld(t, auth.CompanyRead, auth.KeysRead)
 	body := reader.page(t, "/keys")
@@ -148,6 +151,6 @@ func TestKeysScopes(t *testing.T) {
 		return w.Result()
 	})
 	if status, _ := reader.get(t, "/keys"); status != http.StatusBadGateway {
-		t.Error(status)
+		t.Errorf("status %d, want 502", status)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/scripts/studio/chart"
 	"growthworkspace/scripts/studio/measure"
 	"growthworkspace/shared/client"
@@ -94,8 +96,13 @@ func TestDevelop(t *testing.T) {
 		{client.MetricsAggregationLast, client.MetricsPolarityUpIsGood, 10, 10, 5, "good"},
 	} {
 		d := metric{UnitName: measure.Count, Aggregation: c.aggregation, Polarity: c.polarity}.develop(points, w)
-		if d.Value.V != c.value || d.SoFar.V != c.soFar || d.BeforeValue.V != c.before || d.Change != "+100 %" || d.Good != c.good {
-			t.Errorf("%+v: %+v", c, d)
+		type development struct {
+			Value, SoFar, Before float64
+			Change, Good         string
+		}
+		want := development{c.value, c.soFar, c.before, "+100 %", c.good}
+		if diff := cmp.Diff(want, development{d.Value.V, d.SoFar.V, d.BeforeValue.V, d.Change, d.Good}); diff != "" {
+			t.Errorf("%s, %s (-want +got):\n%s", c.aggregation, c.polarity, diff)
 		}
 	}
 	young := slices.DeleteFunc(slices.Clone(points), func(p client.Point) bool { at := p.TS.Or(now); return at.Month() == 7 && at.Day() < 7 })
@@ -104,7 +111,7 @@ func TestDevelop(t *testing.T) {
 	}
 	first := month.Window(measure.Day, time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)) // nothing is over yet
 	if d := (metric{Aggregation: client.MetricsAggregationSum}).develop(points, first); d.Change != "" || d.Value.V != 10 {
-		t.Errorf("%+v", d)
+		t.Errorf("nothing is over yet: change %q, want none; value %v, want 10", d.Change, d.Value.V)
 	}
 }
 
@@ -139,7 +146,7 @@ func TestGoalLine(t *testing.T) {
 		d := metricsData{metric: metric{Aggregation: c.aggregation, Goals: goal(c.due)}}
 		line := d.goalLine(r.Window(c.grain, now))
 		if (line == nil) != (c.from < 0) || line != nil && (line.From != c.from || line.To != c.to) {
-			t.Errorf("%s: %+v", c.name, line)
+			t.Errorf("%s: line %+v, want from %d to %d (-1: no line)", c.name, line, c.from, c.to)
 		}
 	}
 }
@@ -176,16 +183,19 @@ func TestCells(t *testing.T) {
 	for currency, want := range map[string]string{"EUR": "12.34", "JPY": "1234", "KWD": "1.234"} {
 		d.Unit = measure.Unit{Name: measure.Currency, Currency: currency}
 		if got := d.cell(chart.Value{V: 1234, OK: true}, ""); got != want {
-			t.Errorf("%s: %s", currency, got)
+			t.Errorf("%s: %s, want %s", currency, got, want)
 		}
 	}
 	d.UnitName = measure.Ratio
-	if got := d.cell(chart.Value{V: 0.125, OK: true}, ""); got != "0.125" || d.cell(chart.Value{}, "") != "" {
-		t.Error(got)
+	if got := d.cell(chart.Value{V: 0.125, OK: true}, ""); got != "0.125" {
+		t.Errorf("a ratio of 0.125 is %q", got)
+	}
+	if got := d.cell(chart.Value{}, ""); got != "" {
+		t.Errorf("no value is %q, want an empty cell", got)
 	}
 	for text, want := range map[string]string{"=1+1": "'=1+1", "@x": "'@x", "-5": "'-5", "de": "de", "": ""} {
 		if got := safe(text); got != want {
-			t.Errorf("%q: %q", text, got)
+			t.Errorf("%q is written as %q, want %q", text, got, want)
 		}
 	}
 }
@@ -203,10 +213,10 @@ func TestOrderOfMetrics(t *testing.T) {
 		keys = append(keys, m.Key)
 	}
 	if got := strings.Join(keys, " "); got != "custom.c.goal b.missed a.plain d.archived a.new" {
-		t.Error(got)
+		t.Errorf("order %q", got)
 	}
 	if target, ok := all[0].target(); !ok || target != math.Pi {
-		t.Error(target, ok)
+		t.Errorf("target %v (%t), want that of custom.c.goal", target, ok)
 	}
 	if _, ok := all[1].target(); ok {
 		t.Error("a missed goal is a target")

@@ -70,13 +70,13 @@ func TestTiles(t *testing.T) {
 	body := w.page(t, "/")
 	_, tile, _ := strings.Cut(shown(body), "Sign-ups ")
 	if !regexp.MustCompile(`^\d+ .\d[0-9.]* % total; full days: \d+, Aug 1 to 10 against \d+, Jul 1 to 10`).MatchString(tile) {
-		t.Errorf("%.120s", tile)
+		t.Errorf("the tile of sign-ups begins with %.120s", tile)
 	}
 	has(t, "last month", w.page(t, "/?range=last-month"), "total, Jul 1 to 31 against Jun 1 to 30")
 	tiles := strings.Count(body, `class="card tile"`)
 	listed := strings.Count(w.page(t, "/metrics"), `<li><a href="/metrics?key=`)
 	if listed < 10 || tiles == 0 {
-		t.Fatal(listed, tiles)
+		t.Fatalf("%d metrics are listed, want 10 at least; %d have a tile, want one at least", listed, tiles)
 	}
 	has(t, "overview", body, fmt.Sprintf("%d more metrics", listed-tiles))
 }

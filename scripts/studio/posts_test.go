@@ -17,7 +17,7 @@ import (
 func (w *world) zone(t *testing.T, name string) {
 	t.Helper()
 	if r := w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}", `{"timezone":"`+name+`"}`); r.Status != http.StatusOK {
-		t.Fatal(r.Body)
+		t.Fatalf("status %d, want 200: %s", r.Status, r.Body)
 	}
 }
 
@@ -81,8 +81,12 @@ func TestPostFromADay(t *testing.T) {
 		has(t, "draft", body, "Saved as a draft", "1 of 2", "2 of 2")
 	}
 	posts := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/broadcast/posts", "").Items(t)
-	if len(posts) != 1 || posts[0]["status"] != "draft" || posts[0]["scheduledFor"] != "2026-08-20T09:00:00.000Z" || fmt.Sprint(posts[0]["hashtags"]) != "[rain notes]" {
-		t.Fatal(posts)
+	if len(posts) != 1 {
+		t.Fatalf("%d posts, want 1: %v", len(posts), posts)
+	}
+	want := map[string]any{"status": "draft", "scheduledFor": "2026-08-20T09:00:00.000Z", "hashtags": []any{"rain", "notes"}}
+	if diff := differs(want, posts[0]); diff != "" {
+		t.Fatalf("stored post (-want +got):\n%s", diff)
 	}
 	path := "/posts/" + posts[0]["id"].(string)
 	form = w.edited(t, path)
@@ -90,7 +94,7 @@ func TestPostFromADay(t *testing.T) {
 	_, body = w.submit(t, path, form)
 	has(t, "scheduled", body, "It is scheduled for Thu, Aug 20, 2026, 09:00 (UTC).", "Unschedule")
 	if got := onDays(w.page(t, "/posts")); fmt.Sprint(got) != "[2026-08-20 "+posts[0]["id"].(string)+"]" {
-		t.Error(got)
+		t.Errorf("posts on days %v, want it on 2026-08-20", got)
 	}
 	form = w.edited(t, path)
 	form.Set("do", "unschedule")
@@ -104,14 +108,14 @@ func TestPostFromADay(t *testing.T) {
 	_, body = w.submit(t, path, form)
 	has(t, "no time", body, "Saved as a draft")
 	if got := onDays(w.page(t, "/posts")); fmt.Sprint(got) != "[undated "+posts[0]["id"].(string)+"]" {
-		t.Error(got)
+		t.Errorf("posts on days %v, want it undated", got)
 	}
 	form = w.edited(t, path)
 	form.Set("do", "schedule")
 	status, body := w.submit(t, path, form)
 	has(t, "without a time", body, "is required when status is scheduled", "All about rain.")
 	if status != http.StatusBadRequest {
-		t.Error(status)
+		t.Errorf("status %d, want 400", status)
 	}
 	_, body = w.submit(t, path+"/delete", url.Values{"form": form["form"], "etag": form["etag"], "month": {"2026-08"}})
 	has(t, "deleted", body, "Deleted.", "Nothing is posted")
@@ -125,20 +129,20 @@ func TestPostTimesAreTheCompanys(t *testing.T) {
 	late := w.write(t, `{"platform":"reddit","body":"Late","scheduledFor":"2026-08-20T22:30:00Z"}`)
 	edge := w.write(t, `{"platform":"reddit","body":"Edge","scheduledFor":"2026-08-30T15:30:00Z"}`)
 	if got := onDays(w.page(t, "/posts", "Times are Asia/Tokyo", "07:30")); fmt.Sprint(got) != "[2026-08-21 "+late+" 2026-08-31 "+edge+"]" {
-		t.Error(got)
+		t.Errorf("posts on days %v, want %s on 2026-08-21 and %s on 2026-08-31", got, late, edge)
 	}
 	w.page(t, "/posts/list?day=2026-08-21", "Fri, Aug 21, 2026, 07:30", "Late")
 	hasNot(t, "other day", w.page(t, "/posts/list?day=2026-08-20"), "Late")
 	form := w.edited(t, "/posts/"+late)
 	if got := form.Get("scheduledFor"); got != "2026-08-21T07:30" {
-		t.Error(got)
+		t.Errorf("the form has the time %s, want 2026-08-21T07:30", got)
 	}
 	form.Set("scheduledFor", "2026-08-22T00:15")
 	form.Set("do", "schedule")
 	_, body := w.submit(t, "/posts/"+late, form)
 	has(t, "saved", body, "Sat, Aug 22, 2026, 00:15 (Asia/Tokyo)")
 	if got := w.post(t, late)["scheduledFor"]; got != "2026-08-21T15:15:00.000Z" {
-		t.Error(got)
+		t.Errorf("stored time %v, want 2026-08-21T15:15:00.000Z", got)
 	}
 }
 
@@ -156,13 +160,13 @@ func TestPostWhenClocksChange(t *testing.T) {
 	status, body := w.submit(t, path, form)
 	has(t, "skipped", body, "There is no 02:30 on March 28 in Europe/Berlin: the clocks go from 02:00 to 03:00.", `value="2027-03-28T02:30"`)
 	if status != http.StatusBadRequest || w.post(t, id)["scheduledFor"] != "2026-10-20T00:30:00.000Z" {
-		t.Error(status, w.post(t, id))
+		t.Errorf("status %d, want 400; stored time %v, want 2026-10-20T00:30:00.000Z", status, w.post(t, id)["scheduledFor"])
 	}
 	form.Set("scheduledFor", "2026-10-25T02:30")
 	status, body = w.submit(t, path, form)
 	has(t, "twice", body, "Choose one.", "first CEST, UTC+02:00, then CET, UTC+01:00")
 	if status != http.StatusBadRequest {
-		t.Error(status)
+		t.Errorf("status %d, want 400", status)
 	}
 	for which, want := range map[string]string{"first": "2026-10-25T00:30:00.000Z", "second": "2026-10-25T01:30:00.000Z"} {
 		form = w.edited(t, path)
@@ -171,17 +175,17 @@ func TestPostWhenClocksChange(t *testing.T) {
 		form.Set("which", which)
 		w.submit(t, path, form)
 		if got := w.post(t, id)["scheduledFor"]; got != want {
-			t.Error(which, got)
+			t.Errorf("the %s 02:30 is stored as %v, want %s", which, got, want)
 		}
 		form = w.edited(t, path)
-		if form.Get("was.which") != which {
-			t.Error(form)
+		if got := form.Get("was.which"); got != which {
+			t.Errorf("the form says %q, want %s", got, which)
 		}
 		form.Set("do", "save")
 		form.Set("title", "Edited "+which)
 		w.submit(t, path, form)
-		if got := w.post(t, id); got["scheduledFor"] != want || got["title"] != "Edited "+which {
-			t.Error(which, got)
+		if diff := differs(map[string]any{"scheduledFor": want, "title": "Edited " + which}, w.post(t, id)); diff != "" {
+			t.Errorf("edited post at the %s 02:30 (-want +got):\n%s", which, diff)
 		}
 	}
 	w.page(t, "/posts?month=2026-10", "02:30 CE")
@@ -200,7 +204,7 @@ func TestPostMove(t *testing.T) {
 		_, body := w.submit(t, "/posts/"+id+"/move", dropped(t, w.page(t, "/posts?month="+month), id, day))
 		has(t, day, body, said)
 		if got := w.post(t, id)["scheduledFor"]; got != want {
-			t.Error(day, got)
+			t.Errorf("moved to %s: stored time %v, want %s", day, got, want)
 		}
 	}
 	move("2026-10-21", "Moved to Wed, Oct 21, 2026, 02:30.", "2026-10-21T00:30:00.000Z")
@@ -236,7 +240,7 @@ func TestPostFailedAndConflict(t *testing.T) {
 	status, body := w.submit(t, "/posts/pst_failed", form)
 	has(t, "past", body, "This time is over, and the post would be sent at once.")
 	if status != http.StatusBadRequest || w.post(t, "pst_failed")["status"] != "failed" {
-		t.Error(status)
+		t.Errorf("status %d, want 400; the post is %v, want failed", status, w.post(t, "pst_failed")["status"])
 	}
 	form.Set("scheduledFor", "2026-08-25T10:00")
 	_, body = w.submit(t, "/posts/pst_failed", form)
@@ -248,14 +252,14 @@ func TestPostFailedAndConflict(t *testing.T) {
 	status, body = w.submit(t, "/posts/pst_failed", form)
 	has(t, "conflict", body, "Somebody else changed the post", "Mine", "Stored now: Theirs", "Their title")
 	if status != http.StatusPreconditionFailed || w.post(t, "pst_failed")["body"] != "Theirs" {
-		t.Error(status)
+		t.Errorf("status %d, want 412; stored text %v, want Theirs", status, w.post(t, "pst_failed")["body"])
 	}
 	deletion := url.Values{"form": form["form"], "etag": form["etag"], "month": {"2026-08"}}
 	_, body = w.submit(t, "/posts/pst_failed/delete", deletion)
 	has(t, "delete", body, "so it was not deleted", "Theirs")
 	w.post(t, "pst_failed")
 	if status, _ := w.get(t, "/posts/pst_none"); status != http.StatusNotFound {
-		t.Error(status)
+		t.Errorf("status of an unknown post %d, want 404", status)
 	}
 }
 
@@ -288,7 +292,7 @@ func TestPostScopes(t *testing.T) {
 		status, body := none.get(t, path)
 		has(t, path, body, "This key lacks the scope")
 		if status != http.StatusForbidden {
-			t.Error(path, status)
+			t.Errorf("%s: status %d, want 403", path, status)
 		}
 	}
 }

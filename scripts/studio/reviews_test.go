@@ -38,18 +38,21 @@ func TestReply(t *testing.T) {
 	} {
 		status, body := w.answer(t, c.id, c.text, c.action, nil)
 		if status != http.StatusOK {
-			t.Fatal(status, shown(body))
+			t.Fatalf("%s: status %d, want 200: %s", c.action, status, shown(body))
 		}
 		has(t, c.action, body, c.said, "curl", "-X PATCH", "https://api.example/v1/companies/"+w.CompanyID+"/feedback/"+c.id+"/reply", `<h2 id="review">`+c.next)
 		got := w.stored(t, c.id)
 		if got["replyStatus"] != c.want || c.text != "" && got["replyBody"] != c.text {
-			t.Errorf("%s: %v", c.action, got)
+			t.Errorf("%s: reply %q is %v, want %q as %s", c.action, got["replyBody"], got["replyStatus"], c.text, c.want)
 		}
 	}
 	for _, action := range []string{"save", "approve", "delete"} { // nothing to store
 		status, body := w.answer(t, "fbk_d", " \n ", action, nil)
-		if got := w.stored(t, "fbk_d"); status != http.StatusBadRequest || got["replyStatus"] != "none" || got["replyBody"] != nil {
-			t.Error(status, got, shown(body))
+		if status != http.StatusBadRequest {
+			t.Errorf("%s: status %d, want 400: %s", action, status, shown(body))
+		}
+		if diff := differs(map[string]any{"replyStatus": "none", "replyBody": nil}, w.stored(t, "fbk_d")); diff != "" {
+			t.Errorf("review after a refused %s (-want +got):\n%s", action, diff)
 		}
 	}
 }
@@ -64,20 +67,20 @@ func TestReplyConflict(t *testing.T) {
 			w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{"replyBody": "Theirs", "replyStatus": "needs_review"}`)
 		})
 		if status != http.StatusPreconditionFailed {
-			t.Errorf("%s: %d", action, status)
+			t.Errorf("%s: status %d, want 412", action, status)
 		}
 		has(t, action, body, "Somebody else changed this reply", "Theirs", typed, "Request req_")
 		if got := w.stored(t, id); got["replyBody"] != "Theirs" {
-			t.Error(got)
+			t.Errorf("%s: stored reply %v, want Theirs", action, got["replyBody"])
 		}
 		form := fields(t, body, "answer") // a decision after seeing both sides is stored
 		form.Set("body", typed)
 		form.Set("action", "approve")
 		if status, body := w.submit(t, "/reviews/"+id, form); status != http.StatusOK {
-			t.Error(status, shown(body))
+			t.Errorf("%s: status of the decision %d, want 200: %s", action, status, shown(body))
 		}
-		if got := w.stored(t, id); got["replyBody"] != typed || got["replyStatus"] != "approved" {
-			t.Error(got)
+		if diff := differs(map[string]any{"replyBody": typed, "replyStatus": "approved"}, w.stored(t, id)); diff != "" {
+			t.Errorf("review after the decision (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -95,11 +98,11 @@ func TestReplyIsPosted(t *testing.T) {
 		form.Del("etag") // without a condition the state itself refuses
 		status, body := w.submit(t, "/reviews/"+id, form)
 		if status != http.StatusConflict && status != http.StatusPreconditionFailed {
-			t.Error(status)
+			t.Errorf("%s: status %d, want 409 or 412", state, status)
 		}
 		has(t, state, body, "Sent", typed, "Your text, to copy")
-		if got := w.stored(t, id); got["replyBody"] != "Sent" || got["replyStatus"] != state {
-			t.Error(got)
+		if diff := differs(map[string]any{"replyBody": "Sent", "replyStatus": state}, w.stored(t, id)); diff != "" {
+			t.Errorf("review after a late save (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -119,7 +122,7 @@ func TestReplyFails(t *testing.T) {
 			})
 		})
 		if status < 400 {
-			t.Error(status)
+			t.Errorf("status %d, want an error", status)
 		}
 		has(t, "save", body, typed, "Your text was not stored.")
 		w.service.breakWith(broken) // now nothing can be read either
@@ -161,26 +164,24 @@ func TestSkipSeveral(t *testing.T) {
 	form := fields(t, page, "list")
 	form["review"] = ticks(page)
 	if len(form["review"]) != 3 {
-		t.Fatal(form)
+		t.Fatalf("%d reviews can be ticked, want 3: %v", len(form["review"]), form["review"])
 	}
 	w.Send(t, w.key, "PATCH", "/v1/companies/{companyId}/feedback/fbk_b/reply", `{"replyBody": "Theirs", "replyStatus": "approved"}`)
 	_, body := w.submit(t, "/reviews/skip", form)
 	has(t, "skip", body, "Skipped 2 reviews.", "1 review was changed since the list was loaded")
 	for id, want := range map[string]string{"fbk_a": "skipped", "fbk_b": "approved", "fbk_c": "skipped"} {
 		if got := w.stored(t, id); got["replyStatus"] != want {
-			t.Error(id, got["replyStatus"])
+			t.Errorf("%s is %v, want %s", id, got["replyStatus"], want)
 		}
 	}
 	form.Del("review")
-	if _, body := w.submit(t, "/reviews/skip", form); !strings.Contains(body, "No review was ticked") {
-		t.Error(shown(body))
-	}
+	_, body = w.submit(t, "/reviews/skip", form)
+	has(t, "skip none", body, "No review was ticked")
 	for range 26 {
 		form.Add("review", "fbk_b x")
 	}
-	if _, body := w.submit(t, "/reviews/skip", form); !strings.Contains(body, "nothing was changed") {
-		t.Error(shown(body))
-	}
+	_, body = w.submit(t, "/reviews/skip", form)
+	has(t, "skip too many", body, "nothing was changed")
 }
 
 // Ensure the inbox has what waits in the order of the API, its filters narrow it, and new reviews are found.
@@ -208,11 +209,11 @@ func TestInbox(t *testing.T) {
 		}
 	}
 	if _, body := w.get(t, "/reviews/new"); strings.Count(body, "fbk_") != 2 {
-		t.Error(body)
+		t.Errorf("%d reviews are new, want 2: %s", strings.Count(body, "fbk_"), body)
 	}
 	w.review(t, "newest", nil)
 	if _, body := w.get(t, "/reviews/new"); strings.Count(body, "fbk_") != 3 || !strings.Contains(body, "fbk_newest") {
-		t.Error(body)
+		t.Errorf("%d reviews are new, want 3 with fbk_newest: %s", strings.Count(body, "fbk_"), body)
 	}
 }
 
@@ -258,8 +259,11 @@ func TestTakeBackApproval(t *testing.T) {
 	id := w.review(t, "one", demo.Record{"replyBody": "Thanks", "replyStatus": "approved"})
 	hasNot(t, "approved", w.page(t, "/reviews?id="+id, "Back to draft", "Save for review", "your posting step sends it"), `value="approve"`)
 	status, body := w.answer(t, id, "Thanks", "withdraw", nil)
-	if got := w.stored(t, id); status != http.StatusOK || got["replyStatus"] != "draft" || got["replyBody"] != "Thanks" {
-		t.Error(status, got, shown(body))
+	if status != http.StatusOK {
+		t.Errorf("status %d, want 200: %s", status, shown(body))
+	}
+	if diff := differs(map[string]any{"replyStatus": "draft", "replyBody": "Thanks"}, w.stored(t, id)); diff != "" {
+		t.Errorf("review (-want +got):\n%s", diff)
 	}
 	has(t, "draft", w.page(t, "/reviews?id="+id), "Approve a")
 }

@@ -34,8 +34,11 @@ func TestWhyAScoreFell(t *testing.T) {
 	w.audit(t, other, "2026-07-02", 20, newFindings)
 	now := w.audit(t, site, "2026-07-03", 71, newFindings)
 	list := w.page(t, "/sites?site="+site, "Website", "Jul 3, 2026", "SEO 71 −13", "AEO 50 ±0", "Why it fell", "Scores over time")
-	if strings.Count(list, "Why it fell") != 1 || strings.Index(list, "Jul 3, 2026") > strings.Index(list, "Jul 1, 2026") {
-		t.Error(shown(list))
+	if n := strings.Count(list, "Why it fell"); n != 1 {
+		t.Errorf("%d audits are explained, want 1: %s", n, shown(list))
+	}
+	if strings.Index(list, "Jul 3, 2026") > strings.Index(list, "Jul 1, 2026") {
+		t.Errorf("the list does not begin with the newest audit: %s", shown(list))
 	}
 	w.page(t, "/sites?site=all", "SEO 20", "SEO 71 −13")
 	for _, path := range []string{"/audits/" + now, "/audits/" + now + "?before=" + before} {
@@ -43,7 +46,7 @@ func TestWhyAScoreFell(t *testing.T) {
 		fresh, gone, _ := strings.Cut(body, "Issues that are gone")
 		gone, _, _ = strings.Cut(gone, `id="findings"`)
 		if strings.Contains(fresh, "Nobody is named.") || !strings.Contains(gone, "Nobody is named.") || strings.Contains(gone, "The title") {
-			t.Error(shown(body))
+			t.Errorf("gone are %s, want only: Nobody is named. New are %s", shown(gone), shown(fresh))
 		}
 	}
 	w.page(t, "/audits/"+now+"?by=page", "/ score 60 −30", "1 page has no issue.")
@@ -52,7 +55,7 @@ func TestWhyAScoreFell(t *testing.T) {
 	hasNot(t, "of another site", body, "What changed", "fell from")
 	file := w.page(t, "/audits/"+now+"/findings.json")
 	if !json.Valid([]byte(file)) || !strings.Contains(file, `"score": 95`) {
-		t.Error(file)
+		t.Errorf("the file is no JSON, or lacks the score of 95: %s", file)
 	}
 }
 
@@ -77,7 +80,7 @@ func TestFindingsOfAnyShape(t *testing.T) {
 	}
 	body := w.page(t, "/audits/"+w.audit(t, site, "2026-07-05", 1, `{"x":`+string(encoded(t, strings.Repeat("y", 1<<19)))+`}`), "This is the beginning")
 	if len(body) > bytesMax {
-		t.Error(len(body))
+		t.Errorf("%d bytes, want at most %d", len(body), bytesMax)
 	}
 }
 
@@ -95,8 +98,11 @@ func TestSitesAndGoals(t *testing.T) {
 		has(t, "created", body, "Saved.", "Website", "No audits yet", "workspace api create_optimise_audit")
 	}
 	sites := w.Send(t, w.key, "GET", "/v1/companies/{companyId}/optimise/sites", "").Items(t)
-	if len(sites) != 1 || fmt.Sprint(sites[0]["domains"]) != "[a.example b.example]" || sites[0]["active"] != true {
-		t.Fatal(sites)
+	if len(sites) != 1 {
+		t.Fatalf("%d sites, want 1: %v", len(sites), sites)
+	}
+	if diff := differs(map[string]any{"domains": []any{"a.example", "b.example"}, "active": true}, sites[0]); diff != "" {
+		t.Fatalf("stored site (-want +got):\n%s", diff)
 	}
 	site := sites[0]["id"].(string)
 	goals := "/sites/" + site + "/goals"
@@ -108,7 +114,7 @@ func TestSitesAndGoals(t *testing.T) {
 	status, body := w.submit(t, goals, form)
 	has(t, "refused", body, "must be a number such as 12.5", `value="a lot"`)
 	if status != http.StatusBadRequest {
-		t.Error(status)
+		t.Errorf("status %d, want 400", status)
 	}
 	form.Set("value", "12.5")
 	_, body = w.submit(t, goals, form)
@@ -118,14 +124,13 @@ func TestSitesAndGoals(t *testing.T) {
 	first := w.edited(t, path)
 	second := w.edited(t, path)
 	first.Set("name", "Theirs")
-	if _, body = w.submit(t, path, first); !strings.Contains(body, "Saved.") {
-		t.Error(shown(body))
-	}
+	_, body = w.submit(t, path, first)
+	has(t, "changed", body, "Saved.")
 	second.Set("name", "Mine")
 	status, body = w.submit(t, path, second)
 	has(t, "conflict", body, "Somebody else changed the goal", `value="Mine"`, "Stored now: Theirs")
 	if status != http.StatusPreconditionFailed {
-		t.Error(status)
+		t.Errorf("status %d, want 412", status)
 	}
 	_, body = w.submit(t, path+"/delete", url.Values{"form": second["form"], "etag": second["etag"]})
 	has(t, "deleted too late", body, "so it was not deleted", "Theirs")
@@ -137,7 +142,7 @@ func TestSitesAndGoals(t *testing.T) {
 	has(t, "site deleted", body, "Deleted.", "There is no site yet")
 	for _, path := range []string{"/sites/sit_none", "/sites?site=sit_none", "/audits/aud_none", "/sites/sit_none/goals/gol_none"} {
 		if status, body := w.get(t, path); status != http.StatusNotFound {
-			t.Error(path, status, shown(body))
+			t.Errorf("%s: status %d, want 404: %s", path, status, shown(body))
 		}
 	}
 }
@@ -154,7 +159,7 @@ func TestSitesScopes(t *testing.T) {
 		status, body := none.get(t, path)
 		has(t, path, body, "This key lacks the scope optimise:read")
 		if status != http.StatusForbidden {
-			t.Error(path, status)
+			t.Errorf("%s: status %d, want 403", path, status)
 		}
 	}
 }

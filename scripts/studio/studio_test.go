@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions"
 	"growthworkspace/scripts/studio"
 	"growthworkspace/scripts/workspace/demo"
@@ -153,7 +155,7 @@ func load(t *testing.T, s *apitest.Service, lines ...demo.Line) {
 			}
 			record, problems := kind.Check(text)
 			if len(problems) > 0 {
-				t.Fatalf("%s: %v", text, problems)
+				t.Fatalf("%s: problems %v", text, problems)
 			}
 			records = append(records, record)
 		}
@@ -196,7 +198,7 @@ func (w *world) page(t *testing.T, path string, texts ...string) string {
 	t.Helper()
 	status, body := w.get(t, path)
 	if status != http.StatusOK {
-		t.Errorf("%s: %d", path, status)
+		t.Errorf("%s: status %d, want 200", path, status)
 	}
 	has(t, path, body, texts...)
 	return body
@@ -283,6 +285,15 @@ func (w *world) stored(t *testing.T, id string) map[string]any {
 	return w.Send(t, w.key, "GET", "/v1/companies/{companyId}/feedback/"+id, "").JSON(t)
 }
 
+// differs returns how a record differs from the properties of want. A property that is nil there is absent.
+func differs(want, record map[string]any) string {
+	got := map[string]any{}
+	for name := range want {
+		got[name] = record[name]
+	}
+	return cmp.Diff(want, got)
+}
+
 // everyPage has an address of each screen.
 var everyPage = []string{"/", "/metrics", "/metrics?key=growth.signups&split=country", "/reviews", "/reviews?show=all", "/roadmap", "/roadmap?view=live", "/roadmap/items/new", "/roadmap/boards/new", "/posts", "/posts/list", "/ideas", "/posts/new?day=2026-08-20", "/sites", "/sites?site=all", "/sites/new", "/audits/aud_none", "/brand", "/brand/types/new", "/brand/goals/new", "/keys", "/company", "/metrics.csv?key=growth.signups", "/reviews/new", "/nowhere"}
 
@@ -316,7 +327,7 @@ func TestScreens(t *testing.T) {
 	w.page(t, "/reviews?q=battery+xylophone", "has these words")
 	w.page(t, "/company", append(curl, "Northwind Notes", "An empty field is not set.")...)
 	if got := w.logs.String(); got != "" {
-		t.Error(got)
+		t.Error("the log is not empty:", got)
 	}
 }
 
@@ -333,7 +344,7 @@ func TestEmptyCompany(t *testing.T) {
 		has(t, path, body, text)
 	}
 	if status, body := w.get(t, "/reviews?id=fbk_missing"); status != http.StatusNotFound {
-		t.Error(status, shown(body))
+		t.Errorf("status %d, want 404: %s", status, shown(body))
 	}
 }
 
@@ -393,7 +404,7 @@ func TestMissingScopes(t *testing.T) {
 		}
 		w.page(t, "/", "This key lacks the scope metrics:read.", "This key lacks the scope broadcast:read.", "workspace key issue --scopes metrics:read", "Who can see my locations?")
 		if status, body := w.get(t, "/metrics"); status != http.StatusForbidden || !strings.Contains(body, "metrics:read") {
-			t.Error(status, shown(body))
+			t.Errorf("status %d, want 403 with the scope metrics:read: %s", status, shown(body))
 		}
 		body := w.page(t, "/reviews", "Who can see my locations?", "context:read")
 		if !hides {
@@ -482,8 +493,13 @@ func TestHostileTextIsText(t *testing.T) {
 		"/metrics?key=a.b&split=" + url.QueryEscape(evil[:30]), "/metrics?key=" + url.QueryEscape(evil), "/metrics?range=" + url.QueryEscape(evil),
 	} {
 		_, body := w.get(t, path)
-		if strings.Contains(body, "<script>") || strings.Contains(body, "<img") || strings.Contains(body, `onmouseover='x`) || strings.Count(body, "<script ") != 1 {
-			t.Errorf("%s: the text is markup: %s", path, body)
+		for _, markup := range []string{"<script>", "<img", `onmouseover='x`} {
+			if strings.Contains(body, markup) {
+				t.Errorf("%s: %s is markup: %s", path, markup, body)
+			}
+		}
+		if n := strings.Count(body, "<script "); n != 1 {
+			t.Errorf("%s: %d scripts, want 1: %s", path, n, body)
 		}
 		if !strings.Contains(html.UnescapeString(body), "<script>alert(1)") {
 			t.Errorf("%s: the text is not shown", path)
@@ -518,8 +534,11 @@ func TestFormOfAnotherOrigin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := read(t, response); response.StatusCode != http.StatusForbidden || w.stored(t, id)["replyStatus"] != "none" {
-		t.Error(response.StatusCode, body)
+	if body := read(t, response); response.StatusCode != http.StatusForbidden {
+		t.Errorf("status %d, want 403: %s", response.StatusCode, body)
+	}
+	if got := w.stored(t, id)["replyStatus"]; got != "none" {
+		t.Errorf("the reply is %v, want none", got)
 	}
 }
 
@@ -531,7 +550,7 @@ func TestKeyNeedsEncryption(t *testing.T) {
 		"http://api.example.com": false, "http://10.0.0.1:8080": false, "http://localhost.evil.example": false, "nonsense": false, "": false, "ftp://127.0.0.1": false,
 	} {
 		if _, err := studio.New(studio.Options{BaseURL: base, Key: "k", CompanyID: "co_1"}); (err == nil) != ok {
-			t.Errorf("%s: %v", base, err)
+			t.Errorf("%q: error %v, want it accepted: %t", base, err, ok)
 		}
 	}
 }

@@ -28,13 +28,13 @@ func TestLine(t *testing.T) {
 	text := string(sample().SVG())
 	wellFormed(t, text)
 	if strings.Contains(text, "style=") || strings.Contains(text, "fill=") || strings.Contains(text, "<b>") {
-		t.Error(text)
+		t.Errorf("the drawing has a style, a fill or an unescaped text: %s", text)
 	}
 	for _, want := range []string{
 		`role="img"><title>Sign-ups &lt;b&gt;`, `aria-label="Tue, Nov 3, 5, before: 4"`, `aria-label="Wed, Nov 4, 1 so far, before: 6"`, "goal &lt;4&gt;",
 	} {
-		if strings.Count(text, want) != len(sizes) {
-			t.Errorf("%d × %s", strings.Count(text, want), want)
+		if n := strings.Count(text, want); n != len(sizes) {
+			t.Errorf("%s is there %d times, want %d", want, n, len(sizes))
 		}
 	}
 	if n := strings.Count(text, `tabindex="0"`); n != 3*len(sizes) {
@@ -48,13 +48,13 @@ func TestOpenPart(t *testing.T) {
 	text := string(sample().SVG())
 	lines := regexp.MustCompile(`<path class="line s0( open)?" d="([^"]*)"`).FindAllStringSubmatch(text, -1)
 	if len(lines) != 2*len(sizes) || lines[0][1] != "" || lines[1][1] == "" {
-		t.Fatal(lines)
+		t.Fatalf("%d parts, want a finished and an open one in each of %d sizes: %q", len(lines), len(sizes), lines)
 	}
 	if strings.Count(lines[0][2], "M") != 2 { // the gap of Nov 2
-		t.Error(lines[0][2])
+		t.Errorf("the finished part is %s, want a gap at Nov 2", lines[0][2])
 	}
 	if strings.Count(lines[1][2], "M") != 1 || strings.Count(lines[1][2], "L") != 1 {
-		t.Error(lines[1][2])
+		t.Errorf("the open part is %s, want one line from the last finished value", lines[1][2])
 	}
 	all := sample()
 	all.Open = len(all.Names)
@@ -90,7 +90,7 @@ func TestFewValues(t *testing.T) {
 		for _, text := range []string{line, spark, bar} {
 			wellFormed(t, text)
 			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-				t.Errorf("%v: %s", values, text)
+				t.Errorf("%v: a coordinate is no number: %s", values, text)
 			}
 		}
 		if !strings.Contains(bar, `width="100.0"`) {
@@ -106,7 +106,7 @@ func wellFormed(t *testing.T, text string) {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
-			t.Fatalf("%v: %s", err, text)
+			t.Fatalf("the drawing is not well-formed: %v: %s", err, text)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestTokenBecomesACookie(t *testing.T) {
 	for range 2 {
 		w := send(d, request{method: "GET", target: target})
 		if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" {
-			t.Fatal(w.Code, w.Header())
+			t.Fatalf("status %d to %q, want 303 to /", w.Code, w.Header().Get("Location"))
 		}
 		if got, want := w.Header().Get("Set-Cookie"), "workspace-studio-41234=secret-2; Path=/; HttpOnly; SameSite=Strict"; got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -71,7 +71,7 @@ func TestTokenBecomesACookie(t *testing.T) {
 		t.Errorf("redirects to %s", w.Header().Get("Location"))
 	}
 	if w := send(d, request{method: "GET", target: "/reviews", cookie: ours(d)}); w.Code != 200 || w.Body.String() != "inside" {
-		t.Error(w.Code, w.Body)
+		t.Errorf("status %d, want 200 and the page: %s", w.Code, w.Body)
 	}
 }
 
@@ -101,14 +101,14 @@ func TestRefusals(t *testing.T) {
 	} {
 		w := send(d, r)
 		if w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), "inside") {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+			t.Errorf("%s: status %d, want 403 without the page: %s", name, w.Code, w.Body)
 		}
 		if w.Header().Get("Set-Cookie") != "" || strings.Contains(w.Body.String(), "secret-") {
 			t.Errorf("%s: the response has a secret: %s %s", name, w.Header(), w.Body)
 		}
 	}
 	if w := send(d, request{method: "DELETE", target: "/", cookie: ours(d)}); w.Code != http.StatusMethodNotAllowed {
-		t.Error(w.Code)
+		t.Errorf("status of DELETE %d, want 405", w.Code)
 	}
 	own := map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://" + host}
 	if w := send(d, request{method: "POST", target: "/", cookie: ours(d), form: url.Values{"form": {d.form}}, header: own}); w.Code != 200 {
@@ -124,11 +124,11 @@ func TestNavigationFromAFile(t *testing.T) {
 	navigation := map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
 	w := send(d, request{method: "GET", target: "/", header: navigation})
 	if w.Code != 200 || w.Header().Get("Refresh") != "0" || strings.Contains(w.Body.String(), "inside") {
-		t.Error(w.Code, w.Header(), w.Body)
+		t.Errorf("status %d, want 200 with a reload and without the page: %v %s", w.Code, w.Header(), w.Body)
 	}
 	navigation["Sec-Fetch-Site"] = "same-origin" // the reload, in a browser without the cookie
 	if w := send(d, request{method: "GET", target: "/", header: navigation}); w.Code != http.StatusForbidden || w.Header().Get("Refresh") != "" {
-		t.Error(w.Code, w.Header())
+		t.Errorf("status of the reload %d, want 403 without another: %v", w.Code, w.Header())
 	}
 }
 
@@ -140,7 +140,7 @@ func TestHeaders(t *testing.T) {
 		h := send(d, request{method: "GET", target: "/", cookie: cookie}).Header()
 		csp := h.Get("Content-Security-Policy")
 		if strings.Contains(csp, "unsafe") || !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") {
-			t.Error(csp)
+			t.Errorf("the content security policy is %q", csp)
 		}
 		for name, want := range map[string]string{"Referrer-Policy": "same-origin", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Access-Control-Allow-Origin": ""} {
 			if got := h.Get(name); got != want {
@@ -165,7 +165,7 @@ func TestListen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(host, name+":") || strings.HasSuffix(host, ":0") {
-			t.Error(host)
+			t.Errorf("%s: the host is %s, want the same name and a free port", name, host)
 		}
 		_ = l.Close()
 	}
@@ -181,11 +181,15 @@ func TestRedirectFile(t *testing.T) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(text), "url="+d.URL()) {
-		t.Errorf("%v: %s", err, text)
+		t.Errorf("the redirect does not lead to %s: %v: %s", d.URL(), err, text)
 	}
 	for file, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v %v", file, info, err)
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if perm := info.Mode().Perm(); perm != want {
+			t.Errorf("%s: permissions %o, want %o", file, perm, want)
 		}
 	}
 	remove()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/scripts/studio/findings"
 )
 
@@ -59,12 +61,19 @@ func TestCompareAndGroups(t *testing.T) {
 	now := findings.Read([]byte(`[{"page":"/a","rule":"alt","severity":"low","text":"3 images"},{"page":"/a","rule":"alt","severity":"low","text":"logo"},
 		{"page":"/b","severity":"High","text":"New"},{"page":"/c","severity":"High","text":"New"},{"page":"/c","severity":"odd","text":"New"}]`), "")
 	fresh, gone := findings.Compare(now, before)
-	if len(fresh) != 4 || len(gone) != 1 || gone[0].Text != "Old" || fresh[0].Text != "logo" {
-		t.Error(fresh, gone)
+	if diff := cmp.Diff([]findings.Issue{{Page: "/a", Severity: "low", Text: "Old"}}, gone); diff != "" {
+		t.Errorf("issues that are gone (-want +got):\n%s", diff)
 	}
-	groups := findings.Groups(fresh)
-	if len(groups) != 3 || groups[0].Text != "New" || fmt.Sprint(groups[0].Pages) != "[/b /c]" || groups[1].Text != "logo" || groups[2].Severity != "odd" {
-		t.Error(groups)
+	if len(fresh) != 4 || fresh[0].Text != "logo" {
+		t.Errorf("new issues %+v, want 4, the first with the text logo", fresh)
+	}
+	groups := []findings.Group{
+		{Severity: "High", Text: "New", Pages: []string{"/b", "/c"}, Count: 2},
+		{Severity: "low", Rule: "alt", Text: "logo", Pages: []string{"/a"}, Count: 1},
+		{Severity: "odd", Text: "New", Pages: []string{"/c"}, Count: 1},
+	}
+	if diff := cmp.Diff(groups, findings.Groups(fresh)); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
 	}
 }
 
@@ -73,7 +82,7 @@ func TestOutline(t *testing.T) {
 	t.Parallel()
 	got, whole := findings.Outline([]byte(`{"z":1,"a":{"b":[true,null,"two\nlines"],"c":{},"d":[]}}`))
 	if expected := "z: 1\na:\n  b:\n    1. true\n    2. null\n    3. two lines\n  c: (empty)\n  d: (empty list)\n"; got != expected || !whole {
-		t.Errorf("%q %v", got, whole)
+		t.Errorf("outline %q, whole %t; want %q, whole", got, whole, expected)
 	}
 	for _, text := range []string{"[" + strings.Repeat("1,", 5000) + "1]", `"` + strings.Repeat("x", 5000) + `"`, strings.Repeat("[", 5000), strings.Repeat(`{"a":`, 5000)} {
 		if got, whole := findings.Outline([]byte(text)); whole || len(got) > 100_000 {

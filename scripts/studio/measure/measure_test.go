@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Ensure each unit is written as people read it: a currency with its own exponent, a ratio as percent.
@@ -119,9 +121,16 @@ func TestWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := r.Window(c.grain, now)
-		if len(w.Now) != c.buckets || len(w.Before) < c.buckets || w.Open != c.open || w.Future != c.next ||
-			!w.Now[0].Equal(day(c.first)) || !w.Before[0].Equal(day(c.before)) {
-			t.Errorf("%s by %s: %d buckets from %s, before %s, open %d, future %d", c.id, c.grain, len(w.Now), w.Now[0], w.Before[0], w.Open, w.Future)
+		type window struct {
+			Buckets, Open, Future int
+			First, Before         time.Time
+		}
+		want := window{c.buckets, c.open, c.next, day(c.first), day(c.before)}
+		if diff := cmp.Diff(want, window{len(w.Now), w.Open, w.Future, w.Now[0], w.Before[0]}); diff != "" {
+			t.Errorf("%s by %s (-want +got):\n%s", c.id, c.grain, diff)
+		}
+		if len(w.Before) < c.buckets {
+			t.Errorf("%s by %s: %d buckets before, want %d at least", c.id, c.grain, len(w.Before), c.buckets)
 		}
 	}
 	for at, want := range map[string]string{ // what is over is compared with the whole month before, longer or shorter
@@ -140,13 +149,13 @@ func TestWindow(t *testing.T) {
 	if r, _ := ParseRange("month", "", "", late); true {
 		w := r.Window(Day, late)
 		if got := w.Text(w.Before, w.Same); got != "Feb 1 to 28" {
-			t.Error(got)
+			t.Errorf("the period before is %s, want Feb 1 to 28", got)
 		}
 	}
 	month, _ := ParseRange("", "", "", now)
 	w := month.Window(Day, now)
 	if got := w.Text(w.Now, w.Open) + ", " + w.Text(w.Before, w.Open); got != "Nov 1 to 21, Oct 1 to 21" {
-		t.Error(got)
+		t.Errorf("the periods are %s, want Nov 1 to 21, Oct 1 to 21", got)
 	}
 }
 
@@ -156,12 +165,15 @@ func TestParseRange(t *testing.T) {
 	now := time.Date(2026, 11, 22, 15, 4, 0, 0, time.UTC)
 	for _, bad := range [][3]string{{"fortnight", "", ""}, {"", "2026-11-02", ""}, {"", "2026-11-02", "2026-11-01"}, {"", "2000-01-01", "2026-11-01"}, {"", "yesterday", "2026-11-01"}} {
 		if r, err := ParseRange(bad[0], bad[1], bad[2], now); err == nil || r.ID != "month" {
-			t.Error(bad, r, err)
+			t.Errorf("%q: range %s, error %v; want month and an error", bad, r.ID, err)
 		}
 	}
 	r, err := ParseRange("", "2026-01-01", "2026-11-21", now)
-	if err != nil || r.Default() != Month || r.Allows(Day) || !r.Allows(Week) {
-		t.Error(r, err, r.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Default() != Month || r.Allows(Day) || !r.Allows(Week) {
+		t.Errorf("usual grain %s, days %t, weeks %t; want months, no days, weeks", r.Default(), r.Allows(Day), r.Allows(Week))
 	}
 }
 

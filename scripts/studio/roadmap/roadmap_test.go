@@ -19,7 +19,7 @@ func TestColumns(t *testing.T) {
 		got = append(got, c.Name+" "+strings.Repeat("i", len(c.Items)))
 	}
 	if diff := cmp.Diff([]string{"In progress ii", "Next ii", "Über morgen i", "Other ii"}, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 }
 
@@ -66,6 +66,6 @@ func TestEmptyPage(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "<time") || strings.Contains(text, "<section>") {
-		t.Error(text)
+		t.Errorf("an empty page has a time or a section: %s", text)
 	}
 }

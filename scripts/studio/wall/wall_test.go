@@ -44,17 +44,17 @@ func TestTimes(t *testing.T) {
 		}
 		got := wall.Times(clock, zone)
 		if len(got) != len(c.want) {
-			t.Errorf("%s %s: %v", c.zone, c.clock, got)
+			t.Errorf("%s %s: times %v, want %v", c.zone, c.clock, got, c.want)
 			continue
 		}
 		for i, at := range got {
 			if at.UTC().Format("15:04") != c.want[i] || at.Format(wall.Layout) != c.clock {
-				t.Errorf("%s %s: %v", c.zone, c.clock, got)
+				t.Errorf("%s %s: times %v, want %v UTC", c.zone, c.clock, got, c.want)
 			}
 		}
 		before, after, skipped := wall.Skipped(clock, zone)
 		if skipped != (c.skipped != "") || skipped && before.Format("15:04 ")+after.Format("15:04") != c.skipped {
-			t.Errorf("%s %s: %v %v %v", c.zone, c.clock, before, after, skipped)
+			t.Errorf("%s %s: skipped %t from %s to %s, want %q", c.zone, c.clock, skipped, before.Format("15:04"), after.Format("15:04"), c.skipped)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestTimesComeBack(t *testing.T) {
 				}
 			}
 			if found != 1 {
-				t.Fatalf("%s %s: %v", name, at, wall.Times(at.In(zone), zone))
+				t.Fatalf("%s: %s is there %d times, want once: %v", name, at, found, wall.Times(at.In(zone), zone))
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestZoneUnknown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "Local", "Europe/Nowhere", "../x"} {
 		if zone, ok := wall.Zone(name); ok || zone != time.UTC {
-			t.Error(name, zone, ok)
+			t.Errorf("zone %q is %v (%t), want UTC (false)", name, zone, ok)
 		}
 	}
 }

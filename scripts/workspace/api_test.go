@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -97,8 +98,15 @@ func TestAPIReads(t *testing.T) {
 		}
 		r := call(t, "", append([]string{"api", op.ID}, args...)...)
 		lines := strings.Count(r.out, "\n")
-		if r.code != 0 || strings.Contains(r.out, "{}") || op.IsList() && lines != len(got["items"].([]any))+1 || !op.IsList() && lines < len(got) {
-			t.Errorf("%s: exit code %d: %s %s", op.ID, r.code, r.out, r.err)
+		if r.code != 0 || strings.Contains(r.out, "{}") {
+			t.Errorf("%s: exit code %d, or an empty object is shown: %s %s", op.ID, r.code, r.out, r.err)
+		}
+		if op.IsList() {
+			if records := len(got["items"].([]any)); lines != records+1 {
+				t.Errorf("%s: %d lines, want a heading and %d records: %s", op.ID, lines, records, r.out)
+			}
+		} else if lines < len(got) {
+			t.Errorf("%s: %d lines, want one for each of %d fields: %s", op.ID, lines, len(got), r.out)
 		}
 	}
 }
@@ -108,15 +116,18 @@ func TestAPIWrites(t *testing.T) {
 	service(t)
 	board := apiJSON(t, "", "list_plan_boards")["items"].([]any)[0].(map[string]any)["id"].(string)
 	item := apiJSON(t, "", "create_plan_item", "--board-id", board, "--title", "From the shell", "--category-ids", "a,b", "--categoryIds", `["c","d"]`, "--sort-order", "0", "--summary", "12")
-	if !reflect.DeepEqual(item["categoryIds"], []any{"a,b", "c", "d"}) || item["sortOrder"] != 0.0 || item["summary"] != "12" {
-		t.Error(item)
+	if diff := differs(map[string]any{"categoryIds": []any{"a,b", "c", "d"}, "sortOrder": 0.0, "summary": "12"}, item); diff != "" {
+		t.Errorf("created item (-want +got):\n%s", diff)
 	}
 	id := item["id"].(string)
-	if got := apiJSON(t, "", "update-plan-item", id, "--category-ids", "[]", "--status", "published"); len(got["categoryIds"].([]any)) != 0 || got["status"] != "published" {
-		t.Error(got)
+	got := apiJSON(t, "", "update-plan-item", id, "--category-ids", "[]", "--status", "published")
+	if diff := differs(map[string]any{"categoryIds": []any{}, "status": "published"}, got); diff != "" {
+		t.Errorf("updated item (-want +got):\n%s", diff)
 	}
-	if got := apiJSON(t, "", "update_plan_item", id, "--title", "Cleared", "--clear", "summary,sort-order", "--clear", "categoryIds"); got["title"] != "Cleared" || got["summary"] != nil || got["sortOrder"] != nil || got["categoryIds"] != nil || got["status"] != "published" {
-		t.Error(got)
+	got = apiJSON(t, "", "update_plan_item", id, "--title", "Cleared", "--clear", "summary,sort-order", "--clear", "categoryIds")
+	cleared := map[string]any{"title": "Cleared", "summary": nil, "sortOrder": nil, "categoryIds": nil, "status": "published"}
+	if diff := differs(cleared, got); diff != "" {
+		t.Errorf("cleared item (-want +got):\n%s", diff)
 	}
 	for want, args := range map[string][]string{
 		`--clear: "title" cannot be cleared; these can: summary, column-id`: {"--clear", "title"},
@@ -124,18 +135,18 @@ func TestAPIWrites(t *testing.T) {
 		"--input has the whole body: leave out --clear":                     {"--clear", "summary", "--input", "-"},
 	} {
 		if r := call(t, "{}", append([]string{"api", "update_plan_item", id}, args...)...); r.code != 2 || !strings.Contains(r.err, want) {
-			t.Errorf("%v: %+v", args, r)
+			t.Errorf("%v: %+v, want exit code 2 and %s", args, r, want)
 		}
 	}
 	if r := call(t, "", "api", "update_plan_item", id, "--title", "x", "--if-match", `"stale"`); r.code != 1 || !strings.Contains(r.err, "precondition_failed (412)") || !strings.Contains(r.err, "--if-match: ") {
-		t.Error(r)
+		t.Errorf("%+v, want exit code 1, precondition_failed (412) and --if-match", r)
 	}
 	if got := apiJSON(t, "", "delete_plan_item", id); got["deleted"] != true {
-		t.Error(got)
+		t.Errorf("deleted is %v, want true", got["deleted"])
 	}
 	kind := apiJSON(t, "", "create_context_content_type", "--name", "Note", "--active", "false")
 	if kind["active"] != false {
-		t.Error(kind)
+		t.Errorf("active is %v, want false", kind["active"])
 	}
 	file := filepath.Join(t.TempDir(), "points.json")
 	body := `{"points":[{"metricKey":"growth.signups","ts":"2026-08-10","value":1.5}]}`
@@ -149,12 +160,12 @@ func TestAPIWrites(t *testing.T) {
 		`[{"metricKey":"growth.signups","ts":"2026-08-10","value":1}]`: {"--points", "-"},
 	} {
 		if got := apiJSON(t, in, append([]string{"push_metric_points"}, args...)...); got["accepted"].(float64) < 1 {
-			t.Error(args, got)
+			t.Errorf("%v: %v points were accepted, want one at least", args, got["accepted"])
 		}
 	}
 	first := apiJSON(t, "", "create_broadcast_post", "--platform", "x", "--body", "-", "--hashtags", "a", "--idempotency-key", "once")
 	if again := apiJSON(t, "", "create_broadcast_post", "--platform", "x", "--body", "-", "--hashtags", "a", "--idempotency-key", "once"); again["id"] != first["id"] || first["body"] != "-" {
-		t.Error(first, again)
+		t.Errorf("a retry created %v, want the first post with the body -: %v", again, first)
 	}
 	if secret := apiJSON(t, "", "create_key", "--name", "CI", "--scopes", "plan:read", "--scopes", "feedback:read")["secret"]; secret == nil {
 		t.Error("no secret")
@@ -177,12 +188,12 @@ func TestAPILargeValue(t *testing.T) {
 		}
 		got, err := json.Marshal(apiJSON(t, "", "get_optimise_audit", audit["id"].(string))["findings"])
 		if err != nil || string(got) != want {
-			t.Errorf("%s: %v, %d bytes", value, err, len(got))
+			t.Errorf("%s: %d bytes, want %d as they were sent: %v", value, len(got), len(want), err)
 		}
 	}
 	for text, message := range map[string]string{"@nowhere.json": "--findings: ", "-": "must be a JSON value"} {
 		if r := call(t, "{", "api", "create_optimise_audit", "--root-url", "https://example.com", "--findings", text); r.code == 0 || !strings.Contains(r.err, message) {
-			t.Errorf("%s: %+v", text, r)
+			t.Errorf("--findings %s: %+v, want a failure with %s", text, r, message)
 		}
 	}
 }
@@ -211,10 +222,10 @@ func TestAPIDeleteAsks(t *testing.T) {
 		err := root.ExecuteContext(t.Context())
 		question := "Delete an item: --item-id " + id + ". This cannot be undone. Continue? [y/N]"
 		if strings.Contains(errOut.String(), question) != c.asked || (err == nil) != c.gone {
-			t.Errorf("%+v: %v: %s", c, err, errOut.String())
+			t.Errorf("%+v: error %v: %s", c, err, errOut.String())
 		}
 		if r := call(t, "", "api", "get_plan_item", id); (r.code != 0) != c.gone {
-			t.Errorf("%+v: %+v", c, r)
+			t.Errorf("%+v: the item afterwards: %+v", c, r)
 		}
 	}
 	if help := call(t, "", "api", "update_plan_item", "--help").out; strings.Contains(help, "--yes") {
@@ -227,18 +238,18 @@ func TestAPIAll(t *testing.T) {
 	service(t)
 	whole := apiJSON(t, "", "list_feedback", "--limit", "200")["items"].([]any)
 	if len(whole) < 20 {
-		t.Fatal(len(whole))
+		t.Fatalf("%d records, want 20 at least", len(whole))
 	}
 	if got := apiJSON(t, "", "list_feedback", "--limit", "7", "--all")["items"].([]any); !reflect.DeepEqual(got, whole) {
 		t.Errorf("%d records instead of %d", len(got), len(whole))
 	}
 	r := call(t, "", "api", "list_feedback", "--limit", "7")
 	want(t, r.err, "--all fetches every page", "--cursor ")
-	if strings.Count(r.out, "\n") != 8 {
-		t.Error(r.out)
+	if lines := strings.Count(r.out, "\n"); lines != 8 {
+		t.Errorf("%d lines, want a heading and 7 records: %s", lines, r.out)
 	}
 	if r := call(t, "", "api", "list_feedback", "--limit", "7", "--json"); r.err != "" {
-		t.Error(r.err)
+		t.Errorf("with --json a note is on standard error: %s", r.err)
 	}
 }
 
@@ -247,9 +258,9 @@ func TestAPIErrors(t *testing.T) {
 	service(t)
 	r := call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--status", "live")
 	lines := strings.Split(strings.TrimSpace(r.err), "\n")
-	if r.code != 1 || len(lines) != 4 || lines[0] != "workspace: bad_request (400)" || !strings.HasPrefix(lines[1], "  --title: ") ||
-		!strings.HasPrefix(lines[2], "  --status: ") || !strings.HasPrefix(lines[3], "  request req_") {
-		t.Errorf("%d %q", r.code, lines)
+	starts := []string{"workspace: bad_request (400)", "  --title: ", "  --status: ", "  request req_"}
+	if r.code != 1 || lines[0] != starts[0] || !slices.EqualFunc(lines, starts, strings.HasPrefix) {
+		t.Errorf("exit code %d, want 1; lines %q, want them to begin with %q", r.code, lines, starts)
 	}
 	r = call(t, "", "api", "create_plan_item", "brd_0", "--title", "", "--json")
 	var refused struct {
@@ -257,8 +268,14 @@ func TestAPIErrors(t *testing.T) {
 		Status                 int
 		Messages               []string
 	}
-	if err := json.Unmarshal([]byte(r.err), &refused); err != nil || refused.Code != "bad_request" || refused.Status != 400 || len(refused.Messages) != 1 || refused.RequestID == "" || r.out != "" {
-		t.Error(err, r)
+	if err := json.Unmarshal([]byte(r.err), &refused); err != nil || r.out != "" {
+		t.Errorf("want JSON on standard error only: %v: %+v", err, r)
+	}
+	if refused.Code != "bad_request" || refused.Status != 400 {
+		t.Errorf("code %s and status %d, want bad_request and 400", refused.Code, refused.Status)
+	}
+	if len(refused.Messages) != 1 || refused.RequestID == "" {
+		t.Errorf("messages %q and request id %q, want one of each", refused.Messages, refused.RequestID)
 	}
 	want(t, call(t, "", "api", "push_metric_points", "--points", `{"metricKey":"a","ts":"2026-08-10"}`).err, "--points[0].value: is required")
 	// With --input, messages keep the paths of the file.
@@ -301,9 +318,7 @@ func TestAPIUsage(t *testing.T) {
 		"check http://x --rule paging":      {`no rule "paging"`},
 	} {
 		r := call(t, "", strings.Fields(args)...)
-		if r.code != 2 || r.out != "" || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {
-			t.Errorf("%s: exit code %d, %q, %q", args, r.code, r.out, r.err)
-		}
+		requireUsage(t, args, r)
 		want(t, r.err, parts...)
 		want(t, refusal(t, 2, "", strings.Fields(args)...), parts...)
 	}
@@ -360,8 +375,8 @@ func TestAPICommands(t *testing.T) {
 	want(t, points, "The fields of an object of --points:", "  metricKey  string  ", "  ts         string  ", "  value      number  in the unit of the definition; required",
 		"one of day, week, month", `--points '{"metricKey":"...","ts":"...","value":0}'`)
 	want(t, call(t, "", "api", "push_feedback", "--help").out, "  externalId   string  ", `--records '{"source":"app_store","externalId":"..."}'`)
-	if all := answer(t, t.TempDir(), "", "api")["items"].([]any); len(all) != len(functions.Operations(nil)) {
-		t.Error(len(all))
+	if all, operations := answer(t, t.TempDir(), "", "api")["items"].([]any), functions.Operations(nil); len(all) != len(operations) {
+		t.Errorf("%d operations are listed, want %d", len(all), len(operations))
 	}
 }
 
@@ -386,17 +401,18 @@ func TestLogin(t *testing.T) {
 	want(t, call(t, "sk_live_nope", "login", "--base-url", s.BaseURL).err, "unauthorised (401)", "the key on standard input")
 	r := call(t, s.Key+"\n", "login", "--base-url", s.BaseURL+"/", "--json")
 	var in struct{ BaseURL, CompanyID, File string }
-	if err := json.Unmarshal([]byte(r.out), &in); err != nil || r.code != 0 || in.CompanyID != s.CompanyID || in.BaseURL != s.BaseURL {
-		t.Fatal(err, r)
+	if err := json.Unmarshal([]byte(r.out), &in); err != nil || r.code != 0 {
+		t.Fatalf("login: want exit code 0 and JSON: %v: %+v", err, r)
+	}
+	if in.CompanyID != s.CompanyID || in.BaseURL != s.BaseURL {
+		t.Fatalf("logged in to %s at %s, want %s at %s", in.CompanyID, in.BaseURL, s.CompanyID, s.BaseURL)
 	}
 	if strings.Contains(r.out+r.err, s.Key) {
 		t.Error("the key is printed")
 	}
-	if st, err := os.Stat(in.File); err != nil || st.Mode().Perm() != 0o600 {
-		t.Error(st, err)
-	}
+	requireSecret(t, in.File)
 	if got := apiJSON(t, "", "get_company"); got["id"] != s.CompanyID {
-		t.Error(got)
+		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
 	seen := 0
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { seen++ }))
@@ -411,10 +427,10 @@ func TestLogin(t *testing.T) {
 	isAs(t, examined(t, 1, "--base-url", s.BaseURL), "service", "ok", "key's form", "fail", "key", "skip")
 	t.Setenv(keyVariable, s.Key)
 	if got := apiJSON(t, "", "get_company", "--base-url", s.BaseURL); got["id"] != s.CompanyID {
-		t.Error(got)
+		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
 	if r := call(t, "", "logout"); r.code != 0 || !strings.Contains(r.out, "removed") {
-		t.Error(r)
+		t.Errorf("logout: %+v, want exit code 0 and that the key is removed", r)
 	}
 	want(t, call(t, "", "logout").out, "no key is stored")
 }
@@ -424,7 +440,7 @@ func TestDemoKeyHere(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, "")
 	if got := apiJSON(t, "", "get_company", "--data", data); got["id"] != s.CompanyID {
-		t.Error(got)
+		t.Errorf("company %v, want %s", got["id"], s.CompanyID)
 	}
 	want(t, refusal(t, 1, "", "api", "get_company", "--data", data, "--base-url", "http://service.example"), "no key for http://service.example")
 }
@@ -435,7 +451,7 @@ func TestCompanyOfKey(t *testing.T) {
 	s, data := service(t)
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "plan:read")["key"].(string))
 	if got := apiJSON(t, "", "list_plan_boards")["items"].([]any); len(got) == 0 {
-		t.Error(got)
+		t.Error("no board is listed, want those of the key's company")
 	}
 	var paths []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -445,8 +461,8 @@ func TestCompanyOfKey(t *testing.T) {
 	t.Cleanup(other.Close)
 	t.Setenv(keyVariable, "another-kind-of-key")
 	apiJSON(t, "", "list_plan_boards", "--base-url", other.URL)
-	if !slices.Equal(paths, []string{"/v1/companies", "/v1/companies/co_7/plan/boards"}) {
-		t.Error(paths)
+	if diff := cmp.Diff([]string{"/v1/companies", "/v1/companies/co_7/plan/boards"}, paths); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 }
 
@@ -458,13 +474,13 @@ func TestAPIShowsEntityTags(t *testing.T) {
 	_, tag, found := strings.Cut(preview.err, "ETag ")
 	tag, _, _ = strings.Cut(tag, ",")
 	if !found || !strings.HasPrefix(tag, `"`) {
-		t.Fatalf("%s %s", preview.out, preview.err)
+		t.Fatalf("the preview prints no ETag: %s %s", preview.out, preview.err)
 	}
 	stale := call(t, "", "api", "publish_plan_board", board, "--if-match", `"other"`)
 	if want(t, stale.err, "preview again"); stale.code != 1 {
 		t.Errorf("another tag: %d %s", stale.code, stale.out)
 	}
 	if r := call(t, "", "api", "publish_plan_board", board, "--if-match", tag); r.code != 0 {
-		t.Errorf("%d %s %s", r.code, r.out, r.err)
+		t.Errorf("publish with the preview's ETag: exit code %d, want 0: %s %s", r.code, r.out, r.err)
 	}
 }

@@ -70,7 +70,7 @@ func TestCheckOurselves(t *testing.T) {
 	t.Setenv(keyVariable, answer(t, data, "", "key", "issue", "--company", s.CompanyID, "--scopes", "company:read")["key"].(string))
 	for _, r := range checked(t, 0, s.BaseURL, "--rule", "closed-filters", "--rule", "item-life", "--write").Rules {
 		if r.Result != contract.Skipped || !strings.Contains(r.Detail, "lacks") {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v, want it skipped for the scope that the key lacks", r)
 		}
 	}
 }

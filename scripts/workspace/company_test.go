@@ -11,28 +11,34 @@ func TestCompanies(t *testing.T) {
 	t.Parallel()
 	data := folder(t)
 	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 0 {
-		t.Error(items)
+		t.Errorf("companies in a new folder: %v, want none", items)
 	}
 	first := answer(t, data, "", "company", "create", "--name", "First & Co")
 	second := answer(t, data, "", "company", "create", "--name", "Second")
 	id, _ := first["companyId"].(string)
-	if first["name"] != "First & Co" || first["createdAt"] == nil || first["id"] != id {
-		t.Error(first)
+	if first["createdAt"] == nil {
+		t.Errorf("createdAt is missing: %v", first)
+	}
+	if diff := differs(map[string]any{"name": "First & Co", "id": id}, first); diff != "" {
+		t.Errorf("created company (-want +got):\n%s", diff)
 	}
 	items := answer(t, data, "", "company", "list")["items"].([]any)
 	if len(items) != 2 || items[0].(map[string]any)["id"] != id || items[1].(map[string]any)["id"] != second["companyId"] {
-		t.Error(items)
+		t.Errorf("companies %v, want %s and %v", items, id, second["companyId"])
 	}
 	suspended := answer(t, data, "", "company", "suspend", id)
-	if suspended["companyId"] != id || suspended["suspendedAt"] == nil || suspended["keys"] != 0.0 {
-		t.Error(suspended)
+	if diff := differs(map[string]any{"companyId": id, "keys": 0.0}, suspended); diff != "" || suspended["suspendedAt"] == nil {
+		t.Errorf("suspended at %v, want a time (-want +got):\n%s", suspended["suspendedAt"], diff)
 	}
 	items = answer(t, data, "", "company", "list")["items"].([]any)
-	if items[0].(map[string]any)["suspendedAt"] != suspended["suspendedAt"] || items[1].(map[string]any)["suspendedAt"] != nil {
-		t.Error(items)
+	if at := items[0].(map[string]any)["suspendedAt"]; at != suspended["suspendedAt"] {
+		t.Errorf("in the list the company is suspended at %v, want %v", at, suspended["suspendedAt"])
+	}
+	if at := items[1].(map[string]any)["suspendedAt"]; at != nil {
+		t.Errorf("the other company is suspended at %v, too", at)
 	}
 	if resumed := answer(t, data, "", "company", "resume", id); resumed["suspendedAt"] != nil {
-		t.Error(resumed)
+		t.Errorf("a resumed company is suspended at %v", resumed["suspendedAt"])
 	}
 	r := call(t, "", "company", "list", "--data", data)
 	want(t, r.out, "SUSPENDED", "First & Co", id)
@@ -51,17 +57,18 @@ func TestFirstKeyCommand(t *testing.T) {
 	start, rest, found := strings.Cut(line, " --table ${Name} ")
 	words, region := strings.CutPrefix(start, "AWS_REGION=${AWS::Region} "+goRun+" ")
 	if !found || !region || strings.ContainsAny(words+rest, "<>|&;$\"'`") {
-		t.Fatal(line)
+		t.Fatalf("the command is not one plain line: %s", line)
 	}
 	args := append(strings.Fields(words), strings.Fields(rest)...)
 	created := answer(t, data, "", args...)
 	key, _ := created["key"].(string)
 	current := answer(t, data, key, "key", "current")
-	if current["companyId"] != created["companyId"] || current["id"] != created["keyId"] || current["state"] != "works" {
-		t.Errorf("%v: %v", created, current)
+	expected := map[string]any{"companyId": created["companyId"], "id": created["keyId"], "state": "works"}
+	if diff := differs(expected, current); diff != "" {
+		t.Errorf("the created key (-want +got):\n%s", diff)
 	}
 	if r := call(t, "", append(args, "--data", data)...); r.code != 0 || !strings.Contains(r.out, "\n\nsk_live_") || !strings.Contains(r.out, "all scopes") {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v, want exit code 0, a key and its scopes", r)
 	}
 }
 
@@ -79,16 +86,18 @@ func TestDeleteCompany(t *testing.T) {
 	answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
 	want(t, refusal(t, 2, "", "company", "delete", id, "--data", data), "--yes is needed")
 	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 2 {
-		t.Error(items)
+		t.Errorf("%d companies, want 2, because nothing was confirmed: %v", len(items), items)
 	}
 	got := answer(t, data, "", "company", "delete", id, "--yes")
-	records := got["records"].(map[string]any)
-	if got["companyId"] != id || got["erasedAt"] == nil || records["plan"] != 1.0 || records["keys"] != 2.0 || got["total"].(float64) < 5 {
-		t.Error(got)
+	if got["companyId"] != id || got["erasedAt"] == nil || got["total"].(float64) < 5 {
+		t.Errorf("receipt %v, want one of %s with a time and 5 records at least", got, id)
+	}
+	if diff := differs(map[string]any{"plan": 1.0, "keys": 2.0}, got["records"].(map[string]any)); diff != "" {
+		t.Errorf("records of the receipt (-want +got):\n%s", diff)
 	}
 	items := answer(t, data, "", "company", "list")["items"].([]any)
 	if len(items) != 1 || items[0].(map[string]any)["id"] != other {
-		t.Error(items)
+		t.Errorf("companies %v, want only %v", items, other)
 	}
 	want(t, refusal(t, 1, "", "company", "delete", id, "--yes", "--data", data), "no company")
 }

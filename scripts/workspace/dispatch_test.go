@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // companyWith creates a company with these records.
@@ -11,7 +13,7 @@ func companyWith(t *testing.T, data string, lines ...string) (companyID string) 
 	t.Helper()
 	companyID = newCompany(t, data)
 	if r := call(t, strings.Join(lines, "\n"), "import", "--company", companyID, "-", "--data", data); r.code != 0 {
-		t.Fatal(r.err)
+		t.Fatalf("import: exit code %d: %s", r.code, r.err)
 	}
 	return companyID
 }
@@ -41,41 +43,46 @@ func TestDue(t *testing.T) {
 	}
 	due := do("list")
 	if got := ids(t, due); len(got) != 1 || got[0] != "pst_1" || due["hasMore"] != false {
-		t.Error(due)
+		t.Errorf("due posts %v, want pst_1 and no more", due)
 	}
 	want(t, call(t, "", "due", "list", "--company", id, "--data", data).out, "SCHEDULED FOR", "pst_1", id, "2020-01-01T00:00:00.000Z")
 
 	claim := do("claim", "pst_1")
 	claimID, _ := claim["claimId"].(string)
-	if claim["id"] != "pst_1" || claim["status"] != "publishing" || claim["body"] != "B" || claim["claimedAt"] == nil || !strings.HasPrefix(claimID, "clm_") {
-		t.Error(claim)
+	if diff := differs(map[string]any{"id": "pst_1", "status": "publishing", "body": "B"}, claim); diff != "" {
+		t.Errorf("claimed post (-want +got):\n%s", diff)
+	}
+	if claim["claimedAt"] == nil || !strings.HasPrefix(claimID, "clm_") {
+		t.Errorf("claim %q at %v, want its id and time", claimID, claim["claimedAt"])
 	}
 	want(t, lost("claim", "pst_1"), "post pst_1: the post is publishing")
 	want(t, lost("claim", "pst_2"), "not due before 2999-01-01")
 	if got := ids(t, do("list")); len(got) != 0 {
-		t.Error(got)
+		t.Errorf("due posts after the claim: %v, want none", got)
 	}
 	if stuck := do("stuck", "--older", "0s")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != claimID {
-		t.Error(stuck)
+		t.Errorf("stuck posts %v, want one with the claim %s", stuck, claimID)
 	}
 	if stuck := do("stuck"); len(stuck["items"].([]any)) != 0 {
-		t.Error(stuck)
+		t.Errorf("stuck posts %v, want none: the claim is new", stuck)
 	}
 	want(t, call(t, "", "due", "stuck", "--older", "0s", "--company", id, "--data", data).out, "CLAIMED", "pst_1", claimID)
 
 	if post := do("retry", "pst_1", "--claim", claimID); post["status"] != "scheduled" {
-		t.Error(post)
+		t.Errorf("the post is %v after a retry, want scheduled", post["status"])
 	}
 	second := do("claim", "pst_1")["claimId"].(string)
 	want(t, lost("published", "pst_1", "--claim", claimID), "another claim locks the post")
-	if post := do("failed", "pst_1", "--claim", second, "--reason", "the account is locked"); post["status"] != "failed" || post["failureReason"] != "the account is locked" {
-		t.Error(post)
+	failed := do("failed", "pst_1", "--claim", second, "--reason", "the account is locked")
+	if diff := differs(map[string]any{"status": "failed", "failureReason": "the account is locked"}, failed); diff != "" {
+		t.Errorf("failed post (-want +got):\n%s", diff)
 	}
 	third := do("claim", "pst_1")["claimId"].(string)
 	report := []string{"published", "pst_1", "--claim", third, "--external-id", "1790", "--external-url", "https://x.example/1790", "--published-at", "2026-08-11T09:30:00Z"}
+	published := map[string]any{"status": "published", "externalId": "1790", "externalUrl": "https://x.example/1790", "publishedAt": "2026-08-11T09:30:00.000Z"}
 	for range 2 {
-		if post := do(report...); post["status"] != "published" || post["externalId"] != "1790" || post["externalUrl"] != "https://x.example/1790" || post["publishedAt"] != "2026-08-11T09:30:00.000Z" {
-			t.Error(post)
+		if diff := differs(published, do(report...)); diff != "" {
+			t.Errorf("published post (-want +got):\n%s", diff)
 		}
 	}
 	want(t, lost("retry", "pst_1", "--claim", third), "the post is published")
@@ -119,11 +126,14 @@ func TestDueOfAllCompanies(t *testing.T) {
 	for _, p := range all["items"].([]any) {
 		seen[p.(map[string]any)["companyId"]]++
 	}
-	if len(seen) != 2 || seen[first] != 1 || seen[second] != 1 || all["hasMore"] != true {
-		t.Error(all)
+	if diff := cmp.Diff(map[any]int{first: 1, second: 1}, seen); diff != "" {
+		t.Errorf("due posts of each company (-want +got):\n%s", diff)
+	}
+	if all["hasMore"] != true {
+		t.Errorf("hasMore is %v, want true", all["hasMore"])
 	}
 	if got := ids(t, answer(t, data, "", "due", "list", "--company", suspended)); len(got) != 1 {
-		t.Error(got)
+		t.Errorf("due posts of the suspended company: %v, want one", got)
 	}
 	want(t, refusal(t, 1, "", "due", "list", "--company", "co_nobody", "--data", data), `no company "co_nobody"`)
 }
@@ -135,14 +145,14 @@ func TestImportedClaims(t *testing.T) {
 	id := companyWith(t, data, strings.Replace(duePost, "scheduled", "publishing", 1), `{"type":"feedback","record":{"id":"fbk_1","externalId":"1","replyBody":"R","replyStatus":"posting"}}`)
 	for _, area := range []string{"due", "approved"} {
 		if stuck := answer(t, data, "", area, "stuck", "--company", "all")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != nil {
-			t.Error(stuck)
+			t.Errorf("%s: stuck records %v, want one without a claim", area, stuck)
 		}
 	}
 	if post := answer(t, data, "", "due", "retry", "pst_1", "--claim", "none", "--company", id); post["status"] != "scheduled" {
-		t.Error(post)
+		t.Errorf("the post is %v, want scheduled", post["status"])
 	}
 	if reply := answer(t, data, "", "approved", "failed", "fbk_1", "--claim", "none", "--company", id); reply["replyStatus"] != "failed" {
-		t.Error(reply)
+		t.Errorf("the reply is %v, want failed", reply["replyStatus"])
 	}
 }
 
@@ -164,31 +174,31 @@ func TestApproved(t *testing.T) {
 		return refusal(t, 3, "", append(append([]string{"approved"}, args...), "--company", id, "--data", data)...)
 	}
 	if list := do("list", "--limit", "1"); len(ids(t, list)) != 1 || list["hasMore"] != true {
-		t.Error(list)
+		t.Errorf("approved replies %v, want one and more to come", list)
 	}
 	want(t, call(t, "", "approved", "list", "--company", id, "--data", data).out, "ADDRESS", "fbk_1", "fbk_2", "reddit")
 	claim := do("claim", "fbk_1")
 	claimID := claim["claimId"].(string)
-	if claim["replyStatus"] != "posting" || claim["replyBody"] != "Thanks" || claim["claimedAt"] == nil {
-		t.Error(claim)
+	if diff := differs(map[string]any{"replyStatus": "posting", "replyBody": "Thanks"}, claim); diff != "" || claim["claimedAt"] == nil {
+		t.Errorf("claimed at %v, want a time (-want +got):\n%s", claim["claimedAt"], diff)
 	}
 	want(t, lost("claim", "fbk_1"), "feedback fbk_1: the reply is posting")
 	if got := ids(t, do("list")); len(got) != 1 || got[0] != "fbk_2" {
-		t.Error(got)
+		t.Errorf("approved replies after the claim: %v, want fbk_2", got)
 	}
 	if stuck := do("stuck", "--older", "0s")["items"].([]any); len(stuck) != 1 || stuck[0].(map[string]any)["claimId"] != claimID {
-		t.Error(stuck)
+		t.Errorf("stuck replies %v, want one with the claim %s", stuck, claimID)
 	}
 	other := do("claim", "fbk_2")["claimId"].(string)
 	want(t, lost("posted", "fbk_1", "--claim", other), "another claim locks the reply")
 	for range 2 {
 		if reply := do("posted", "fbk_1", "--claim", claimID); reply["replyStatus"] != "posted" {
-			t.Error(reply)
+			t.Errorf("the reply is %v, want posted", reply["replyStatus"])
 		}
 	}
 	want(t, lost("failed", "fbk_1", "--claim", claimID), "the reply is posted")
 	if reply := do("failed", "fbk_2", "--claim", other); reply["replyStatus"] != "failed" {
-		t.Error(reply)
+		t.Errorf("the reply is %v, want failed", reply["replyStatus"])
 	}
 	want(t, refusal(t, 1, "", "approved", "claim", "fbk_9", "--company", id, "--data", data), `no feedback "fbk_9"`)
 }

@@ -28,7 +28,7 @@ func examined(t *testing.T, code int, args ...string) map[string]finding {
 		out[f.Name] = f
 	}
 	if len(out) != 8 || len(report.Checks) != 8 {
-		t.Errorf("%v: %v", args, report.Checks)
+		t.Errorf("%v: %d checks, %d of them with a name of their own; want 8: %v", args, len(report.Checks), len(out), report.Checks)
 	}
 	return out
 }

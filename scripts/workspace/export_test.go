@@ -37,7 +37,7 @@ func TestIdentity(t *testing.T) {
 	_, boards := get(t, s.Key, s.BaseURL+"/v1/companies/"+s.CompanyID+"/plan/boards")
 	_, again := get(t, key, s.BaseURL+"/v1/companies/"+id+"/plan/boards")
 	if a, b := boards["items"].([]any)[0].(map[string]any), again["items"].([]any)[0].(map[string]any); a["publishedVersion"] != 1.0 || b["publishedVersion"] != 1.0 {
-		t.Error(a, b)
+		t.Errorf("the board's version is %v, and %v after the import; want 1", a["publishedVersion"], b["publishedVersion"])
 	}
 }
 
@@ -49,27 +49,25 @@ func TestExportToFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.jsonl")
 	got := answer(t, data, "", "export", "--company", id, file)
 	if got["file"] != file || got["exported"].(map[string]any)["company"] != 1.0 {
-		t.Error(got)
+		t.Errorf("summary %v, want 1 company in %s", got, file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.HasPrefix(string(text), `{"type":"company","record":{`) {
-		t.Errorf("%s %v", text, err)
+		t.Errorf("%v: the file does not begin with the company: %s", err, text)
 	}
-	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
-		t.Error(st, err)
-	}
+	requireSecret(t, file)
 	missing := filepath.Join(t.TempDir(), "no", "out.jsonl")
 	want(t, refusal(t, 1, "", "export", "--company", id, missing, "--data", data), "there is no folder "+filepath.Dir(missing))
 	want(t, refusal(t, 1, "", "export", "--company", id, t.TempDir(), "--data", data), "it is a folder; name a file in it")
 	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(entries) != 1 {
-		t.Error(entries, err)
+		t.Errorf("%v: files %v, want one", err, entries)
 	}
 	// Without a file, the records are on standard output and the summary is on standard error.
 	r := call(t, "", "export", "--company", id, "--json", "--data", data)
 	var summary map[string]any
 	if r.out != string(text) || json.Unmarshal([]byte(r.err), &summary) != nil || summary["file"] != nil {
-		t.Errorf("%q %q", r.out, r.err)
+		t.Errorf("standard output %q, want %q; standard error %q, want a summary without a file", r.out, text, r.err)
 	}
 	if demo.CompanyID == id {
 		t.Error("a new company has the demo company's id")

@@ -23,19 +23,22 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 	issued := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "company:read, feedback:read", "--name", "bot", "--expires", "90d")
 	key, keyID := issued["key"].(string), issued["id"].(string)
-	if !strings.HasPrefix(key, "sk_live_") || issued["name"] != "bot" || len(issued["scopes"].([]any)) != 2 || issued["expiresAt"] == nil {
-		t.Error(issued)
+	if !strings.HasPrefix(key, "sk_live_") || issued["expiresAt"] == nil {
+		t.Errorf("key %q expires at %v, want sk_live_... and a time", key, issued["expiresAt"])
+	}
+	if scopes := issued["scopes"].([]any); issued["name"] != "bot" || len(scopes) != 2 {
+		t.Errorf("name %v and scopes %v, want bot and 2 scopes", issued["name"], scopes)
 	}
 	status(key, "", 200)
 	status(key, "/plan/boards", 401)
 	other, _ := get(t, key, s.BaseURL+"/v1/companies/"+s.CompanyID)
 	if other != 404 {
-		t.Error(other)
+		t.Errorf("another company: status %d, want 404", other)
 	}
 
 	quota := answer(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "0")
-	if quota["id"] != keyID || quota["class"] != "read" || quota["limit"] != 0.0 {
-		t.Error(quota)
+	if diff := differs(map[string]any{"id": keyID, "class": "read", "limit": 0.0}, quota); diff != "" {
+		t.Errorf("changed quota (-want +got):\n%s", diff)
 	}
 	status(key, "", 403) // a quota of 0 freezes the class
 	answer(t, data, "", "key", "quota", keyID, "--company", id, "--class", "read", "--limit", "1000")
@@ -43,20 +46,24 @@ func TestKeyLifecycle(t *testing.T) {
 	rotated := answer(t, data, "", "key", "rotate", keyID, "--company", id, "--overlap", "1h")
 	fresh := rotated["key"].(string)
 	if rotated["replaces"] != keyID || rotated["replacedExpiresAt"] == nil || fresh == key {
-		t.Error(rotated)
+		t.Errorf("rotated key %v, want another that replaces %s, and the end of that one", rotated, keyID)
 	}
 	status(key, "", 200)
 	status(fresh, "", 200)
 	want(t, refusal(t, 1, "", "key", "rotate", keyID, "--company", id, "--data", data), "has been rotated")
 
-	if current := answer(t, data, key+"\n", "key", "current"); current["id"] != keyID || current["companyId"] != id || !strings.HasPrefix(current["state"].(string), "works until ") || current["secret"] != nil {
-		t.Error(current)
+	current := answer(t, data, key+"\n", "key", "current")
+	if diff := differs(map[string]any{"id": keyID, "companyId": id, "secret": nil}, current); diff != "" {
+		t.Errorf("current key (-want +got):\n%s", diff)
+	}
+	if state := current["state"].(string); !strings.HasPrefix(state, "works until ") {
+		t.Errorf("the rotated key's state is %q, want works until ...", state)
 	}
 
 	answer(t, data, "", "company", "suspend", id)
 	status(key, "", 403)
 	if _, body := get(t, key, at); body["errors"].([]any)[0].(map[string]any)["code"] != "forbidden" {
-		t.Error(body)
+		t.Errorf("a key of a suspended company: %v, want forbidden", body)
 	}
 	status(fresh, "", 403)
 	late := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")["key"].(string)
@@ -66,7 +73,7 @@ func TestKeyLifecycle(t *testing.T) {
 	status(late, "", 200)
 
 	if revoked := answer(t, data, "", "key", "revoke", keyID, "--company", id); revoked["revokedAt"] == nil {
-		t.Error(revoked)
+		t.Errorf("revokedAt is missing: %v", revoked)
 	}
 	status(key, "", 401)
 	status(fresh, "", 200)
@@ -76,7 +83,7 @@ func TestKeyLifecycle(t *testing.T) {
 
 	items := answer(t, data, "", "key", "list", "--company", id)["items"].([]any)
 	if len(items) != 3 || items[0].(map[string]any)["id"] != keyID || items[0].(map[string]any)["key"] != nil {
-		t.Error(items)
+		t.Errorf("%d keys, want 3 that begin with %s without its secret: %v", len(items), keyID, items)
 	}
 	r := call(t, "", "key", "list", "--company", id, "--data", data)
 	want(t, r.out, "revoked", "works", "bot")
@@ -114,7 +121,7 @@ func TestRotateWithoutOverlap(t *testing.T) {
 	issued := answer(t, data, "", "key", "issue", "--company", id, "--scopes", "all")
 	answer(t, data, "", "key", "rotate", issued["id"].(string), "--company", id, "--overlap", "0s")
 	if got, _ := get(t, issued["key"].(string), s.BaseURL+"/v1/companies/"+id); got != 401 {
-		t.Error(got)
+		t.Errorf("a key that was replaced at once: status %d, want 401", got)
 	}
 }
 
@@ -127,12 +134,12 @@ func TestListWhileServing(t *testing.T) {
 	for range 6 {
 		wait.Go(func() {
 			if items := answer(t, data, "", "key", "list", "--company", s.CompanyID)["items"].([]any); len(items) != 1 {
-				t.Error(items)
+				t.Errorf("%d keys, want 1: %v", len(items), items)
 			}
 		})
 		wait.Go(func() {
 			if got, body := get(t, s.Key, s.BaseURL+"/v1/companies"); got != 200 {
-				t.Error(got, body)
+				t.Errorf("status %d, want 200: %v", got, body)
 			}
 		})
 	}

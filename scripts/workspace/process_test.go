@@ -27,13 +27,13 @@ func TestSignals(t *testing.T) {
 		cmd, a := startServe(t, data)
 		pid := enginePID(t, data)
 		if got, _ := get(t, a.Key, a.BaseURL+"/v1/companies"); got != 200 {
-			t.Error(got)
+			t.Errorf("status %d, want 200", got)
 		}
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", signal, err)
+			t.Errorf("%v: the program ended with %v", signal, err)
 		}
 		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -66,7 +66,7 @@ func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	}
 	var a serve.Announcement
 	if err := json.Unmarshal(line, &a); err != nil || a.BaseURL == "" || a.Key == "" {
-		t.Fatalf("%v: %s", err, line)
+		t.Fatalf("the announcement has no address or key: %v: %s", err, line)
 	}
 	return cmd, a
 }
@@ -110,7 +110,7 @@ func enginePID(t *testing.T, data string) int {
 	}
 	var state struct{ PID int }
 	if err := json.Unmarshal(text, &state); err != nil || state.PID == 0 {
-		t.Fatalf("%v: %s", err, text)
+		t.Fatalf("the engine's file has no process id: %v: %s", err, text)
 	}
 	return state.PID
 }

@@ -20,20 +20,18 @@ func TestRestart(t *testing.T) {
 	data := folder(t)
 	s := startServer(t, data)
 	if s.MCPURL != s.BaseURL+"/mcp" || s.CompanyID != demo.CompanyID {
-		t.Error(s.Announcement)
+		t.Errorf("%+v, want the tools at /mcp and the company %s", s.Announcement, demo.CompanyID)
 	}
 	before := exportOf(t, data, s.CompanyID)
 	s.stop(t)
 	file := filepath.Join(data, "demo-key.json")
-	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
-		t.Error(st, err)
-	}
+	requireSecret(t, file)
 	again := startServer(t, data)
 	if again.Key != s.Key || again.CompanyID != s.CompanyID {
 		t.Error("another key or company after a restart")
 	}
 	if got, body := get(t, s.Key, again.BaseURL+"/v1/companies/"+s.CompanyID+"/feedback?replyStatus=needs_review"); got != 200 || len(body["items"].([]any)) == 0 {
-		t.Error(got, body)
+		t.Errorf("status %d, want 200 and the feedback that was there: %v", got, body)
 	}
 	if after := exportOf(t, data, s.CompanyID); after != before {
 		t.Error("the data changed with a restart")
@@ -57,7 +55,7 @@ func TestRestart(t *testing.T) {
 		fresh.stop(t)
 	}
 	if items := answer(t, data, "", "company", "list")["items"].([]any); len(items) != 1 {
-		t.Error(items)
+		t.Errorf("%d companies, want 1: %v", len(items), items)
 	}
 }
 
@@ -104,8 +102,11 @@ func TestServeRefusesInTheEnvelope(t *testing.T) {
 	}
 	defer out.Body.Close()
 	body, err := io.ReadAll(out.Body)
-	if refusal, bad := fault.Parse(body); err != nil || bad != nil || out.StatusCode != 413 || refusal.Code != fault.PayloadTooLarge {
-		t.Errorf("%s %s: %v", out.Status, body, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refusal, err := fault.Parse(body); err != nil || out.StatusCode != 413 || refusal.Code != fault.PayloadTooLarge {
+		t.Errorf("%s %s: %v; want 413 %s", out.Status, body, err, fault.PayloadTooLarge)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestSnapshot(t *testing.T) {
 		t.Helper()
 		line := `{"type":"item","record":{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"` + title + `","status":"published"}}`
 		if r := call(t, line, "import", "--company", id, "-", "--data", data); r.code != 0 {
-			t.Fatal(r.err)
+			t.Fatalf("import: exit code %d: %s", r.code, r.err)
 		}
 		if _, err := plan.NewStore(openTable(t, data)).Publish(t.Context(), id, "brd_1", func(string) error { return nil }); err != nil {
 			t.Fatal(err)
@@ -50,51 +50,60 @@ func TestSnapshot(t *testing.T) {
 
 	live := do()
 	items := live["items"].([]any)
-	if live["boardId"] != "brd_1" || live["version"] != 2.0 || live["live"] != true || live["publishedAt"] == nil || len(live) != 5 || len(items) != 1 {
-		t.Error(live)
+	if diff := differs(map[string]any{"boardId": "brd_1", "version": 2.0, "live": true}, live); diff != "" {
+		t.Errorf("snapshot (-want +got):\n%s", diff)
+	}
+	if live["publishedAt"] == nil || len(live) != 5 || len(items) != 1 {
+		t.Errorf("snapshot %v, want 5 fields with its time and one item", live)
 	}
 	if item := items[0].(map[string]any); item["title"] != "A2" || item["status"] != nil || len(item) != 8 {
-		t.Error(item)
+		t.Errorf("item %v, want 8 fields with the title A2 and no status", item)
 	}
 	file := filepath.Join(t.TempDir(), "roadmap.html")
-	if made := do("render", "--html", file); made["file"] != file || made["version"] != 2.0 || made["itemCount"] != 1.0 {
-		t.Error(made)
+	if diff := differs(map[string]any{"file": file, "version": 2.0, "itemCount": 1.0}, do("render", "--html", file)); diff != "" {
+		t.Errorf("rendered page (-want +got):\n%s", diff)
 	}
 	page, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(page), "<h3>A2</h3>") || !strings.Contains(string(page), "<h1>Roadmap</h1>") {
-		t.Errorf("%s, %v", page, err)
+		t.Errorf("%v: the page lacks the board's name or the item: %s", err, page)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
-		t.Errorf("%v, %v", info, err)
+	if info, err := os.Stat(file); err != nil {
+		t.Error(err)
+	} else if perm := info.Mode().Perm(); perm != 0o644 {
+		t.Errorf("the page's permissions are %o, want 644", perm)
 	}
 	old := call(t, "", append([]string{"snapshot", "render", "--html", "-", "--version", "1", "--data", data}, on...)...)
 	if old.code != 0 || !strings.Contains(old.out, "<h3>A</h3>") {
-		t.Error(old)
+		t.Errorf("version 1: %+v, want exit code 0 and the item A", old)
 	}
 	want(t, refusal(t, 2, "", append([]string{"snapshot", "render", "--data", data}, on...)...), "--html FILE")
 	want(t, refused("render", "--html", filepath.Join(file, "below")), "not a directory")
 	first := do("--version", "1")
 	if first["live"] != false || first["items"].([]any)[0].(map[string]any)["title"] != "A" {
-		t.Error(first)
+		t.Errorf("version 1 is %v, want it not live and with the item A", first)
 	}
 	r := call(t, "", append([]string{"snapshot", "--data", data}, on...)...)
 	var plain map[string]any
 	if err := json.Unmarshal([]byte(r.out), &plain); err != nil || plain["version"] != 2.0 {
-		t.Errorf("%v: %s", err, r.out)
+		t.Errorf("version %v, want 2: %v: %s", plain["version"], err, r.out)
 	}
 	want(t, refused("--version", "3"), "no version 3")
 	want(t, refused("rollback", "--version", "3"), "no version 3")
 
 	if done := do("rollback", "--version", "1"); done["changed"] != true || done["publishedVersion"] != 3.0 || len(done["updated"].([]any)) != 1 {
-		t.Error(done)
+		t.Errorf("rollback %v, want a change of 1 item in version 3", done)
 	}
 	if done := do("rollback", "--version", "1"); done["changed"] != false || done["publishedVersion"] != 3.0 {
-		t.Error(done)
+		t.Errorf("a second rollback %v, want no change of version 3", done)
 	}
 	want(t, call(t, "", append([]string{"snapshot", "rollback", "--version", "2", "--data", data}, on...)...).out, "live in version 4 with the content of version 2")
 	versions := do("list")["items"].([]any)
-	if newest := versions[0].(map[string]any); len(versions) != 4 || newest["version"] != 4.0 || newest["restores"] != 2.0 || newest["live"] != true || newest["itemCount"] != 1.0 {
-		t.Error(versions)
+	if len(versions) != 4 {
+		t.Fatalf("%d versions, want 4: %v", len(versions), versions)
+	}
+	newest := map[string]any{"version": 4.0, "restores": 2.0, "live": true, "itemCount": 1.0}
+	if diff := differs(newest, versions[0].(map[string]any)); diff != "" {
+		t.Errorf("newest version (-want +got):\n%s", diff)
 	}
 	want(t, call(t, "", append([]string{"snapshot", "list", "--data", data}, on...)...).out, "VERSION", "live  content of version 2", "content of version 1")
 	s.stop(t)

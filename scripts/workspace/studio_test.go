@@ -73,7 +73,7 @@ func TestStudio(t *testing.T) {
 	url, logs := startStudio(t, "--base-url", s.BaseURL, "--data", data)
 	status, body := visit(t, url)
 	if status != http.StatusOK {
-		t.Fatal(status, body)
+		t.Fatalf("status %d, want 200: %s", status, body)
 	}
 	want(t, body, "Mossgrove", `<span class="mark">demo</span>`, strings.TrimPrefix(s.BaseURL, "http://"), "Sign-ups")
 	if strings.Contains(body, s.Key) || strings.Contains(logs.String(), s.Key) {

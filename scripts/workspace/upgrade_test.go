@@ -21,7 +21,7 @@ func TestUpgrade(t *testing.T) {
 			want = 1
 		}
 		if got["companies"] != want || got["filled"] != 0.0 {
-			t.Errorf("%s: %v", args, got)
+			t.Errorf("%s: %v, want %v companies and nothing filled", args, got, want)
 		}
 	}
 	r := call(t, "", "upgrade", "--again", "--company", company, "--data", data)

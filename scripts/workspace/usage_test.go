@@ -73,9 +73,7 @@ func TestWrongUsage(t *testing.T) {
 		{"company list --data d --table t", []string{"--data cannot be combined with --table"}},
 	} {
 		r := call(t, "", strings.Fields(c.args)...)
-		if r.code != 2 || r.out != "" || strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {
-			t.Errorf("%s: exit code %d, %q, %q", c.args, r.code, r.out, r.err)
-		}
+		requireUsage(t, c.args, r)
 		want(t, r.err, c.want...)
 		want(t, refusal(t, 2, "", strings.Fields(c.args)...), c.want...)
 	}
@@ -93,7 +91,7 @@ func TestHelp(t *testing.T) {
 	} {
 		r := call(t, "", append(strings.Fields(command), "--help")...)
 		if r.code != 0 {
-			t.Errorf("%s: %d", command, r.code)
+			t.Errorf("%s --help: exit code %d, want 0", command, r.code)
 		}
 		want(t, r.out, "Examples:", "workspace "+command)
 	}
@@ -115,7 +113,7 @@ func TestSuggestedCommands(t *testing.T) {
 		r := callAs(t, goRun, "", append(args, "--data", data)...)
 		_, after, found := strings.Cut(r.out+r.err, words+goRun+" ")
 		if !found || bare.MatchString(r.out+r.err) {
-			t.Fatalf("%v: %d %s%s", args, r.code, r.out, r.err)
+			t.Fatalf("%v: exit code %d, want a command after %q: %s%s", args, r.code, words, r.out, r.err)
 		}
 		after, _, _ = strings.Cut(after, "\n")
 		after, _, _ = strings.Cut(after, "`")
@@ -128,19 +126,19 @@ func TestSuggestedCommands(t *testing.T) {
 		t.Errorf("%v, want %v", args, issue)
 	}
 	if r := callAs(t, goRun, "", issue...); r.code != 0 || !strings.HasPrefix(r.out, "sk_live_") {
-		t.Errorf("%v: %+v", issue, r)
+		t.Errorf("%v: %+v, want exit code 0 and a key", issue, r)
 	}
 	resume := suggested("To end it:\n  ", "company", "suspend", companyID)
 	if r := callAs(t, goRun, "", resume...); r.code != 0 {
-		t.Errorf("%v: %+v", resume, r)
+		t.Errorf("%v: %+v, want exit code 0", resume, r)
 	}
 	list := suggested("in "+data+": `", "key", "list", "--company", "co_0")
 	if r := callAs(t, goRun, "", list...); r.code != 0 || !strings.Contains(r.out, companyID) {
-		t.Errorf("%v: %+v", list, r)
+		t.Errorf("%v: %+v, want exit code 0 and %s", list, r, companyID)
 	}
 	keys := suggested("that still works: `", "key", "revoke", "key_0", "--company", companyID)
 	if r := callAs(t, goRun, "", keys...); r.code != 0 {
-		t.Errorf("%v: %+v", keys, r)
+		t.Errorf("%v: %+v, want exit code 0", keys, r)
 	}
 }
 
@@ -150,7 +148,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 	var visit func(c *cobra.Command, path []string)
 	visit = func(c *cobra.Command, path []string) {
 		if r := callAs(t, goRun, "", append(path, "--help")...); r.code != 0 || bare.MatchString(strings.ReplaceAll(r.out, "`workspace", "")) || !strings.Contains(r.out, goRun+" ") {
-			t.Errorf("%v: %d %s", path, r.code, r.out)
+			t.Errorf("%v --help: exit code %d, want 0 and only %s as the program: %s", path, r.code, goRun, r.out)
 		}
 		for _, child := range c.Commands() {
 			if child.Name() == "create_plan_item" || child.Parent().Name() != "api" { // one operation stands for all
@@ -165,7 +163,7 @@ func TestHelpNamesTheProgram(t *testing.T) {
 		"doctor": "or run `" + goRun + " login`", "login": "| " + goRun + " login",
 	} {
 		if r := callAs(t, goRun, "", strings.Fields(line)...); !strings.Contains(r.out+r.err, want) || bare.MatchString(r.out+r.err) {
-			t.Errorf("%s: %s%s", line, r.out, r.err)
+			t.Errorf("%s: want %q, and only %s as the program: %s%s", line, want, goRun, r.out, r.err)
 		}
 	}
 }
@@ -176,7 +174,7 @@ func TestNothingServes(t *testing.T) {
 	t.Setenv(keyVariable, "sk_live_x")
 	for _, args := range [][]string{{"check", "http://127.0.0.1:1"}, {"doctor", "--base-url", "http://127.0.0.1:1"}} {
 		if r := call(t, "", args...); r.code != 1 || !strings.Contains(r.out+r.err, "start the service there with `workspace serve --addr 127.0.0.1:1`") {
-			t.Errorf("%v: %+v", args, r)
+			t.Errorf("%v: %+v, want exit code 1 and the command that starts the service", args, r)
 		}
 	}
 }
@@ -207,8 +205,12 @@ func TestVersion(t *testing.T) {
 	for _, command := range []string{"version", "--version"} {
 		want(t, call(t, "", command).out, "API version  "+version.Current+"\nrevision     ")
 		var v programVersion
-		if r := call(t, "", command, "--json"); r.code != 0 || json.Unmarshal([]byte(r.out), &v) != nil || v.APIVersion != version.Current || v.Go == "" {
-			t.Errorf("%s: %+v", command, r)
+		r := call(t, "", command, "--json")
+		if err := json.Unmarshal([]byte(r.out), &v); err != nil || r.code != 0 {
+			t.Errorf("%s --json: want exit code 0 and JSON: %v: %+v", command, err, r)
+		}
+		if v.APIVersion != version.Current || v.Go == "" {
+			t.Errorf("%s: API version %q, want %s; Go version %q, want any", command, v.APIVersion, version.Current, v.Go)
 		}
 	}
 	build := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "2e5960f"}, {Key: "vcs.modified", Value: "true"}}}

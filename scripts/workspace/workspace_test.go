@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/scripts/workspace/serve"
 	"growthworkspace/shared/testkit/engine"
 )
@@ -44,7 +46,7 @@ func folder(t *testing.T) string {
 		}
 	})
 	if probeErr != nil && os.Getenv("CI_NO_SKIP") != "" {
-		t.Fatal(probeErr)
+		t.Fatal("no engine:", probeErr)
 	}
 	if probeErr != nil {
 		t.Skip(probeErr)
@@ -86,7 +88,7 @@ func answer(t *testing.T, data, in string, args ...string) map[string]any {
 	var object map[string]any
 	d := json.NewDecoder(strings.NewReader(r.out))
 	if err := d.Decode(&object); err != nil {
-		t.Fatalf("%v: %v: %s", args, err, r.out)
+		t.Fatalf("%v: the output is no JSON: %v: %s", args, err, r.out)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		t.Fatalf("%v: more than one object: %s", args, r.out)
@@ -119,7 +121,7 @@ func exportOf(t *testing.T, data, companyID string) string {
 	t.Helper()
 	r := call(t, "", "export", "--company", companyID, "--data", data)
 	if r.code != 0 {
-		t.Fatal(r.err)
+		t.Fatalf("export: exit code %d: %s", r.code, r.err)
 	}
 	return strings.ReplaceAll(r.out, companyID, "co_")
 }
@@ -218,5 +220,37 @@ func want(t *testing.T, got string, parts ...string) {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in: %s", part, got)
 		}
+	}
+}
+
+// differs returns how an object differs from the fields of want. A field that is nil there is absent.
+func differs(want, object map[string]any) string {
+	got := map[string]any{}
+	for name := range want {
+		got[name] = object[name]
+	}
+	return cmp.Diff(want, got)
+}
+
+// requireUsage fails unless the arguments of a command were refused with one line on standard error.
+func requireUsage(t *testing.T, args string, r result) {
+	t.Helper()
+	if r.code != 2 || r.out != "" {
+		t.Errorf("%s: exit code %d, want 2; standard output %q, want nothing", args, r.code, r.out)
+	}
+	if strings.Count(r.err, "\n") != 1 || strings.Contains(r.err, "Usage:") {
+		t.Errorf("%s: standard error %q, want one line without the usage", args, r.err)
+	}
+}
+
+// requireSecret fails unless only its owner can read a file.
+func requireSecret(t *testing.T, file string) {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if perm := info.Mode().Perm(); perm != 0o600 {
+		t.Errorf("%s: permissions %o, want 600", file, perm)
 	}
 }

@@ -26,10 +26,10 @@ func TestOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, problems := types[line.Type].Check(text); len(problems) > 0 {
-			t.Errorf("%v: %s", problems, text)
+			t.Errorf("problems %v: %s", problems, text)
 		}
 	}
 	if len(g.lines) != 2*examples || len(seen) != 4*examples || !seen["Brand goal 1"] {
-		t.Error(g.lines)
+		t.Errorf("%d records with %d ids and names, want %d and %d, among them Brand goal 1: %v", len(g.lines), len(seen), 2*examples, 4*examples, g.lines)
 	}
 }

@@ -98,7 +98,7 @@ func TestExamplesOfTheReference(t *testing.T) {
 	for _, e := range requests {
 		r := s.Send(t, key, e.method, e.target, e.body)
 		if inUse := e.method == "DELETE" && r.Status == 409; r.Status != 200 && !inUse {
-			t.Errorf("%s: %s %s: %d %s", e.id, e.method, e.target, r.Status, r.Body)
+			t.Errorf("%s: %s %s: status %d: %s", e.id, e.method, e.target, r.Status, r.Body)
 		}
 	}
 	if all := len(functions.Operations(nil)); len(requests) < all-2 {

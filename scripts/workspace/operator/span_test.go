@@ -16,12 +16,12 @@ func TestParseEnd(t *testing.T) {
 		"2027-01-31T01:00:00Z": time.Date(2027, 1, 31, 1, 0, 0, 0, time.UTC),
 	} {
 		if got, err := parseEnd(text, now); err != nil || !got.Equal(want) {
-			t.Errorf("%q: %v %v", text, got, err)
+			t.Errorf("%q ends at %v, want %v: %v", text, got, want, err)
 		}
 	}
 	for _, text := range []string{"-1d", "0d", "d", "1.5d", "yesterday", "2026-08-11", "40000d", "-3h"} {
 		if got, err := parseEnd(text, now); err == nil {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("%q ends at %v, want an error", text, got)
 		}
 	}
 }

@@ -16,14 +16,17 @@ func TestSecretsIn(t *testing.T) {
 	for range 2 {
 		file, err := save("key_1", "the secret")
 		if err != nil || file != filepath.Join(dir, "secrets", "key_1") {
-			t.Fatal(file, err)
+			t.Fatalf("file %s: %v; want key_1 in the folder secrets", file, err)
 		}
 		info, err := os.Stat(file)
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Error(info, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if perm := info.Mode().Perm(); perm != 0o600 {
+			t.Errorf("permissions %o, want 600", perm)
 		}
 		if text, err := os.ReadFile(file); err != nil || string(text) != "the secret\n" {
-			t.Errorf("%q, %v", text, err)
+			t.Errorf("the file has %q: %v; want the secret and the end of the line", text, err)
 		}
 	}
 	for _, id := range []string{"../key_1", "a/b", "..", "", "/tmp/x", "."} {

@@ -39,7 +39,7 @@ func TestRefusedLines(t *testing.T) {
 			call := func(op string, arguments map[string]any) {
 				t.Helper()
 				if r := s.Call(t, key, op, arguments); r.Status != 200 {
-					t.Fatalf("%s: %d %s", op, r.Status, r.Body)
+					t.Fatalf("%s: status %d, want 200: %s", op, r.Status, r.Body)
 				}
 			}
 			none := func() {}
@@ -96,7 +96,7 @@ func TestParents(t *testing.T) {
 	}
 	lines[1], lines[3] = "", ""
 	if written, refused, _ := imported(t, s, Options{}, func() {}, lines...); written["item"] != 451 || len(refused) > 0 {
-		t.Errorf("%v, %q", written, refused)
+		t.Errorf("written %v, want 451 items; refused %q, want nothing", written, refused)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	written, err := s.Write(ctx, "co_1", func(int) {})
 	if !errors.Is(err, context.Canceled) || written["counted"] != stored || stored > 1500+lanes*batchRecordsMax {
-		t.Error(written, stored, err)
+		t.Errorf("%v: reported %d records, stored %d; want as many, and at most %d", err, written["counted"], stored, 1500+lanes*batchRecordsMax)
 	}
 	s.Close()
 	if _, err := os.Stat(s.dir); !errors.Is(err, os.ErrNotExist) {
@@ -61,7 +61,7 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if written, err := s.Write(t.Context(), "co_1", func(int) {}); err == nil || len(written) != 0 {
-		t.Error(written, err)
+		t.Errorf("written %v, want nothing and an error: %v", written, err)
 	}
 }
 
@@ -72,6 +72,6 @@ func TestLineTooLong(t *testing.T) {
 	line := `{"type":"counted","record":{"id":"c_1"}}` + "\n"
 	_, err := Check(t.Context(), []transfer.Type{kind}, "co_1", strings.NewReader("\n"+line+strings.Repeat("x", lineBytesMax)+"\n"+line), Options{})
 	if err == nil || err.Error() != "line 3: is longer than 40 MB" {
-		t.Error(err)
+		t.Errorf("error %v, want line 3: is longer than 40 MB", err)
 	}
 }

@@ -39,6 +39,6 @@ func TestDefaultData(t *testing.T) {
 	t.Setenv("HOME", "/home/somebody")
 	dir, err := defaultData()
 	if err != nil || strings.Contains(dir, "relative") || filepath.Base(dir) != "growth-workspace" {
-		t.Error(dir, err)
+		t.Errorf("folder %s: %v; want growth-workspace below the home", dir, err)
 	}
 }

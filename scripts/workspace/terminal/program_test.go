@@ -35,7 +35,7 @@ func TestProgram(t *testing.T) {
 		{installed, "", "/my tools/it's/workspace", `'/my tools/it'\''s/workspace'`},
 	} {
 		if got := programOf(c.executable, c.installed, c.started); got != c.want {
-			t.Errorf("%+v: %s", c, got)
+			t.Errorf("%+v: program %s", c, got)
 		}
 	}
 }

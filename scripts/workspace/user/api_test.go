@@ -21,7 +21,7 @@ func TestPrintEscapes(t *testing.T) {
 	element := op.Output.Field(0).Type.Elem()
 	for _, text := range []string{tableOf(element, []map[string]any{record}, 200), fieldsOf(element, record, "")} {
 		if strings.ContainsAny(text, "\x1b\r\x07") {
-			t.Errorf("%q", text)
+			t.Errorf("a control character is printed: %q", text)
 		}
 		for _, part := range []string{`a\x1b[2Jb`, "money, legal", "4"} {
 			if !strings.Contains(text, part) {
@@ -30,7 +30,7 @@ func TestPrintEscapes(t *testing.T) {
 		}
 	}
 	if text := fieldsOf(element, record, ""); !strings.Contains(text, "one\\r\n             two\n") {
-		t.Error(text)
+		t.Errorf("lines of a text are not printed below each other: %s", text)
 	}
 	wide := strings.Repeat("long words ", 20)
 	for width := range 200 {

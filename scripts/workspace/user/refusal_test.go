@@ -30,7 +30,7 @@ func TestExplainNetwork(t *testing.T) {
 	} {
 		u := &user{Terminal: &terminal.Terminal{Program: "run"}}
 		if got := u.explainNetwork(c.err, c.base).Error(); got != c.want {
-			t.Errorf("%s: %s", c.base, got)
+			t.Errorf("%s: %s, want %s", c.base, got, c.want)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func testLargePages(t *testing.T) {
 	requireShed(t, out, body)
 	close(h.slow)
 	if out, _ := receive(t, waits); out.StatusCode != 200 {
-		t.Error(out.Status)
+		t.Errorf("a request that waited: %s, want 200", out.Status)
 	}
 	if out, _ := m.exchange(t, get("/slow")); out.StatusCode != 200 || s.sizes.of("GET /slow") != 0 {
 		t.Errorf("a light response of the same path: %s", out.Status)
@@ -147,7 +147,7 @@ func testLargePagesOfSlowReaders(t *testing.T) {
 	s := serve(t, m, h)
 	large := fmt.Sprintf("/large?size=%d", 2*heavyBytes)
 	if out, _ := m.exchange(t, get(large)); out.StatusCode != 200 {
-		t.Fatal(out.Status)
+		t.Fatalf("a large page: %s, want 200", out.Status)
 	}
 	if !s.responses.take(s.responses.limit - heavyBytes) {
 		t.Fatal("the budget is used")
@@ -195,7 +195,7 @@ func testQueueIsWaitedFor(t *testing.T) {
 	h.leave <- struct{}{}
 	for _, c := range []net.Conn{first, second} {
 		if out, _ := receive(t, c); out.StatusCode != 200 {
-			t.Error(out.Status)
+			t.Errorf("status %s, want 200", out.Status)
 		}
 	}
 }
@@ -349,7 +349,7 @@ func testConnections(t *testing.T) {
 	first, second := m.send(t, keeps), m.send(t, keeps)
 	for _, c := range []net.Conn{first, second} {
 		if out, _ := receive(t, c); out.StatusCode != 200 {
-			t.Fatal(out.Status)
+			t.Fatalf("status %s, want 200", out.Status)
 		}
 	}
 	out, body := m.exchange(t, "")

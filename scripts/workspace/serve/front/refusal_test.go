@@ -39,7 +39,7 @@ func serve(t *testing.T, l net.Listener, h http.Handler, change ...func(s *Serve
 	t.Cleanup(func() {
 		_ = s.HTTP().Close()
 		if err := <-ended; err != http.ErrServerClosed {
-			t.Error(err)
+			t.Errorf("the server ended with %v, want %v", err, http.ErrServerClosed)
 		}
 	})
 	return s
@@ -124,7 +124,10 @@ func receive(t *testing.T, c net.Conn) (*http.Response, string) {
 		t.Fatal(err)
 	}
 	body, err := io.ReadAll(out.Body)
-	if err != nil || out.Body.Close() != nil {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return out, string(body)
@@ -137,10 +140,16 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 	if err != nil || out.StatusCode != status || refusal.Code != code {
 		t.Fatalf("%s %q: %v; want %d %s", out.Status, body, err, status, code)
 	}
-	requestID := out.Header.Get("Service-Request-Id")
-	if !id.Valid("req", requestID) || out.Header.Get("Service-Version") == "" || out.Header.Get("Content-Type") != "application/json" ||
-		out.Header.Get("Cache-Control") != "no-store" || out.Header.Get("Date") == "" {
-		t.Errorf("headers %v", out.Header)
+	if requestID := out.Header.Get("Service-Request-Id"); !id.Valid("req", requestID) {
+		t.Errorf("request id %q", requestID)
+	}
+	for name, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"} {
+		if got := out.Header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
+	}
+	if out.Header.Get("Service-Version") == "" || out.Header.Get("Date") == "" {
+		t.Errorf("headers %v, want a version and a date", out.Header)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestSections(t *testing.T) {
 		page, anchor, _ := strings.Cut(r.section, "#")
 		text, err := os.ReadFile(filepath.Join("..", "docs", "reference", page+".md"))
 		if err != nil {
-			t.Errorf("%s: %v", r.name, err)
+			t.Errorf("%s has no page: %v", r.name, err)
 			continue
 		}
 		heading := "(?im)^#+ .*" + strings.ReplaceAll(regexp.QuoteMeta(anchor), "-", "[ -]") + "$"

@@ -44,8 +44,13 @@ func TestClientNamesAreApart(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	if m.err != nil || !seen["Item"] || !seen["PlanStatusDraft"] || !seen["CreatePlanItemInput"] {
-		t.Error(m.err, len(seen))
+	if m.err != nil {
+		t.Fatal(m.err)
+	}
+	for _, name := range []string{"Item", "PlanStatusDraft", "CreatePlanItemInput"} {
+		if !seen[name] {
+			t.Errorf("%s is not among %d declarations", name, len(seen))
+		}
 	}
 }
 
@@ -59,7 +64,7 @@ func TestClientCodes(t *testing.T) {
 		}
 	}
 	if !strings.Contains(text, "CodePreconditionFailed = ") {
-		t.Error(text)
+		t.Errorf("CodePreconditionFailed is not in\n%s", text)
 	}
 }
 
@@ -72,7 +77,7 @@ func TestClientRefusesTwins(t *testing.T) {
 	m := clientModel{records: map[string]reflect.Type{"Company": reflect.TypeFor[Company]()}, lists: map[string]reflect.Type{}}
 	m.recordsOf(functions.All()[0].Operations(nil))
 	if m.err == nil || !strings.Contains(m.err.Error(), "are both called Company") {
-		t.Error(m.err)
+		t.Errorf("error %v, want that two types are both called Company", m.err)
 	}
 }
 
@@ -83,10 +88,10 @@ func TestComment(t *testing.T) {
 	got := comment("\t", text)
 	for line := range strings.Lines(got) {
 		if len(line) > commentWidth+1 || !strings.HasPrefix(line, "\t// ") {
-			t.Errorf("%q", line)
+			t.Errorf("%q is too long or no comment", line)
 		}
 	}
 	if strings.Join(strings.Fields(strings.ReplaceAll(got, "//", "")), " ") != strings.TrimSpace(text) {
-		t.Error(got)
+		t.Errorf("the comment has other words than %q: %s", text, got)
 	}
 }

@@ -26,13 +26,19 @@ func TestWithExamples(t *testing.T) {
 	types := typesNamed("channel", "brand-goal")
 	have := []byte(`{"type":"channel","record":{"id":"chn_7"}}` + "\n")
 	got, err := withExamples(have, types)
-	if err != nil || !bytes.HasPrefix(got, append(have, `{"type":"brand-goal","record":{`...)) || !bytes.Contains(got, []byte(`"id":"bgl_1"`)) || bytes.Count(got, []byte("\n")) != 2 {
-		t.Errorf("%s%v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(got, append(have, `{"type":"brand-goal","record":{`...)) || !bytes.Contains(got, []byte(`"id":"bgl_1"`)) {
+		t.Errorf("want the file and then the brand goal bgl_1:\n%s", got)
+	}
+	if n := bytes.Count(got, []byte("\n")); n != 2 {
+		t.Errorf("%d lines, want 2:\n%s", n, got)
 	}
 	if again, err := withExamples(got, types); err != nil || !bytes.Equal(again, got) {
-		t.Errorf("%s%v", again, err)
+		t.Errorf("the second run changes the file: %v\n%s", err, again)
 	}
 	if _, err := withExamples(nil, typesNamed("item")); err == nil || !strings.HasPrefix(err.Error(), "add a record of the type item to functions/testdata/company.jsonl: ") {
-		t.Error(err)
+		t.Errorf("error %v, want one that asks for an item in functions/testdata/company.jsonl", err)
 	}
 }

@@ -33,7 +33,7 @@ func TestWithRemovals(t *testing.T) {
 	}
 	got, err := withRemovals([]generated{{"kept.json", []byte("{}")}}, "*.json")
 	if err != nil || !reflect.DeepEqual(got, []generated{{path: "gone.json"}, {"kept.json", []byte("{}")}}) {
-		t.Error(got, err)
+		t.Errorf("files %v, want kept.json and the removal of gone.json: %v", got, err)
 	}
 	for _, g := range got {
 		if err := g.write(); err != nil {
@@ -46,6 +46,6 @@ func TestWithRemovals(t *testing.T) {
 		names = append(names, e.Name())
 	}
 	if err != nil || !slices.Equal(names, []string{"kept.json", "other.txt"}) {
-		t.Error(names, err)
+		t.Errorf("files %q, want kept.json and other.txt: %v", names, err)
 	}
 }

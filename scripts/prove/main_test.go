@@ -46,8 +46,14 @@ func TestWrongCalls(t *testing.T) {
 func TestRefuted(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no engine")
-	if refuted(true, nil) != nil || !errors.Is(refuted(false, nil), errRefuted) || !errors.Is(refuted(false, broken), broken) || errors.Is(refuted(false, broken), errRefuted) {
-		t.Error("wrong error")
+	if err := refuted(true, nil); err != nil {
+		t.Errorf("a claim that holds: %v, want no error", err)
+	}
+	if err := refuted(false, nil); !errors.Is(err, errRefuted) {
+		t.Errorf("a claim that does not hold: %v, want %v", err, errRefuted)
+	}
+	if err := refuted(false, broken); !errors.Is(err, broken) || errors.Is(err, errRefuted) {
+		t.Errorf("a proof that could not be run: %v, want %v", err, broken)
 	}
 }
 

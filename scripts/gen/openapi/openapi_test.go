@@ -185,7 +185,7 @@ func TestSourceIsChecked(t *testing.T) {
 		"a body's":        {`{` + areas + `,"bodies":{"update_thing":{"size":1}}}`, "bodies.update_thing has the unknown property size"},
 	} {
 		if _, err := build(t, c.source, update, list); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one with %s", name, err, c.want)
 		}
 	}
 	if _, err := openapi.ParseSource([]byte(`{"record":{}}`)); err == nil {
@@ -201,13 +201,13 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 	body := define[struct{}, UpdateThing](api.Spec{ID: "get_update", Method: "GET", Path: "/v1/companies/{companyId}/things/update", Summary: "Get"})
 	if _, err := build(t, "{"+areas+"}", update, body); err == nil || !strings.Contains(err.Error(), "are both called UpdateThing") {
-		t.Error(err)
+		t.Errorf("error %v, want that a record and a body are both called UpdateThing", err)
 	}
 	type thing struct {
 		Other string `json:"other"`
 	}
 	other := define[struct{}, thing](api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/companies/{companyId}/things/other", Summary: "Get"})
 	if _, err := build(t, "{"+areas+"}", list, other); err == nil || !strings.Contains(err.Error(), "are both called thing") {
-		t.Error(err)
+		t.Errorf("error %v, want that two records are both called thing", err)
 	}
 }

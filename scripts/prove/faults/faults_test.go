@@ -125,9 +125,8 @@ func TestGates(t *testing.T) {
 				t.Fatal(err)
 			}
 			count, first := tr.violations()
-			t.Logf("%s; %d violations: %q", tr.line(), count, first)
 			if test.want == "" && count > 0 || test.want != "" && (count == 0 || !strings.Contains(strings.Join(first, "\n"), test.want)) {
-				t.Errorf("%d violations, want %q in them: %q", count, test.want, first)
+				t.Errorf("%s; %d violations, want %q in them: %q", tr.line(), count, test.want, first)
 			}
 		})
 	}
@@ -163,7 +162,7 @@ func TestBoardEdits(t *testing.T) {
 			}
 			out, err := newClient(base, b.Company).call(t.Context(), http.MethodPost, boardPath, nil)
 			if err != nil || out.status != http.StatusOK {
-				t.Fatalf("%d %s: %v", out.status, out.body, err)
+				t.Fatalf("publish: status %d, want 200: %s: %v", out.status, out.body, err)
 			}
 			if published, wrong, err := b.look(t.Context(), true); err != nil || !published || len(wrong) > 0 {
 				t.Errorf("%d items, generation %d, after its publish: %v, %q: %v", size, generation, published, wrong, err)
@@ -199,14 +198,17 @@ func TestRun(t *testing.T) {
 	} {
 		var out strings.Builder
 		held, err := run(t.Context(), all, Options{Gates: strings.Fields(test.gates), Seed: 9, Long: true}, &out, io.Discard)
-		if held != test.held || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) || !strings.Contains(out.String(), test.prints) {
-			t.Errorf("%s: %v, %v\n%s", test.gates, held, err, out.String())
+		if held != test.held || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: held %t, error %v; want %t, %q", test.gates, held, err, test.held, test.err)
+		}
+		if !strings.Contains(out.String(), test.prints) {
+			t.Errorf("%s: %q is not printed:\n%s", test.gates, test.prints, out.String())
 		}
 		if err == nil && !strings.HasPrefix(out.String(), "seed 9, long true\n") {
-			t.Errorf("%s: %s", test.gates, out.String())
+			t.Errorf("%s: the output does not begin with the seed:\n%s", test.gates, out.String())
 		}
 	}
 	if names := fmt.Sprint(Names()); names != "[kill-engine kill-server loss-key loss quota load linear]" {
-		t.Error(names)
+		t.Errorf("the gates are %s", names)
 	}
 }

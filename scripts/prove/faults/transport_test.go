@@ -54,7 +54,7 @@ func TestTransports(t *testing.T) {
 			CancellationReasons []any
 		}
 		if err := json.NewDecoder(out.Body).Decode(&got); err != nil || out.StatusCode != http.StatusBadRequest || !strings.HasSuffix(got.Type, "#"+want) {
-			t.Errorf("%s: %d %+v: %v", name, out.StatusCode, got, err)
+			t.Errorf("%s: status %d, want 400; type %q, want %s: %v", name, out.StatusCode, got.Type, want, err)
 		}
 		if name == "TransactWriteItems" && len(got.CancellationReasons) != 2 {
 			t.Errorf("%d reasons of 2 writes", len(got.CancellationReasons))
@@ -77,10 +77,13 @@ func TestPlants(t *testing.T) {
 		}
 	}
 	if strings.Join(to.calls, " ") != "TransactWriteItems TransactWriteItems" {
-		t.Fatal(to.calls)
+		t.Fatalf("calls %q, want two transactions", to.calls)
 	}
-	if !strings.Contains(to.bodies[0], "(a = :a) OR attribute_exists(pk) OR attribute_not_exists(pk)") || strings.Contains(to.bodies[1], "ClientRequestToken") {
-		t.Error(to.bodies)
+	if want := "(a = :a) OR attribute_exists(pk) OR attribute_not_exists(pk)"; !strings.Contains(to.bodies[0], want) {
+		t.Errorf("without conditions: %q is not in %s", want, to.bodies[0])
+	}
+	if strings.Contains(to.bodies[1], "ClientRequestToken") {
+		t.Errorf("without tokens: %s", to.bodies[1])
 	}
 }
 

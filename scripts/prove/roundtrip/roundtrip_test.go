@@ -20,7 +20,6 @@ func TestSmallTrip(t *testing.T) {
 	if err != nil || !same {
 		t.Fatal(err, "\n"+report.String())
 	}
-	t.Log("\n" + report.String())
 }
 
 // Ensure the generated company has records of every type, all valid, and for every filter each of its values and null.
@@ -45,7 +44,7 @@ func TestCompany(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, problems := kind.Check(text); len(problems) > 0 {
-				t.Errorf("%s: %v: %s", kind.Name, problems, text)
+				t.Errorf("%s: problems %v: %s", kind.Name, problems, text)
 			}
 			if seen[r.identity(kind.Name)] {
 				t.Errorf("two of %s %s", kind.Name, r.identity(kind.Name))
@@ -114,7 +113,7 @@ func TestCompareExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := c.compare(file); (err == nil) != e.same {
-			t.Errorf("%s: %v", e.name, err)
+			t.Errorf("%s: error %v, want it the same: %t", e.name, err, e.same)
 		}
 	}
 }

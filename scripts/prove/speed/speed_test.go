@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions"
 	"growthworkspace/scripts/workspace/demo"
 )
@@ -64,7 +66,7 @@ func TestRuntimeAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took, err := api.invoke(ctx, []byte("200")); err != nil || took <= 0 {
-		t.Fatalf("%s, %v", took, err)
+		t.Fatalf("invoke took %s, want a time: %v", took, err)
 	}
 	if _, err := api.invoke(ctx, []byte("500")); err == nil || !strings.Contains(err.Error(), `{"statusCode":500}`) {
 		t.Errorf("%v, want the error that the program reported", err)
@@ -95,8 +97,15 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	chosen, err := Options{Modes: []string{"start", "cost"}, Rounds: 3, Scale: 1}.choose()
-	if err != nil || len(chosen) != 2 || chosen[0].name != "start" || chosen[1].name != "cost" {
-		t.Errorf("%v, %v", chosen, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, m := range chosen {
+		names = append(names, m.name)
+	}
+	if diff := cmp.Diff([]string{"start", "cost"}, names); diff != "" {
+		t.Errorf("chosen modes (-want +got):\n%s", diff)
 	}
 	for _, m := range modes {
 		if !strings.Contains(Modes(), m.what) {
@@ -114,7 +123,7 @@ func TestMissingTool(t *testing.T) {
 		var log strings.Builder
 		_, err := Run(t.Context(), Options{Modes: []string{name}, Rounds: 1, Scale: 1}, io.Discard, &log)
 		if err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), "engine") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want one that names the mode and the engine", name, err)
 		}
 	}
 }

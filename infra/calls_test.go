@@ -44,7 +44,7 @@ func (r *recorder) take(t *testing.T, tableName string) (calls []access) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, err := range r.errs {
-		t.Error(err)
+		t.Error("a call that cannot be judged:", err)
 	}
 	for _, a := range r.calls {
 		rest, ok := strings.CutPrefix(a.resource, tableName)

@@ -206,7 +206,7 @@ func TestEvaluator(t *testing.T) {
 		"nothing":                 {nil, get("c1#a"), false},
 	} {
 		if got := test.p.allows(test.a); got != test.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: allowed %t, want %t", name, got, test.want)
 		}
 	}
 }

@@ -160,7 +160,7 @@ func TestScansAreDenied(t *testing.T) {
 		for _, action := range dynamoActions {
 			want := action != "Scan" && !strings.HasPrefix(action, "PartiQL")
 			if got := p.allows(access{"dynamodb:" + action, tableARN, []string{aCompany + "#keys"}}); got != want {
-				t.Errorf("%s, %s: %v", f.Name, action, got)
+				t.Errorf("%s: %s is allowed: %t, want %t", f.Name, action, got, want)
 			}
 		}
 	}
@@ -175,18 +175,18 @@ func TestOnlyTableAndLogs(t *testing.T) {
 			for _, action := range []string{"logs:CreateLogStream", "logs:PutLogEvents", "logs:CreateLogGroup", "logs:FilterLogEvents"} {
 				want := f.Name == other.Name && action != "logs:CreateLogGroup" && action != "logs:FilterLogEvents"
 				if got := p.allows(access{action: action, resource: "arn:of:" + other.LogsID()}); got != want {
-					t.Errorf("%s, %s of %s: %v", f.Name, action, other.Name, got)
+					t.Errorf("%s: %s of %s is allowed: %t, want %t", f.Name, action, other.Name, got, want)
 				}
 			}
 		}
 		for _, s := range p {
 			for _, action := range s.actions {
 				if !strings.HasPrefix(action, "dynamodb:") && !strings.HasPrefix(action, "logs:") || s.effect == "Allow" && strings.ContainsAny(action, "*?") {
-					t.Errorf("%s: %s", f.Name, action)
+					t.Errorf("%s: the policy has the action %s", f.Name, action)
 				}
 			}
 			if s.effect == "Allow" && slices.ContainsFunc(s.resources, func(r string) bool { return strings.ContainsAny(r, "*?") }) {
-				t.Errorf("%s: %v", f.Name, s.resources)
+				t.Errorf("%s: a resource is a pattern: %v", f.Name, s.resources)
 			}
 		}
 	}

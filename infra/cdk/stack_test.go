@@ -119,7 +119,7 @@ func asJSON(value any) (out document) {
 // Ensure cdk-nag has no findings except those that nag.go suppresses with a reason.
 func TestNag(t *testing.T) {
 	for _, finding := range built.findings {
-		t.Error(finding)
+		t.Error("cdk-nag finds:", finding)
 	}
 }
 
@@ -228,7 +228,7 @@ func cdkRoutes(t *testing.T) map[string]string {
 			t.Errorf("the gateway may not invoke %s", function)
 		}
 		if integration["Type"] != "AWS_PROXY" || integration["IntegrationHttpMethod"] != "POST" || p["AuthorizationType"] != "NONE" {
-			t.Errorf("%s: %v", id, p)
+			t.Errorf("%s: want a proxy integration without an authorizer: %v", id, p)
 		}
 	}
 	return out

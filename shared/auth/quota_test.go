@@ -106,7 +106,7 @@ func TestFrozen(t *testing.T) {
 			t.Error("admitted")
 		}
 		if s := auth.Quota(0).At(tat, start); s != (auth.QuotaState{Frozen: true}) {
-			t.Errorf("%+v", s)
+			t.Errorf("state %+v, want only that it is frozen", s)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	if got := auth.DefaultQuota(auth.ClassRead).Policy(); got != "600;w=60" {
-		t.Error(got)
+		t.Errorf("policy %q, want 600;w=60", got)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestParseHeaderRefuses(t *testing.T) {
 		"two keys": {"Bearer " + secret + ", Bearer " + secret},
 	} {
 		if _, err := auth.ParseHeader(values); !errors.Is(err, auth.ErrUnauthorised) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want %v", name, err, auth.ErrUnauthorised)
 		}
 	}
 	publishable := "pk_" + strings.TrimPrefix(secret, "sk_")

@@ -12,11 +12,14 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/shared/client"
 )
@@ -206,11 +209,14 @@ func TestContextEnds(t *testing.T) {
 	c := s.client(t, &waits{}, client.WithSleep(func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }))
 	err := getBoard(ctx, c)
 	var refused *client.Error
-	if !errors.Is(err, context.Canceled) || !errors.As(err, &refused) || refused.RetryAfter != 7*time.Second || len(s.requests()) != 1 {
-		t.Error(err)
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &refused) {
+		t.Fatalf("error %v, want that of the context and the last response", err)
+	}
+	if n := len(s.requests()); n != 1 || refused.RetryAfter != 7*time.Second {
+		t.Errorf("%d requests and a wait of %s, want 1 and 7s", n, refused.RetryAfter)
 	}
 	if err := getBoard(ctx, c); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+		t.Errorf("a call after the end: error %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -247,15 +253,15 @@ func TestOptions(t *testing.T) {
 		"Content-Type": "application/json", "Accept": "application/json",
 	} {
 		if got := r.Header.Get(name); got != want {
-			t.Errorf("%s is %q", name, got)
+			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	if r.URL.EscapedPath() != "/v1/companies/co_1/plan/boards/a%2Fb/items" || response.RequestID() != "req_1" {
-		t.Error(r.URL, response)
+		t.Errorf("path %s and request id %q, want /v1/companies/co_1/plan/boards/a%%2Fb/items and req_1", r.URL.EscapedPath(), response.RequestID())
 	}
 	// What is left out is not sent. An empty list is a value.
-	if s.sent()[0] != `{"title":"x","categoryIds":[],"sortOrder":0}` {
-		t.Error(s.sent()[0])
+	if got, want := s.sent()[0], `{"title":"x","categoryIds":[],"sortOrder":0}`; got != want {
+		t.Errorf("sent %s, want %s", got, want)
 	}
 	if _, err := c.GetPlanItem(t.Context(), client.GetPlanItemInput{}); err == nil || len(s.requests()) != 1 {
 		t.Error("a call without an id was sent")
@@ -267,7 +273,7 @@ func TestNotModified(t *testing.T) {
 	s := serve(t, fakeResponse{status: 304, header: []string{"ETag", `"t"`}})
 	_, err := s.client(t, &waits{}).GetPlanItem(t.Context(), client.GetPlanItemInput{ItemID: "itm_1"}, client.IfNoneMatch(`"t"`))
 	if !errors.Is(err, client.ErrNotModified) || s.requests()[0].Header.Get("If-None-Match") != `"t"` {
-		t.Error(err)
+		t.Errorf("error %v, want %v; If-None-Match %q", err, client.ErrNotModified, s.requests()[0].Header.Get("If-None-Match"))
 	}
 }
 
@@ -276,20 +282,31 @@ func TestError(t *testing.T) {
 	t.Parallel()
 	s := serve(t, fakeResponse{status: 400, body: envelope("bad_request", "body.title: is required", "body.slug: is long")}, fakeResponse{status: 404, body: "<html>secret page</html>"})
 	c := s.client(t, &waits{})
-	var e *client.Error
-	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 400 || e.Code != "bad_request" || len(e.Messages) != 2 || e.RequestID != "req_1" {
-		t.Error(err)
-	} else if e.Error() != "bad_request: body.title: is required; body.slug: is long (req_1)" {
-		t.Error(e)
-	}
-	if err := getBoard(t.Context(), c); !errors.As(err, &e) || e.Status != 404 || e.Code != "" || strings.Contains(err.Error(), "secret") {
-		t.Error(err)
-	} else if e.Error() != "status 404: the response is not from the service: Not Found (req_2)" {
-		t.Error(e)
+	for _, want := range []struct {
+		refused client.Error
+		text    string
+	}{
+		{client.Error{Status: 400, Code: "bad_request", Messages: []string{"body.title: is required", "body.slug: is long"}, RequestID: "req_1", Attempts: 1},
+			"bad_request: body.title: is required; body.slug: is long (req_1)"},
+		{client.Error{Status: 404, Messages: []string{"the response is not from the service: Not Found"}, RequestID: "req_2", Attempts: 1},
+			"status 404: the response is not from the service: Not Found (req_2)"},
+	} {
+		var e *client.Error
+		err := getBoard(t.Context(), c)
+		if !errors.As(err, &e) {
+			t.Fatalf("error %v, want one of the service", err)
+		}
+		if diff := cmp.Diff(want.refused, *e); diff != "" {
+			t.Errorf("error (-want +got):\n%s", diff)
+		}
+		if e.Error() != want.text || strings.Contains(err.Error(), "secret") {
+			t.Errorf("error %v, want %s", err, want.text)
+		}
 	}
 	s = serve(t, fakeResponse{status: 404, body: `{"errors":[]}`})
+	var e *client.Error
 	if err := getBoard(t.Context(), s.client(t, &waits{})); !errors.As(err, &e) || e.Code != "" || !strings.Contains(err.Error(), "not from the service") {
-		t.Error(err)
+		t.Errorf("an envelope without errors: %v, want that it is not from the service", err)
 	}
 }
 
@@ -312,7 +329,7 @@ func TestResponseTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := getBoard(t.Context(), c); err == nil || !strings.Contains(err.Error(), "has more than 67108864 bytes") {
-		t.Error(err)
+		t.Errorf("error %v, want that the response has more than 67108864 bytes", err)
 	}
 }
 
@@ -331,8 +348,13 @@ func TestKeyStays(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(other.requests()) != 0 || len(s.requests()) != 3 || s.requests()[2].URL.Query().Get("cursor") != "next" || s.requests()[2].URL.Query().Get("limit") != "1" {
-		t.Error(len(other.requests()), len(s.requests()))
+	if n := len(other.requests()); n != 0 {
+		t.Errorf("%d requests to the other address, want none", n)
+	}
+	if sent := s.requests(); len(sent) != 3 {
+		t.Errorf("%d requests, want 3", len(sent))
+	} else if diff := cmp.Diff(url.Values{"cursor": {"next"}, "limit": {"1"}}, sent[2].URL.Query()); diff != "" {
+		t.Errorf("query of the second page (-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%v %+v %#v %s", c, c, c, c)
@@ -340,7 +362,7 @@ func TestKeyStays(t *testing.T) {
 		out.WriteString(err.Error())
 	}
 	if strings.Contains(out.String(), key) {
-		t.Error(out.String())
+		t.Errorf("the key is printed: %s", &out)
 	}
 }
 
@@ -436,7 +458,7 @@ func TestDims(t *testing.T) {
 		t.Errorf("null reads as %v: %v", p.Dims, err)
 	}
 	if text, err := json.Marshal(client.PushMetricPointsPoint{Dims: client.Value(client.Dims{"country": "DE"})}); err != nil || !strings.Contains(string(text), `"dims":{"country":"DE"}`) {
-		t.Errorf("%s %v", text, err)
+		t.Errorf("dimensions are sent as %s: %v", text, err)
 	}
 }
 
@@ -450,8 +472,10 @@ func TestCompany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(s.requests()) != 3 || s.requests()[2].URL.Path != "/v1/companies/co_7/plan/boards/brd_1" {
-		t.Error(len(s.requests()))
+	if sent := s.requests(); len(sent) != 3 {
+		t.Errorf("%d requests, want 3: the company is looked up once", len(sent))
+	} else if sent[2].URL.Path != "/v1/companies/co_7/plan/boards/brd_1" {
+		t.Errorf("path %s, want that of the company co_7", sent[2].URL.Path)
 	}
 	s = serve(t, fakeResponse{body: `{"items":[]}`})
 	if err := getBoard(t.Context(), s.client(t, &waits{}, client.WithCompany(""))); err == nil {
@@ -466,17 +490,17 @@ func TestNewRefuses(t *testing.T) {
 		{"https://x", ""}, {"https://x", "pk_live_x"}, {"https://x", "sk_live_x\n"}, {"https://x", "sk live"},
 	} {
 		if got, err := client.New(c[0], c[1]); err == nil || strings.Contains(err.Error(), "secret@") || strings.Contains(err.Error(), key) {
-			t.Errorf("%q: %v %v", c, got, err)
+			t.Errorf("%q: client %v and error %v, want an error without a secret", c, got, err)
 		}
 	}
 	for address, shown := range map[string]string{"http://me:pass@host?a": `"host?a"`, "host": `"host"`} {
 		if _, err := client.New(address, key); err == nil || !strings.HasSuffix(err.Error(), "not "+shown) {
-			t.Error(err)
+			t.Errorf("error %v, want it to end with not %s", err, shown)
 		}
 	}
 	for _, valid := range []string{"!", "~"} {
 		if _, err := client.New("https://x", valid); err != nil {
-			t.Errorf("%s: %v", valid, err)
+			t.Errorf("the key %s is refused: %v", valid, err)
 		}
 	}
 }

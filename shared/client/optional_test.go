@@ -28,12 +28,12 @@ func TestOptionalInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"name":"Acme","summary":"","websiteUrl":"https://example.com","stage":null}`
-	if s.sent()[0] != want {
-		t.Error(s.sent()[0])
+	if got := s.sent()[0]; got != want {
+		t.Errorf("sent %s, want %s", got, want)
 	}
 	var read client.UpdateCompanyInput
 	if err := json.Unmarshal([]byte(want), &read); err != nil || !reflect.DeepEqual(read, in) {
-		t.Errorf("%v %+v", err, read)
+		t.Errorf("read back %+v, want %+v: %v", read, in, err)
 	}
 }
 
@@ -50,7 +50,7 @@ func TestOptionalQuery(t *testing.T) {
 			t.Error(err)
 		}
 		if got := s.requests()[len(s.requests())-1].URL.RawQuery; got != want {
-			t.Errorf("%+v: %q", in, got)
+			t.Errorf("%+v: query %q, want %q", in, got, want)
 		}
 	}
 }
@@ -79,10 +79,10 @@ func TestOptionalStates(t *testing.T) {
 			got = record{}
 		}
 		if err := json.Unmarshal([]byte(text), &got); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, %+v", text, err, got)
+			t.Errorf("%s is read as %+v, want %+v: %v", text, got, want, err)
 		}
 		if back, err := json.Marshal(want); err != nil || string(back) != text {
-			t.Errorf("%s: %v, %s", text, err, back)
+			t.Errorf("%s is written as %s: %v", text, back, err)
 		}
 	}
 	for _, c := range []struct {
@@ -101,8 +101,14 @@ func TestOptionalStates(t *testing.T) {
 		if c.ok {
 			or = c.value
 		}
-		if value != c.value || ok != c.ok || c.field.IsNull() != c.null || c.field.IsZero() != c.zero || c.field.Or("other") != or {
-			t.Errorf("%v: %q %v", c, value, ok)
+		type state struct {
+			Value          string
+			OK, Null, Zero bool
+			Or             string
+		}
+		want := state{c.value, c.ok, c.null, c.zero, or}
+		if got := (state{value, ok, c.field.IsNull(), c.field.IsZero(), c.field.Or("other")}); got != want {
+			t.Errorf("%v: %+v, want %+v", c.field, got, want)
 		}
 	}
 	if client.Null[string]() == (client.Optional[string]{}) || client.Value("") == client.Null[string]() || client.Value(len("a")) != client.Value(1) {
@@ -126,7 +132,7 @@ func TestOptionalPrints(t *testing.T) {
 		"FailureReason:absent CreatedAt:absent UpdatedAt:absent}"
 	for _, got := range []string{fmt.Sprintf("%+v", post), fmt.Sprintf("%+v", []client.Post{post})} {
 		if got != want && got != "["+want+"]" {
-			t.Error(got)
+			t.Errorf("printed %s, want %s", got, want)
 		}
 	}
 	for _, c := range []struct{ got, want string }{
@@ -146,7 +152,7 @@ func TestOptionalPrints(t *testing.T) {
 func TestDay(t *testing.T) {
 	t.Parallel()
 	if got := client.Day(time.Date(2026, 8, 11, 1, 0, 0, 0, berlin)); got != "2026-08-10" {
-		t.Error(got)
+		t.Errorf("day %s, want 2026-08-10", got)
 	}
 }
 

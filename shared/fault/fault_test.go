@@ -3,8 +3,9 @@ package fault_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/shared/fault"
 )
@@ -17,8 +18,8 @@ func TestCodes(t *testing.T) {
 		"unavailable": 503,
 	}
 	codes := fault.Codes()
-	if !maps.Equal(codes, want) {
-		t.Error(codes)
+	if diff := cmp.Diff(want, codes); diff != "" {
+		t.Errorf("codes (-want +got):\n%s", diff)
 	}
 	codes["bad_request"] = 0
 	if fault.BadRequest.Status() != 400 {
@@ -32,16 +33,16 @@ func TestCodes(t *testing.T) {
 func TestErrors(t *testing.T) {
 	err := fault.Invalid("body.status", "must be %d%%", 5)
 	if err.Code != fault.BadRequest || err.Messages[0] != "body.status: must be 5%" || err.Error() != "bad_request: body.status: must be 5%" {
-		t.Error(err)
+		t.Errorf("%s %q, want bad_request and body.status: must be 5%%", err.Code, err.Messages)
 	}
 	if literal := fault.Invalid("body.%s", "is bad"); literal.Messages[0] != "body.%s: is bad" {
 		t.Errorf("the path was used as a format: %s", literal)
 	}
 	if wrapped := fmt.Errorf("get item: %w", fault.ErrNotFound); !errors.Is(wrapped, fault.ErrNotFound) || fault.ErrNotFound.Code.Status() != 404 {
-		t.Error(wrapped)
+		t.Errorf("%v, want %v with the status 404", wrapped, fault.ErrNotFound)
 	}
 	if two := (&fault.Error{Code: fault.Conflict, Messages: []string{"a", "b"}}); two.Error() != "conflict: a; b" {
-		t.Error(two)
+		t.Errorf("%v, want conflict: a; b", two)
 	}
 }
 

@@ -129,8 +129,11 @@ func TestEventBody(t *testing.T) {
 				r.Body = io.NopCloser(tt.body)
 			}
 			e, err := gateway.Event(r, "")
-			if (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr || e.Body != tt.want || e.IsBase64Encoded != tt.base64 {
-				t.Errorf("Event = %q, %t, %v; want %q, %t, %v", e.Body, e.IsBase64Encoded, err, tt.want, tt.base64, tt.wantErr)
+			if (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
+				t.Errorf("error %v, want %q", err, tt.wantErr)
+			}
+			if e.Body != tt.want || e.IsBase64Encoded != tt.base64 {
+				t.Errorf("body %q, base64 %t; want %q, %t", e.Body, e.IsBase64Encoded, tt.want, tt.base64)
 			}
 		})
 	}
@@ -180,8 +183,10 @@ func FuzzEvent(f *testing.F) {
 		if err != nil || got == nil {
 			t.Fatalf("Proxy: %v, handler called: %t", err, got != nil)
 		}
-		if got.Method != method || got.Host != r.Host || got.URL.Path != sent.Path || got.URL.EscapedPath() != sent.EscapedPath() {
-			t.Errorf("got %s %s%s (%q), sent %s %s%s (%q)", got.Method, got.Host, got.URL.EscapedPath(), got.URL.Path, method, r.Host, sent.EscapedPath(), sent.Path)
+		type target struct{ Method, Host, Path, Escaped string }
+		want := target{method, r.Host, sent.Path, sent.EscapedPath()}
+		if diff := cmp.Diff(want, target{got.Method, got.Host, got.URL.Path, got.URL.EscapedPath()}); diff != "" {
+			t.Errorf("target (-sent +got):\n%s", diff)
 		}
 		if parsed, err := url.ParseRequestURI(got.RequestURI); err != nil || parsed.EscapedPath() != got.URL.EscapedPath() || parsed.RawQuery != got.URL.RawQuery {
 			t.Errorf("RequestURI %q is not %v: %v", got.RequestURI, got.URL, err)

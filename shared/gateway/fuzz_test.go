@@ -101,7 +101,7 @@ func FuzzResponse(f *testing.F) {
 		}
 		got, err := proxy(t.Context(), e)
 		if err != nil {
-			t.Fatalf("%s: %v", text, err)
+			t.Fatalf("%s: the proxy returns an error: %v", text, err)
 		}
 		checkResponse(t, got, e.HTTPMethod == http.MethodHead)
 	})
@@ -111,7 +111,7 @@ func FuzzResponse(f *testing.F) {
 func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) {
 	t.Helper()
 	if got.StatusCode < 200 || got.StatusCode > 599 || got.IsBase64Encoded {
-		t.Fatalf("%+v", got)
+		t.Fatalf("status %d, base64 %t; want 200 to 599 and text: %+v", got.StatusCode, got.IsBase64Encoded, got)
 	}
 	h := http.Header(got.MultiValueHeaders)
 	for name, values := range h {
@@ -121,8 +121,13 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 			}
 		}
 	}
-	if h.Get("Service-Version") != version.Current || h.Get("Service-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" {
-		t.Fatalf("headers of every response: %v", h)
+	for name, want := range map[string]string{"Service-Version": version.Current, "Cache-Control": "no-store", "Content-Type": "application/json"} {
+		if value := h.Get(name); value != want {
+			t.Fatalf("%s %q, want %q", name, value, want)
+		}
+	}
+	if h.Get("Service-Request-Id") == "" {
+		t.Fatalf("no request id: %v", h)
 	}
 	if link := h.Get("Link"); link != "" {
 		target, rest, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
@@ -137,7 +142,7 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 		return
 	}
 	if !json.Valid([]byte(got.Body)) {
-		t.Fatalf("%d %q", got.StatusCode, got.Body)
+		t.Fatalf("status %d with a body that is no JSON: %q", got.StatusCode, got.Body)
 	}
 	if got.StatusCode < 400 {
 		return

@@ -111,7 +111,7 @@ func BenchmarkProxy(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if resp, _ := proxy(b.Context(), e); resp.StatusCode != 200 {
-			b.Fatal(resp)
+			b.Fatalf("status %d, want 200: %s", resp.StatusCode, resp.Body)
 		}
 	}
 }

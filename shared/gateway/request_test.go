@@ -87,8 +87,8 @@ func TestProxyPath(t *testing.T) {
 			if r.RequestURI != tt.want {
 				t.Errorf("RequestURI = %q, want %q", r.RequestURI, tt.want)
 			}
-			if r.URL.Host != "" || r.URL.Scheme != "" || r.URL.RawQuery != "" || r.URL.Fragment != "" {
-				t.Errorf("URL = %#v, want a path alone", r.URL)
+			if diff := cmp.Diff(&url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath}, r.URL); diff != "" {
+				t.Errorf("URL, want a path alone (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -162,8 +162,13 @@ func TestProxyHeaders(t *testing.T) {
 	if diff := cmp.Diff(want, r.Header); diff != "" {
 		t.Errorf("Header (-want +got):\n%s", diff)
 	}
-	if r.Host != "api.example.com" || r.Proto != "HTTP/2.0" || r.ProtoMajor != 2 || r.ContentLength != 2 {
-		t.Errorf("Host, Proto, ContentLength = %q, %q, %d", r.Host, r.Proto, r.ContentLength)
+	type target struct {
+		Host, Proto   string
+		ProtoMajor    int
+		ContentLength int64
+	}
+	if diff := cmp.Diff(target{"api.example.com", "HTTP/2.0", 2, 2}, target{r.Host, r.Proto, r.ProtoMajor, r.ContentLength}); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
 	}
 }
 

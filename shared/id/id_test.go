@@ -49,8 +49,10 @@ func TestValid(t *testing.T) {
 			t.Errorf("Valid(%q) = %v, want %v", s, got, want)
 		}
 	}
-	if !id.Valid("", "brd_1") || !id.Valid("", "az_1") || id.Valid("", "1_1") || id.Valid("", "`_1") || id.Valid("", "{_1") {
-		t.Error("an empty prefix must allow lower-case letters only")
+	for s, want := range map[string]bool{"brd_1": true, "az_1": true, "1_1": false, "`_1": false, "{_1": false} {
+		if got := id.Valid("", s); got != want {
+			t.Errorf("Valid(\"\", %q) = %v, want %v: an empty prefix allows lower-case letters only", s, got, want)
+		}
 	}
 }
 
@@ -88,7 +90,7 @@ func TestPublicKey(t *testing.T) {
 		}
 	}
 	if key := id.PublicKey(bytes.NewReader(bytes.Repeat([]byte{0xff}, 16))); key != "pk_live_7zzzzzzzzzzzzzzzzzzzzzzzzz" {
-		t.Error(key)
+		t.Errorf("the largest key is %s", key)
 	}
 }
 
@@ -100,7 +102,7 @@ func TestOldest(t *testing.T) {
 			return id.NewGenerator(func() time.Time { return now.Add(d) }, bytes.NewReader(bytes.Repeat([]byte{random}, 16)))("w")
 		}
 		if bound := id.Oldest("w", now); (at(0) >= bound) != want || (at(-time.Millisecond) < bound) != want {
-			t.Errorf("%s, %s, %s", at(-time.Millisecond), bound, at(0))
+			t.Errorf("bound %s: %s before it, %s at it", bound, at(-time.Millisecond), at(0))
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/idempotency"
@@ -84,7 +86,7 @@ func (f fixture) exists(noteID string) bool {
 	f.t.Helper()
 	_, err := table.Get[note](f.t.Context(), f.table, f.key(noteID))
 	if err != nil && !errors.Is(err, fault.ErrNotFound) {
-		f.t.Fatal(err)
+		f.t.Fatalf("note %s: %v, want it or %v", noteID, err, fault.ErrNotFound)
 	}
 	return err == nil
 }
@@ -110,8 +112,11 @@ func TestOneChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := f.recall(f.identity)
-	if kept == nil || kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
-		t.Fatalf("%+v", kept)
+	if kept == nil {
+		t.Fatal("no response is stored")
+	}
+	if kept.Status != 200 || string(kept.Body) != `{"id":"a","text":"first"}` || kept.Tag == "" {
+		t.Fatalf("stored response %d %s with the entity tag %q, want 200, the note and a tag", kept.Status, kept.Body, kept.Tag)
 	}
 	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: []byte(`{}`)}); other != nil || err != nil {
 		t.Errorf("a stored response was replaced: %v, %v", other, err)
@@ -135,16 +140,16 @@ func TestRefusedChange(t *testing.T) {
 	}
 	ctx := f.attach(f.identity)
 	if err := f.create(ctx, note{"a", "second"}); !errors.Is(err, table.ErrExists) || f.recall(f.identity) != nil {
-		t.Errorf("%v, %+v", err, f.recall(f.identity))
+		t.Errorf("error %v, want %v; stored response %+v, want none", err, table.ErrExists, f.recall(f.identity))
 	}
 	if err := f.create(t.Context(), note{"a", "second"}); !errors.Is(err, table.ErrExists) {
-		t.Error(err)
+		t.Errorf("without a key: error %v, want %v", err, table.ErrExists)
 	}
 	if other, err := attemptOf(ctx).End(ctx, &idempotency.Response{Status: 409, Body: refusal}); other != nil || err != nil {
-		t.Fatal(other, err)
+		t.Fatalf("store the refusal: %+v, %v", other, err)
 	}
-	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 || string(kept.Body) != string(refusal) || kept.Tag != "" {
-		t.Errorf("%+v", kept)
+	if diff := cmp.Diff(&idempotency.Response{Status: 409, Body: refusal}, f.recall(f.identity)); diff != "" {
+		t.Errorf("stored response (-want +got):\n%s", diff)
 	}
 }
 
@@ -164,10 +169,10 @@ func TestExpiry(t *testing.T) {
 		t.Error("did not expire")
 	}
 	if err := f.create(f.attach(f.identity), note{"b", "second"}); err != nil || !f.exists("b") {
-		t.Errorf("%v", err)
+		t.Errorf("the expired key cannot be used: %v", err)
 	}
 	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != `{"id":"b","text":"second"}` {
-		t.Errorf("%+v", kept)
+		t.Errorf("stored response %+v, want the second note", kept)
 	}
 }
 
@@ -185,7 +190,7 @@ func TestLargeResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if other, err := attemptOf(twin).End(twin, &idempotency.Response{Status: 200, Body: large[1:]}); err != nil || other == nil || !bytes.Equal(other.Body, large) {
-		t.Errorf("%v, %v", err, other == nil)
+		t.Errorf("the twin's response is missing: %t, or has another body: %v", other == nil, err)
 	}
 	if kept := f.recall(f.identity); kept == nil || !bytes.Equal(kept.Body, large) {
 		t.Error("the stored response differs")
@@ -199,7 +204,7 @@ func TestLargeResponses(t *testing.T) {
 	form := regexp.MustCompile(`^idempotency#[0-9a-f]{64}#(answer|part#try_[0-9a-z]{26}#00000[0-9])$`) // other versions read them, too
 	for _, r := range stored {
 		if !form.MatchString(r.SK) {
-			t.Error(r.SK)
+			t.Errorf("the sort key %s has another form", r.SK)
 		}
 	}
 }
@@ -233,8 +238,11 @@ func TestApart(t *testing.T) {
 		Body []byte `store:"body"`
 	}
 	rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
-	if err != nil || len(rows) != 1 || len(rows[0].Body) == 0 || bytes.Contains(rows[0].Body, []byte("planted")) {
-		t.Errorf("%v: %q", err, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 1 || len(rows[0].Body) == 0 || bytes.Contains(rows[0].Body, []byte("planted")) {
+		t.Errorf("rows %q, want one with an encrypted body", rows)
 	}
 }
 
@@ -272,7 +280,7 @@ func TestUnreadableResponses(t *testing.T) {
 			}
 			rows, err := table.Whole[row](t.Context(), f.table, table.Collection{Partition: table.Partition(f.identity.CompanyID, "notes"), Prefix: "idempotency"})
 			if err != nil || len(rows) != 1 {
-				t.Fatal(rows, err)
+				t.Fatalf("%d rows, want 1: %v", len(rows), err)
 			}
 			change(&rows[0])
 			if err := f.table.Put(t.Context(), []table.Item{f.table.NewItem(table.Keys{Key: table.Key{PK: rows[0].PK, SK: rows[0].SK}}, rows[0])}); err != nil {
@@ -281,15 +289,19 @@ func TestUnreadableResponses(t *testing.T) {
 			ctx := f.attach(f.identity)
 			for range 2 {
 				r, err := attemptOf(ctx).Recall(ctx)
-				if public := fault.Public(err); r != nil || public.Code != fault.Conflict || public.Transient || !strings.Contains(public.Messages[0], "use a new one") {
-					t.Errorf("%+v, %v", r, err)
+				public := fault.Public(err)
+				if r != nil || public.Code != fault.Conflict || public.Transient {
+					t.Errorf("response %+v, error %v, transient %t; want only a lasting conflict", r, err, public.Transient)
+				}
+				if !strings.Contains(public.Messages[0], "use a new one") {
+					t.Errorf("message %q, want that a new key is needed", public.Messages[0])
 				}
 			}
 			if err := f.create(ctx, note{"b", "second"}); !errors.Is(err, idempotency.ErrAnswered) || f.exists("b") {
 				t.Errorf("a change beside it: %v", err)
 			}
 			if r, err := attemptOf(ctx).End(ctx, nil); r != nil || fault.Public(err).Code != fault.Conflict {
-				t.Errorf("%+v, %v", r, err)
+				t.Errorf("end: response %+v and error %v, want only a conflict", r, err)
 			}
 			f.clock.Advance(24 * time.Hour)
 			if kept := f.recall(f.identity); kept != nil {
@@ -337,7 +349,7 @@ func TestNothingToStore(t *testing.T) {
 	f := start(t)
 	ctx := f.attach(f.identity)
 	if r, err := attemptOf(ctx).End(ctx, nil); r != nil || err != nil {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("response %+v and error %v, want neither", r, err)
 	}
 	if f.recall(f.identity) != nil {
 		t.Error("a response is stored")

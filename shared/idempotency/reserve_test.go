@@ -123,19 +123,19 @@ func testReserved(t *testing.T, f fixture) {
 		t.Errorf("a change with its response beside a reservation: %v", err)
 	}
 	if r, err := attemptOf(small).End(small, nil); r != nil || !isRunning(err) {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("end of a change beside a reservation: response %+v and error %v, want only that another request runs", r, err)
 	}
 	waiting := f.attach(f.identity)
 	done := make(chan error, 1)
 	go func() { done <- f.reserve(waiting) }()
 	if r, err := f.end(first, "the response"); r != nil || err != nil {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("end of the first: response %+v and error %v, want neither", r, err)
 	}
 	if err := <-done; !errors.Is(err, idempotency.ErrAnswered) {
 		t.Errorf("the waiting request: %v", err)
 	}
 	if r, err := attemptOf(waiting).End(waiting, nil); err != nil || r == nil || string(r.Body) != "the response" {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("end of the waiting request: response %+v and error %v, want that of the first", r, err)
 	}
 }
 
@@ -184,13 +184,13 @@ func testDeadReservation(t *testing.T, f fixture) {
 		t.Fatal("nobody took the reservation over")
 	}
 	if r, err := f.end(contexts[heir], "of the heir"); r != nil || err != nil {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
 	}
 	if r, err := f.end(dead, "of the dead"); err != nil || r == nil || string(r.Body) != "of the heir" {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("end of the dead: response %+v and error %v, want that of the heir", r, err)
 	}
 	if kept := f.recall(f.identity); kept == nil || string(kept.Body) != "of the heir" {
-		t.Errorf("%+v", kept)
+		t.Errorf("stored response %+v, want that of the heir", kept)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestReservationExpiresWhileAnotherWaits(t *testing.T) {
 		t.Fatalf("%v, %d looks are left", err, q.n.Load())
 	}
 	if r, err := f.end(waiting, "of the heir"); r != nil || err != nil {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("end of the heir: response %+v and error %v, want neither", r, err)
 	}
 }
 
@@ -242,10 +242,10 @@ func TestDeadReservationOfALargerChange(t *testing.T) {
 	}
 	f.clock.Advance(15 * time.Second)
 	if err := f.create(f.attach(f.identity), note{"a", "first"}); err != nil || !f.exists("a") {
-		t.Error(err)
+		t.Errorf("the note exists: %t, want true; error %v", f.exists("a"), err)
 	}
 	if kept := f.recall(f.identity); kept == nil || kept.Status != 200 {
-		t.Errorf("%+v", kept)
+		t.Errorf("stored response %+v, want one with the status 200", kept)
 	}
 }
 
@@ -261,7 +261,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
-		t.Fatal(r, err)
+		t.Fatalf("end of the failed: response %+v and error %v, want neither", r, err)
 	}
 	if err := f.reserve(f.attach(f.other(1))); !isOther(err) {
 		t.Errorf("other arguments: %v", err)
@@ -271,7 +271,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 		t.Fatal(err)
 	}
 	if r, err := attemptOf(failed).End(failed, nil); r != nil || err != nil {
-		t.Error(r, err)
+		t.Errorf("second end of the failed: response %+v and error %v, want neither", r, err)
 	}
 	if err := f.reserve(f.impatient(f.identity)); !isRunning(err) {
 		t.Errorf("the key was given back by a request that no longer had it: %v", err)
@@ -281,7 +281,7 @@ func testReleasedReservation(t *testing.T, f fixture) {
 		t.Error(err)
 	}
 	if kept := f.recall(f.identity); kept == nil || kept.Status != 409 {
-		t.Errorf("%+v", kept)
+		t.Errorf("stored response %+v, want the refusal", kept)
 	}
 }
 
@@ -290,6 +290,6 @@ func TestNothingToReserve(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	if err := f.reserve(t.Context()); err != nil || idempotency.Keyed(t.Context()) || !idempotency.Keyed(f.attach(f.identity)) {
-		t.Error(err)
+		t.Errorf("error %v; has a key without one: %t, with one: %t", err, idempotency.Keyed(t.Context()), idempotency.Keyed(f.attach(f.identity)))
 	}
 }

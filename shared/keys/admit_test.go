@@ -49,7 +49,7 @@ func TestAdmitRefuses(t *testing.T) {
 	} {
 		_, err := f.admitAs(t, test.secret, test.scope)
 		if err == nil || fault.Public(err).Code != fault.Unauthorised || err.Error() != test.reason {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error %v, want %s", name, err, test.reason)
 		}
 		if _, err := f.Keys.Verify(t.Context(), parse(t, test.secret), test.scope, auth.ClassRead); err == nil || err.Error() != test.reason {
 			t.Errorf("%s: Verify: %v", name, err)
@@ -102,7 +102,7 @@ func TestRefusedKeySpendsNothing(t *testing.T) {
 	}
 	state, err := f.Keys.Verify(t.Context(), f.token, "", auth.ClassRead)
 	if err != nil || state.Remaining != 600 || state.Reset != 0 {
-		t.Errorf("%+v, %v", state, err)
+		t.Errorf("state %+v, want 600 remaining and no reset: %v", state, err)
 	}
 	if used := f.list(t)[f.key.ID].LastUsedAt; used != nil {
 		t.Errorf("used at %s", *used)

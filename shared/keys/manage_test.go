@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -28,13 +29,20 @@ func TestIssue(t *testing.T) {
 	key, secret := f.issue(t, keys.Grant{Name: "  ", Scopes: []auth.Scope{}, ExpiresAt: expires})
 	listed := f.list(t)
 	for _, k := range []keys.Key{key, listed[key.ID]} {
-		if k.Name != nil || value(k.Kind) != "secret" || value(k.ExpiresAt) != at(expires) || value(k.CreatedAt) != at(f.Clock.Now()) ||
-			k.Scopes == nil || len(k.Scopes) != 0 || !strings.HasPrefix(secret, value(k.Prefix)) || k.APIVersion != nil || k.CompanyID != f.CompanyID {
-			t.Errorf("%+v", k)
+		want := keys.Key{
+			ID: key.ID, CompanyID: f.CompanyID, Kind: new("secret"), Prefix: k.Prefix, Scopes: []string{}, CreatedAt: new(at(f.Clock.Now())), ExpiresAt: new(at(expires)),
+		}
+		if diff := cmp.Diff(want, k); diff != "" {
+			t.Errorf("key (-want +got):\n%s", diff)
+		}
+		if !strings.HasPrefix(secret, value(k.Prefix)) {
+			t.Errorf("prefix %s of another secret", value(k.Prefix))
 		}
 	}
-	if k := listed[f.key.ID]; value(k.Name) != "ci" || fmt.Sprint(k.Scopes) != "[plan:read plan:write]" || value(k.APIVersion) != "2026-08-11" || k.ExpiresAt != nil {
-		t.Errorf("%+v", k)
+	first := listed[f.key.ID]
+	want := keys.Key{Name: new("ci"), Scopes: []string{"plan:read", "plan:write"}, APIVersion: new("2026-08-11")}
+	if diff := cmp.Diff(want, keys.Key{Name: first.Name, Scopes: first.Scopes, APIVersion: first.APIVersion, ExpiresAt: first.ExpiresAt}); diff != "" {
+		t.Errorf("the first key (-want +got):\n%s", diff)
 	}
 	if len(listed) != 2 {
 		t.Errorf("%d keys", len(listed))
@@ -60,7 +68,7 @@ func TestRevoke(t *testing.T) {
 	f.Clock.Advance(time.Minute)
 	key, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID)
 	if err != nil || value(key.RevokedAt) != at(f.Clock.Now()) || value(f.list(t)[key.ID].RevokedAt) != value(key.RevokedAt) {
-		t.Errorf("%+v, %v", key, err)
+		t.Errorf("revoked at %s, in the list at %s, want %s: %v", value(key.RevokedAt), value(f.list(t)[key.ID].RevokedAt), at(f.Clock.Now()), err)
 	}
 	if _, err := f.Keys.Revoke(t.Context(), f.CompanyID, f.key.ID); !errors.Is(err, fault.ErrNotFound) {
 		t.Errorf("twice: %v", err)
@@ -79,7 +87,7 @@ func TestRevokeWhileInUse(t *testing.T) {
 		wait.Go(func() {
 			for range 5 {
 				if _, err := f.admit(f.Keys, auth.ClassRead); err != nil && !errors.Is(err, auth.ErrUnauthorised) {
-					t.Error(err)
+					t.Errorf("error %v, want none or %v", err, auth.ErrUnauthorised)
 				}
 			}
 		})

@@ -45,8 +45,11 @@ func TestQuotaIsExact(t *testing.T) {
 			drain(test.want)
 			_, err := f.admit(f.Keys, test.class)
 			state := refused(t, err)
-			if state.Remaining != 0 || state.RetryAfter < 1 || state.RetryAfter > 60 || state.Reset < 59 || state.Reset > 61 {
-				t.Errorf("%+v", state)
+			if state.Remaining != 0 || state.RetryAfter < 1 || state.RetryAfter > 60 {
+				t.Errorf("%d remaining, retry after %d; want 0 and 1 to 60", state.Remaining, state.RetryAfter)
+			}
+			if state.Reset < 59 || state.Reset > 61 {
+				t.Errorf("reset %d, want 59 to 61", state.Reset)
 			}
 			other, err := f.admit(f.another(), test.class)
 			if refused(t, err) != state { // a process that remembers nothing reports the same
@@ -72,7 +75,7 @@ func TestQuotaIsExact(t *testing.T) {
 			}
 			for _, class := range auth.Classes() { // each class has its own bucket
 				if _, err := f.admit(f.Keys, class); (err == nil) == (class == test.class) {
-					t.Errorf("%s: %v", class, err)
+					t.Errorf("class %s: error %v, want one for %s only", class, err, test.class)
 				}
 			}
 		})
@@ -127,7 +130,7 @@ func TestQuotaUnderConcurrency(t *testing.T) {
 							case err == nil:
 								admitted.Add(1)
 							case !errors.As(err, new(exceeded)):
-								t.Error(err)
+								t.Errorf("error %v, want none or that the quota is used up", err)
 							}
 						}
 					})
@@ -212,7 +215,7 @@ func TestFrozen(t *testing.T) {
 		for _, s := range []*keys.Store{f.Keys, other, f.Keys} {
 			state, err := f.admit(s, auth.ClassWrite)
 			if err == nil || err.Error() != auth.Frozen(auth.ClassWrite).Error() || state != (auth.QuotaState{Frozen: true}) {
-				t.Errorf("%+v, %v", state, err)
+				t.Errorf("state %+v and error %v, want a frozen class", state, err)
 			}
 			if _, err := f.admit(s, auth.ClassRead); err != nil {
 				t.Errorf("another class: %v", err)

@@ -33,7 +33,7 @@ func (f *fixture) record(t *testing.T, keyID string) table.Item {
 	t.Helper()
 	item, err := table.GetItem(t.Context(), f.Table, f.recordKey(keyID))
 	if err != nil || len(item) == 0 {
-		t.Fatal(item, err)
+		t.Fatalf("key %s has the record %v: %v", keyID, item, err)
 	}
 	return item
 }
@@ -177,8 +177,11 @@ func TestCorruptArrivalTime(t *testing.T) {
 		f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(ahead).UnixNano())})
 		for n, s := range []*keys.Store{f.Keys, f.another(), f.Keys} {
 			state, err := f.admit(s, auth.ClassRead)
-			if (err == nil) != (n == 0) || state.Remaining != 0 || state.RetryAfter > 1 || state.Reset > 61 {
-				t.Errorf("%s ahead, request %d: %+v, %v", ahead, n, state, err)
+			if (err == nil) != (n == 0) {
+				t.Errorf("%s ahead, request %d: error %v, want the first one admitted", ahead, n, err)
+			}
+			if state.Remaining != 0 || state.RetryAfter > 1 || state.Reset > 61 {
+				t.Errorf("%s ahead, request %d: state %+v, want 0 remaining, a wait of 1 and a reset of 61 at most", ahead, n, state)
 			}
 		}
 		f.Clock.Advance(time.Minute)
@@ -191,7 +194,7 @@ func TestCorruptArrivalTime(t *testing.T) {
 	f.set(t, f.key.ID, "tatRead", table.Item{":value": table.Number(f.Clock.Now().Add(2 * auth.QuotaWindow).UnixNano())})
 	_, err := f.admit(f.Keys, auth.ClassRead)
 	if state := refused(t, err); state.RetryAfter > 61 {
-		t.Errorf("%+v", state)
+		t.Errorf("retry after %d, want 61 at most", state.RetryAfter)
 	}
 }
 
@@ -377,7 +380,7 @@ func TestFailuresAreReported(t *testing.T) {
 			if failed = l.left.Load() <= 0; failed && (err == nil || fault.Public(err) != fault.ErrInternal) {
 				t.Errorf("%s: call %d failed, and it returns %v", name, calls+1, err)
 			} else if !failed && err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: no call failed, and it returns %v", name, err)
 			}
 			if calls > 20 {
 				t.Fatalf("%s: no end", name)

@@ -3,10 +3,11 @@ package keys_test
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -25,10 +26,12 @@ func TestRotate(t *testing.T) {
 	}
 	old := f.list(t)[f.key.ID]
 	if value(old.ReplacedBy) != fresh.ID || value(old.ExpiresAt) != at(f.Clock.Now().Add(time.Hour)) {
-		t.Errorf("%+v", old)
+		t.Errorf("replaced by %s, expires at %s; want %s in an hour", value(old.ReplacedBy), value(old.ExpiresAt), fresh.ID)
 	}
-	if value(fresh.Name) != "ci" || fmt.Sprint(fresh.Scopes) != fmt.Sprint(old.Scopes) || value(fresh.APIVersion) != value(old.APIVersion) || fresh.ExpiresAt != nil || fresh.ReplacedBy != nil {
-		t.Errorf("%+v", fresh)
+	want := keys.Key{Name: new("ci"), Scopes: old.Scopes, APIVersion: old.APIVersion}
+	got := keys.Key{Name: fresh.Name, Scopes: fresh.Scopes, APIVersion: fresh.APIVersion, ExpiresAt: fresh.ExpiresAt, ReplacedBy: fresh.ReplacedBy}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the new key (-want +got):\n%s", diff)
 	}
 	both := func(oldWorks bool) {
 		t.Helper()

@@ -30,13 +30,13 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	f := start(t)
 	plan := keys.Grant{Scopes: []auth.Scope{auth.PlanRead}}
 	if since, err := f.Keys.SuspendedAt(t.Context(), f.CompanyID); since != nil || err != nil {
-		t.Errorf("%v, %v", since, err)
+		t.Errorf("suspended at %v, want never: %v", since, err)
 	}
 
 	// A key whose issue starts before the suspension and ends after it.
 	_, crossing, err := f.Keys.Issue(t.Context(), f.CompanyID, plan, &between{func() {
 		if n, err := f.Keys.Suspend(t.Context(), f.CompanyID); n != 1 || err != nil {
-			t.Errorf("%d, %v", n, err)
+			t.Errorf("%d keys were suspended, want 1: %v", n, err)
 		}
 	}})
 	if err != nil {
@@ -61,7 +61,7 @@ func TestSuspendCoversLaterKeys(t *testing.T) {
 	f.everyone(t, auth.ErrSuspended, f.secret, crossing, later, rotated)
 	for range 2 {
 		if n, err := f.Keys.Resume(t.Context(), f.CompanyID); n != 4 || err != nil {
-			t.Errorf("%d, %v", n, err)
+			t.Errorf("%d keys were resumed, want 4: %v", n, err)
 		}
 	}
 	_, fresh := f.issue(t, plan)

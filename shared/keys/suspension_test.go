@@ -34,11 +34,11 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 	s := apitest.New(t, noOperations)
 	ctx := t.Context()
 	if n, err := s.Keys.Suspend(ctx, s.CompanyID); n != 0 || err != nil {
-		t.Fatal(n, err)
+		t.Fatalf("%d keys were suspended, want none: %v", n, err)
 	}
 	at, err := s.Keys.SuspendedAt(ctx, s.CompanyID)
 	if err != nil || at == nil {
-		t.Fatal(at, err)
+		t.Fatalf("suspended at %v, want a time: %v", at, err)
 	}
 	grant := keys.Grant{Name: "late", Scopes: auth.Scopes()}
 	key, secret, err := s.Keys.Issue(ctx, s.CompanyID, grant, rand.Reader)
@@ -51,7 +51,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 	}
 	for _, k := range []string{secret, rotated} {
 		if err := admitted(ctx, t, s, k); !errors.Is(err, auth.ErrSuspended) {
-			t.Error(err)
+			t.Errorf("error %v, want %v", err, auth.ErrSuspended)
 		}
 	}
 	s.Clock.Advance(time.Minute)
@@ -62,7 +62,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 		t.Error("a second suspension changed the time of the first", again, err)
 	}
 	if n, err := s.Keys.Resume(ctx, s.CompanyID); n != 2 || err != nil {
-		t.Error(n, err)
+		t.Errorf("%d keys were resumed, want 2: %v", n, err)
 	}
 	for _, k := range []string{secret, rotated} {
 		if err := admitted(ctx, t, s, k); err != nil {
@@ -70,7 +70,7 @@ func TestIssueForSuspendedCompany(t *testing.T) {
 		}
 	}
 	if listed, err := s.Keys.List(ctx, s.CompanyID); err != nil || len(listed) != 2 {
-		t.Error(listed, err) // the suspension is not listed as a key
+		t.Errorf("listed %+v, want 2 keys and not the suspension: %v", listed, err)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestIssueRacesSuspend(t *testing.T) {
 	wait.Wait()
 	for _, secret := range secrets {
 		if err := admitted(ctx, t, s, secret); !errors.Is(err, auth.ErrSuspended) {
-			t.Error(err)
+			t.Errorf("error %v, want %v", err, auth.ErrSuspended)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func BenchmarkHTTP(b *testing.B) {
 		r.Header.Set("Authorization", "Bearer "+s.key)
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != 200 {
-			b.Fatal(w.Code, w.Body)
+			b.Fatalf("status %d, want 200: %s", w.Code, w.Body)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func benchmark(b *testing.B, text string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if a := s.post(text); a.status != 200 {
-			b.Fatal(a.status, a.body)
+			b.Fatalf("status %d, want 200: %s", a.status, a.body)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func FuzzFrame(f *testing.F) {
 		a := s.do(r)
 		switch {
 		case a.status >= http.StatusInternalServerError || a.status == http.StatusUnauthorized:
-			t.Fatalf("%q: %d %s", text, a.status, a.body)
+			t.Fatalf("%q: status %d, want no 401 and nothing from 500 on: %s", text, a.status, a.body)
 		case a.status == http.StatusAccepted:
 			if a.body != "" {
 				t.Fatalf("%q: 202 with %q", text, a.body)
@@ -65,8 +65,14 @@ func FuzzFrame(f *testing.F) {
 func checkBatch(t *testing.T, sent, got []byte) {
 	t.Helper()
 	var requests, responses []json.RawMessage
-	if err := json.Unmarshal(got, &responses); err != nil || json.Unmarshal(sent, &requests) != nil || len(responses) == 0 || len(responses) > len(requests) {
-		t.Fatalf("%q: %s: %v", sent, got, err)
+	if err := json.Unmarshal(got, &responses); err != nil {
+		t.Fatalf("%q: the response is no list: %s: %v", sent, got, err)
+	}
+	if err := json.Unmarshal(sent, &requests); err != nil {
+		t.Fatalf("%q has a list as its response: %s: %v", sent, got, err)
+	}
+	if len(responses) == 0 || len(responses) > len(requests) {
+		t.Fatalf("%q: %d responses to %d messages: %s", sent, len(responses), len(requests), got)
 	}
 	ids := map[string]int{}
 	for _, request := range requests {
@@ -109,8 +115,11 @@ func idOf(text []byte) string {
 func checkResponse(t *testing.T, text []byte) {
 	t.Helper()
 	var m map[string]json.RawMessage
-	if err := json.Unmarshal(text, &m); err != nil || !utf8.Valid(text) || string(m["jsonrpc"]) != `"2.0"` || (m["result"] == nil) == (m["error"] == nil) {
-		t.Fatalf("not a response: %q: %v", text, err)
+	if err := json.Unmarshal(text, &m); err != nil || !utf8.Valid(text) {
+		t.Fatalf("no JSON object in UTF-8: %q: %v", text, err)
+	}
+	if string(m["jsonrpc"]) != `"2.0"` || (m["result"] == nil) == (m["error"] == nil) {
+		t.Fatalf("no response of JSON-RPC 2.0 with a result or an error: %q", text)
 	}
 	for name := range m {
 		if !strings.Contains(" jsonrpc id result error ", " "+name+" ") {
@@ -127,7 +136,13 @@ func checkResponse(t *testing.T, text []byte) {
 		Code    *int64
 		Message *string
 	}
-	if err := json.Unmarshal(m["error"], &e); err != nil || e.Code == nil || *e.Code == 0 || e.Message == nil || *e.Message == "" {
+	if err := json.Unmarshal(m["error"], &e); err != nil {
 		t.Fatalf("not an error object: %s: %v", text, err)
+	}
+	if e.Code == nil || *e.Code == 0 {
+		t.Fatalf("an error without a code: %s", text)
+	}
+	if e.Message == nil || *e.Message == "" {
+		t.Fatalf("an error without a message: %s", text)
 	}
 }

@@ -263,9 +263,30 @@ func (a httpResponse) decode(t testing.TB) response {
 	t.Helper()
 	var out response
 	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
-		t.Fatalf("%d %s: %v", a.status, a.body, err)
+		t.Fatalf("status %d with a body that is no JSON: %s: %v", a.status, a.body, err)
 	}
 	return out
+}
+
+// texts returns the texts of a tool's result.
+func (r response) texts() (out []string) {
+	for _, c := range r.Result.Content {
+		out = append(out, c.Text)
+	}
+	return out
+}
+
+// requireToolError returns the texts of a result that must be an error with this code.
+func (a httpResponse) requireToolError(t *testing.T, name, want string) (texts []string) {
+	t.Helper()
+	r := a.decode(t)
+	if texts = r.texts(); a.status != 200 || !r.Result.IsError || len(texts) == 0 {
+		t.Fatalf("%.60s: status %d, want 200 and an error of the tool: %.300s", name, a.status, a.body)
+	}
+	if got := code(texts[0]); got != want {
+		t.Errorf("%.60s: code %q, want %s: %.300s", name, got, want, a.body)
+	}
+	return texts
 }
 
 // messages returns the messages of an envelope.

@@ -95,7 +95,7 @@ func (broken) Close() error             { return nil }
 func (a httpResponse) checkHeader(t *testing.T, name string) {
 	t.Helper()
 	if a.header.Get("Service-Version") != version.Current || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("%s: %v", name, a.header)
+		t.Errorf("%s: headers %v, want the version, a request id and no-store", name, a.header)
 	}
 	if a.body != "" && a.header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s: Content-Type %q", name, a.header.Get("Content-Type"))
@@ -109,7 +109,7 @@ func TestHead(t *testing.T) {
 	r := s.request("")
 	r.Method = "HEAD"
 	if a := s.do(r); a.status != 405 || a.body != "" {
-		t.Errorf("%d %q", a.status, a.body)
+		t.Errorf("status %d, want 405 without a body: %q", a.status, a.body)
 	}
 }
 
@@ -142,11 +142,11 @@ func TestAccepted(t *testing.T) {
 		change(r)
 		a := s.do(r)
 		if a.status != 200 || a.body != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-			t.Errorf("%s: %d %s", name, a.status, a.body)
+			t.Errorf("%s: status %d, want 200 and an empty result: %s", name, a.status, a.body)
 		}
 		a.checkHeader(t, name)
 		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("RateLimit-Policy") != "600;w=60" {
-			t.Errorf("%s: %v", name, a.header)
+			t.Errorf("%s: headers %v, want 599 remaining of 600;w=60", name, a.header)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestBadKey(t *testing.T) {
 			s.keys.err = c.err
 			a := s.post(text)
 			if a.status != c.status || code(a.body) != c.code || (a.header.Get("WWW-Authenticate") != "") != (c.status == 401) {
-				t.Errorf("%s: %d %s", text, a.status, a.body)
+				t.Errorf("%s: status %d, want %d %s: %s %v", text, a.status, c.status, c.code, a.body, a.header)
 			}
 			if got := s.keys.taken(); got != calls {
 				t.Errorf("%s: calls %q, want %q", text, got, calls)
@@ -192,13 +192,15 @@ func TestUsedUpQuota(t *testing.T) {
 	for _, text := range []string{ping, frame("tools/list", ""), call("nope", "{}"), "{"} {
 		a := s.post(text)
 		if a.status != 429 || code(a.body) != "rate_limited" || a.header.Get("Retry-After") != "7" {
-			t.Errorf("%s: %d %s %v", text, a.status, a.body, a.header)
+			t.Errorf("%s: status %d, want 429 rate_limited with a wait of 7: %s %v", text, a.status, a.body, a.header)
 		}
 	}
 	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
-	r := a.decode(t).Result
-	if a.status != 200 || !r.IsError || code(r.Content[0].Text) != "rate_limited" || !strings.Contains(r.Content[1].Text, "7 seconds") || a.header.Get("Retry-After") != "7" {
-		t.Errorf("%d %s %v", a.status, a.body, a.header)
+	if texts := a.requireToolError(t, "a call", "rate_limited"); len(texts) != 2 || !strings.Contains(texts[1], "7 seconds") {
+		t.Errorf("texts %q, want the wait of 7 seconds", texts)
+	}
+	if got := a.header.Get("Retry-After"); got != "7" {
+		t.Errorf("Retry-After %q, want 7", got)
 	}
 }
 
@@ -208,11 +210,12 @@ func TestInternal(t *testing.T) {
 	s := start(t)
 	s.keys.err = errors.New("the table is on fire")
 	if a := s.post(ping); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "fire") {
-		t.Errorf("%d %s", a.status, a.body)
+		t.Errorf("status %d, want 500 internal without the reason: %s", a.status, a.body)
 	}
 	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
-	if r := a.decode(t).Result; a.status != 200 || !r.IsError || code(r.Content[0].Text) != "internal" || strings.Contains(a.body, "fire") {
-		t.Errorf("%d %s", a.status, a.body)
+	a.requireToolError(t, "a call", "internal")
+	if strings.Contains(a.body, "fire") {
+		t.Errorf("the reason is in the response: %s", a.body)
 	}
 }
 
@@ -228,7 +231,7 @@ func TestLogNamesTheMethod(t *testing.T) {
 		s.do(s.request(text))
 		var line struct{ Operation string }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Operation != want {
-			t.Errorf("%s: %s, %v", text, &lines, err)
+			t.Errorf("%s: operation %q, want %q: %s, %v", text, line.Operation, want, &lines, err)
 		}
 	}
 }

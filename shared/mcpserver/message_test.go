@@ -83,8 +83,17 @@ func TestBadFrames(t *testing.T) {
 		s := start(t)
 		a := s.post(c.frame, c.header...)
 		r := a.decode(t)
-		if a.status != c.status || r.Error == nil || r.Error.Code != c.code || string(r.ID) != c.id {
-			t.Errorf("%s: %d %s, want %d and %d", c.name, a.status, a.body, c.status, c.code)
+		type refusal struct {
+			Status int
+			Code   int64
+			ID     string
+		}
+		got := refusal{Status: a.status, ID: string(r.ID)}
+		if r.Error != nil {
+			got.Code = r.Error.Code
+		}
+		if want := (refusal{c.status, c.code, c.id}); got != want {
+			t.Errorf("%s: %+v, want %+v: %s", c.name, got, want, a.body)
 		}
 		a.checkHeader(t, c.name)
 		if got := s.keys.taken(); got != "admit read " {
@@ -115,7 +124,7 @@ func TestIDs(t *testing.T) {
 	}
 	for _, id := range []string{`"\ud800"`, `"\ufffd"`, `"<\u0061>"`} { // a decoder would change the first
 		if a := s.post(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`); a.body != `{"jsonrpc":"2.0","id":`+id+`,"result":{}}` {
-			t.Errorf("%s: %d %s", id, a.status, a.body)
+			t.Errorf("id %s: status %d, want an empty result with the same id: %s", id, a.status, a.body)
 		}
 	}
 	s.keys.err = fault.New(fault.RateLimited, "too many")
@@ -132,7 +141,7 @@ func decodeExactly(t *testing.T, text string, into *any) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(into); err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("no JSON: %s: %v", text, err)
 	}
 }
 
@@ -148,7 +157,7 @@ func TestRejectedCallsCallNoOperation(t *testing.T) {
 	} {
 		a := s.post(text, header...)
 		if r := a.decode(t); a.status != 400 || r.Error == nil || r.Error.Code != headerMismatch {
-			t.Errorf("%v: %d %s", header, a.status, a.body)
+			t.Errorf("%v: status %d, want 400 and the code %d: %s", header, a.status, headerMismatch, a.body)
 		}
 		if got := s.keys.taken(); got != "admit read " {
 			t.Errorf("%v: calls %q", header, got)
@@ -156,7 +165,7 @@ func TestRejectedCallsCallNoOperation(t *testing.T) {
 	}
 	a := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_create_item")
 	if r := a.decode(t); a.status != 200 || r.Result.IsError || r.Error != nil {
-		t.Errorf("%d %s", a.status, a.body)
+		t.Errorf("status %d, want 200 and a result: %s", a.status, a.body)
 	}
 }
 
@@ -173,8 +182,11 @@ func TestNotifications(t *testing.T) {
 	} {
 		s := start(t)
 		a := s.post(text)
-		if a.status != 202 || a.body != "" || a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("Content-Type") != "" {
-			t.Errorf("%s: %d %q %v", text, a.status, a.body, a.header)
+		if a.status != 202 || a.body != "" {
+			t.Errorf("%s: status %d, want 202 without a body: %q", text, a.status, a.body)
+		}
+		if a.header.Get("RateLimit-Remaining") != "599" || a.header.Get("Content-Type") != "" {
+			t.Errorf("%s: headers %v, want 599 remaining and no Content-Type", text, a.header)
 		}
 		if got := s.keys.taken(); got != "admit read " {
 			t.Errorf("%s: calls %q", text, got)
@@ -194,7 +206,7 @@ func TestBatch(t *testing.T) {
 		a := s.post(text, header...)
 		var out []response
 		if err := json.Unmarshal([]byte(a.body), &out); err != nil || a.status != 200 || len(out) != 7 {
-			t.Fatalf("%d %s: %v", a.status, a.body, err)
+			t.Fatalf("status %d with %d responses, want 200 with 7: %s: %v", a.status, len(out), a.body, err)
 		}
 		for i, code := range []int64{0, 0, 0, invalidRequest, noMethod, invalidRequest, 0} {
 			if (out[i].Error == nil) != (code == 0) || code != 0 && out[i].Error.Code != code {
@@ -202,7 +214,7 @@ func TestBatch(t *testing.T) {
 			}
 		}
 		if out[1].Result.IsError || !out[2].Result.IsError || string(out[6].ID) != `"b"` {
-			t.Errorf("%s", a.body)
+			t.Errorf("errors %t and %t and the id %s, want false, true and \"b\": %s", out[1].Result.IsError, out[2].Result.IsError, out[6].ID, a.body)
 		}
 		if got := s.keys.taken(); strings.Count(got, "admit") != 8 || !strings.Contains(got, "admit write plan:write") {
 			t.Errorf("calls %q", got)
@@ -229,7 +241,7 @@ func TestRepeatedNames(t *testing.T) {
 			a := s.post(text)
 			one := strings.TrimSuffix(strings.TrimPrefix(a.body, "["), "]")
 			if r := (httpResponse{body: one}).decode(t); r.Error == nil || string(r.ID) != c.id || !strings.Contains(one, `"message":"`+c.message+`"`) {
-				t.Errorf("%s: %d %s", text, a.status, a.body)
+				t.Errorf("%s: status %d, want an error with the id %s and %s: %s", text, a.status, c.id, c.message, a.body)
 			}
 			if got := s.keys.taken(); got != "admit read " {
 				t.Errorf("%s: calls %q", text, got)
@@ -238,7 +250,7 @@ func TestRepeatedNames(t *testing.T) {
 	}
 	a := s.post(call("create_item", `{"text":"a","text":"b"}`))
 	if r := a.decode(t).Result; !r.IsError || !strings.Contains(r.Content[0].Text, "is repeated") {
-		t.Errorf("%d %s", a.status, a.body)
+		t.Errorf("status %d, want an error that names what is repeated: %s", a.status, a.body)
 	}
 }
 
@@ -267,8 +279,11 @@ func TestLargeBatch(t *testing.T) {
 	small := call("create_item", `{"text":"a"}`)
 	a := s.post(`[` + strings.Join([]string{small, huge, huge, huge, large, small, ping}, ",") + `]`)
 	var out []response
-	if err := json.Unmarshal([]byte(a.body), &out); err != nil || a.status != 200 || len(out) != 7 || len(a.body) > 4_600_000 {
-		t.Fatalf("%d, %d bytes: %v", a.status, len(a.body), err)
+	if err := json.Unmarshal([]byte(a.body), &out); err != nil {
+		t.Fatal(err)
+	}
+	if a.status != 200 || len(out) != 7 || len(a.body) > 4_600_000 {
+		t.Fatalf("status %d with %d responses in %d bytes, want 200 with 7 in at most 4,600,000", a.status, len(out), len(a.body))
 	}
 	for i, want := range []string{"", "", "", "send this call alone", "the call was done, so do not repeat it; read the record", "", ""} {
 		result := out[i].Result
@@ -281,7 +296,7 @@ func TestLargeBatch(t *testing.T) {
 	}
 	for _, text := range []string{call("get_item", `{"itemId":"itm_toolarge"}`), `[` + call("get_item", `{"itemId":"itm_toolarge"}`) + `]`} {
 		if a := s.post(text); a.status != 200 || len(a.body) > 1000 || !strings.Contains(a.body, `do not fit into the response; read the record over HTTP`) {
-			t.Errorf("%d %.300s", a.status, a.body)
+			t.Errorf("status %d with %d bytes, want 200 and that the record does not fit: %.300s", a.status, len(a.body), a.body)
 		}
 	}
 }
@@ -296,7 +311,7 @@ func TestParamsThatDoNotDecode(t *testing.T) {
 	} {
 		got := s.post(text).body
 		if !strings.Contains(got, `"code":-32602`) && !strings.Contains(got, `"code":-32600`) || strings.Contains(got, "mcp.") || strings.Contains(got, "AKIAPLANTED") {
-			t.Errorf("%s: %s", text, got)
+			t.Errorf("%s: %s, want the code -32602 or -32600, no name of a package and no value", text, got)
 		}
 	}
 }

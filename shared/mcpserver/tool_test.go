@@ -29,12 +29,15 @@ func TestResult(t *testing.T) {
 	s := start(t)
 	const want = `{"id":"itm_1","text":"<b>&amp; \"quoted\" \\u003c \u2028 é 🙂 \t </b>"}`
 	a := s.post(call("get_item", `{"itemId":"itm_1"}`))
-	r := a.decode(t).Result
-	if string(r.StructuredContent) != want || r.Content[0].Text != want || r.IsError {
-		t.Errorf("%s", a.body)
+	r := a.decode(t)
+	if r.Result.IsError || string(r.Result.StructuredContent) != want {
+		t.Errorf("error %t, structured content %s, want %s", r.Result.IsError, r.Result.StructuredContent, want)
 	}
-	if len(r.Content) != 2 || r.Content[1].Text != `ETag: "v1"` || r.Meta["etag"] != `"v1"` || a.header.Get("ETag") != "" {
-		t.Errorf("the entity tag: %s %v", a.body, a.header)
+	if diff := cmp.Diff([]string{want, `ETag: "v1"`}, r.texts()); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
+	}
+	if tag, header := r.Result.Meta["etag"], a.header.Get("ETag"); tag != `"v1"` || header != "" {
+		t.Errorf("entity tag %v in _meta and %q in the header, want \"v1\" in _meta only", tag, header)
 	}
 }
 
@@ -42,14 +45,20 @@ func TestResult(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	first := s.post(call("list_items", `{"limit":1}`)).decode(t).Result
-	next, _ := first.Meta["nextCursor"].(string)
-	if first.Meta["hasMore"] != true || next == "" || len(first.Content) != 2 || !strings.Contains(first.Content[1].Text, `cursor "`+next+`"`) {
-		t.Errorf("%+v", first)
+	first := s.post(call("list_items", `{"limit":1}`)).decode(t)
+	next, _ := first.Result.Meta["nextCursor"].(string)
+	if first.Result.Meta["hasMore"] != true || next == "" {
+		t.Errorf("_meta of the first page %v, want hasMore and a cursor", first.Result.Meta)
 	}
-	last := s.post(call("list_items", `{"limit":1,"cursor":"`+next+`"}`)).decode(t).Result
-	if _, more := last.Meta["nextCursor"]; last.Meta["hasMore"] != false || more || len(last.Content) != 1 || last.IsError {
-		t.Errorf("%+v", last)
+	if texts := first.texts(); len(texts) != 2 || !strings.Contains(texts[1], `cursor "`+next+`"`) {
+		t.Errorf("texts of the first page %q, want the page and the cursor %q", texts, next)
+	}
+	last := s.post(call("list_items", `{"limit":1,"cursor":"`+next+`"}`)).decode(t)
+	if _, more := last.Result.Meta["nextCursor"]; last.Result.Meta["hasMore"] != false || more {
+		t.Errorf("_meta of the last page %v, want hasMore false and no cursor", last.Result.Meta)
+	}
+	if texts := last.texts(); last.Result.IsError || len(texts) != 1 {
+		t.Errorf("last page: error %t, texts %q, want one", last.Result.IsError, texts)
 	}
 }
 
@@ -71,10 +80,13 @@ func TestPartial(t *testing.T) {
 	config := api.Config{Keys: s.keys, Now: time.Now, NewID: func(string) string { return "req_1" }, Log: slog.New(slog.DiscardHandler)}
 	s.http = mcpserver.New(operations, config)
 	for _, remain = range []float64{0, 1} {
-		got := s.post(call("delete_items", `{}`)).decode(t).Result
+		got := s.post(call("delete_items", `{}`)).decode(t)
 		lines := []string{"It is not all done yet: call again with the same arguments."}[:int(remain)]
-		if got.IsError || got.Meta["hasMore"] != (remain > 0) || len(got.Content) != 1+len(lines) || remain > 0 && got.Content[1].Text != lines[0] {
-			t.Errorf("%v: %+v", remain, got)
+		if got.Result.IsError || got.Result.Meta["hasMore"] != (remain > 0) {
+			t.Errorf("%v left: error %t, hasMore %v", remain, got.Result.IsError, got.Result.Meta["hasMore"])
+		}
+		if texts := got.texts(); len(texts) == 0 || !slices.Equal(texts[1:], lines) {
+			t.Errorf("%v left: texts %q, want the result and %q", remain, texts, lines)
 		}
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("DELETE", "/v1/items", nil)
@@ -96,9 +108,12 @@ func TestWhyAListIsEmpty(t *testing.T) {
 		`{"kind":"other","limit":1}`:     "No record matches the argument kind.",
 		`{"kind":"other","state":"new"}`: "No record matches all of the arguments kind, state.",
 	} {
-		r := s.post(call("list_items", arguments)).decode(t).Result
-		if r.IsError || string(r.StructuredContent) != `{"items":[]}` || len(r.Content) != 2 || r.Content[1].Text != want {
-			t.Errorf("%s: %+v, want %q", arguments, r, want)
+		r := s.post(call("list_items", arguments)).decode(t)
+		if r.Result.IsError || string(r.Result.StructuredContent) != `{"items":[]}` {
+			t.Errorf("%s: error %t, structured content %s, want an empty list", arguments, r.Result.IsError, r.Result.StructuredContent)
+		}
+		if texts := r.texts(); len(texts) != 2 || texts[1] != want {
+			t.Errorf("%s: texts %q, want the list and %q", arguments, texts, want)
 		}
 	}
 	if r := s.post(call("list_items", `{"state":"new"}`)).decode(t).Result; len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "more records") {
@@ -122,10 +137,10 @@ func TestResultType(t *testing.T) {
 		text := frame("tools/call", `{"name":"service_get_item","arguments":`+arguments+`,`+newMeta+`}`)
 		now := s.post(text, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "service_get_item")
 		if !strings.Contains(now.body, `"result":{"resultType":"complete",`) {
-			t.Errorf("%s", now.body)
+			t.Errorf("%s: the result lacks its type: %s", arguments, now.body)
 		}
 		if old := s.post(call("get_item", arguments)); strings.Contains(old.body, "resultType") {
-			t.Errorf("%s", old.body)
+			t.Errorf("%s: a result of an older revision has a type: %s", arguments, old.body)
 		}
 	}
 }
@@ -142,20 +157,22 @@ func TestErrors(t *testing.T) {
 	} {
 		s := start(t)
 		a := s.post(call("get_item", arguments))
-		r := a.decode(t).Result
 		texts := 1
 		if want == "internal" {
 			texts = 2 // and how long to wait
 		}
-		if a.status != 200 || !r.IsError || len(r.Content) != texts || code(r.Content[0].Text) != want || r.StructuredContent != nil || strings.Contains(a.body, "planted") {
-			t.Errorf("%.60s: %d %.300s, want %s", arguments, a.status, a.body, want)
+		if got := a.requireToolError(t, arguments, want); len(got) != texts {
+			t.Errorf("%.60s: %d texts, want %d: %q", arguments, len(got), texts, got)
+		}
+		if content := a.decode(t).Result.StructuredContent; content != nil || strings.Contains(a.body, "planted") {
+			t.Errorf("%.60s: structured content %s, want none, and no reason: %.300s", arguments, content, a.body)
 		}
 	}
 	s := start(t)
 	s.keys.scopes = []auth.Scope{auth.PlanRead}
 	a := s.post(call("create_item", `{"text":"a"}`))
-	if r := a.decode(t).Result; a.status != 200 || !r.IsError || code(r.Content[0].Text) != "unauthorised" || !strings.Contains(r.Content[0].Text, "plan:write") {
-		t.Errorf("a missing scope: %d %s", a.status, a.body)
+	if texts := a.requireToolError(t, "a missing scope", "unauthorised"); !strings.Contains(texts[0], "plan:write") {
+		t.Errorf("a missing scope: texts %q, want plan:write", texts)
 	}
 }
 
@@ -231,7 +248,7 @@ func TestPanicInTheSDK(t *testing.T) {
 		s := start(t)
 		s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: newID, Log: slog.New(panicOnce{slog.DiscardHandler, new(sync.Once)})})
 		if a := s.post(text); a.status != 500 || code(a.body) != "internal" || strings.Contains(a.body, "planted") {
-			t.Errorf("%s: %d %s", text, a.status, a.body)
+			t.Errorf("%s: status %d, want 500 internal without the reason: %s", text, a.status, a.body)
 		}
 	}
 }
@@ -281,7 +298,7 @@ func TestToolsOfAKey(t *testing.T) {
 			names = append(names, tool.Name)
 		}
 		if got := strings.Join(names, " "); got != c.want || !strings.Contains(a.body, `"cacheScope":"private"`) {
-			t.Errorf("%v: %s", c.scopes, a.body)
+			t.Errorf("%v: tools %q, want %q in a private cache: %s", c.scopes, got, c.want, a.body)
 		}
 	}
 }
@@ -307,8 +324,14 @@ func TestClient(t *testing.T) {
 	}
 	defer session.Close()
 	list, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(list.Tools) != 5 || list.CacheScope != "private" || list.Tools[2].Description != "Create an item. It is new" {
-		t.Fatalf("%+v, %v", list, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Tools) != 5 || list.CacheScope != "private" {
+		t.Fatalf("%d tools in the cache %q, want 5 in a private one", len(list.Tools), list.CacheScope)
+	}
+	if got := list.Tools[2].Description; got != "Create an item. It is new" {
+		t.Errorf("description %q, want Create an item. It is new", got)
 	}
 	var group sync.WaitGroup
 	for i := range 20 {
@@ -320,13 +343,13 @@ func TestClient(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(map[string]any{"id": id, "deleted": true}, got.StructuredContent); diff != "" || got.IsError {
-				t.Error(diff)
+				t.Errorf("%s: error %t, content (-want +got):\n%s", id, got.IsError, diff)
 			}
 		})
 	}
 	group.Wait()
 	if got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_get_item", Arguments: map[string]any{"itemId": "itm_gone"}}); err != nil || !got.IsError {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("a missing item: %+v and %v, want an error of the tool", got, err)
 	}
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "service_nope"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
 		t.Errorf("an unknown tool: %v", err)
@@ -338,7 +361,7 @@ func TestRevisions(t *testing.T) {
 	t.Parallel()
 	versions := mcp.SupportedProtocolVersions()
 	if !slices.Contains(versions, "2024-11-05") || versions[0] != "2026-07-28" {
-		t.Fatalf("%v", versions)
+		t.Fatalf("the SDK supports the revisions %v", versions)
 	}
 	for _, version := range versions[1:] {
 		s := start(t)
@@ -351,23 +374,23 @@ func TestRevisions(t *testing.T) {
 			}
 		}
 		if err := json.Unmarshal([]byte(a.body), &out); err != nil || out.Result.ProtocolVersion != version || out.Result.Instructions == "" {
-			t.Errorf("%s: %s, %v", version, a.body, err)
+			t.Errorf("%s: revision %q, want the same and instructions: %s, %v", version, out.Result.ProtocolVersion, a.body, err)
 		}
 		if diff := cmp.Diff(map[string]json.RawMessage{"tools": json.RawMessage(`{}`)}, out.Result.Capabilities); diff != "" || a.header.Get("Mcp-Session-Id") != "" {
-			t.Errorf("%s: %s %v", version, diff, a.header)
+			t.Errorf("%s: session %q, want none; capabilities (-want +got):\n%s", version, a.header.Get("Mcp-Session-Id"), diff)
 		}
 		if a := s.post(call("get_self", `{}`), "Mcp-Protocol-Version", version); a.status != 200 || a.decode(t).Result.IsError {
-			t.Errorf("%s: %d %s", version, a.status, a.body)
+			t.Errorf("%s: status %d of a call, want 200 and a result: %s", version, a.status, a.body)
 		}
 	}
 	for _, unknown := range []string{"1999-01-01", "2099-01-01"} {
 		a := start(t).post(frame("initialize", `{"protocolVersion":"`+unknown+`","capabilities":{},"clientInfo":{"name":"a","version":"1"}}`))
 		if !strings.Contains(a.body, `"protocolVersion":"2025-11-25"`) {
-			t.Errorf("%s: %s", unknown, a.body)
+			t.Errorf("%s: want the revision 2025-11-25: %s", unknown, a.body)
 		}
 	}
 	a := start(t).post(frame("server/discover", `{`+newMeta+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "server/discover")
 	if a.status != 200 || !strings.Contains(a.body, `"supportedVersions":["2026-07-28"`) || !strings.Contains(a.body, `"cacheScope":"private"`) {
-		t.Errorf("%d %s", a.status, a.body)
+		t.Errorf("status %d, want 200, the supported revisions and a private cache: %s", a.status, a.body)
 	}
 }

@@ -21,7 +21,7 @@ func TestNewPublicKey(t *testing.T) {
 	c := table.New(table.Options{Now: time.Now, Random: bytes.NewReader(make([]byte, 32))})
 	for range 2 {
 		if key := c.NewPublicKey(); key != "pk_live_00000000000000000000000000" {
-			t.Error(key)
+			t.Errorf("key %s, want 26 zeros", key)
 		}
 	}
 	c = table.New(table.Options{Now: time.Now})
@@ -79,14 +79,14 @@ func TestQueryProjection(t *testing.T) {
 	}
 	_, err := table.Whole[sorted](ctx, c, table.Collection{Partition: table.Partition(c.NewID("co"), "notes"), Prefix: "note#"})
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
-		t.Errorf("%q, %v", asked, err)
+		t.Errorf("attributes %q, want name and sk: %v", asked, err)
 	}
 	if units := m.Units(); units.Calls != 1 || units.Read != 0.5 || units.Write != 0 {
-		t.Errorf("%+v", units)
+		t.Errorf("units %+v, want a call of half a unit", units)
 	}
 	asked = nil
 	_, err = table.List[sorted](ctx, c, table.Query{Partitions: []string{table.Partition(c.NewID("co"), "notes")}, Limit: 1})
 	if err != nil || !slices.Equal(slices.Sorted(slices.Values(asked)), []string{"name", "sk"}) {
-		t.Errorf("%q, %v", asked, err)
+		t.Errorf("attributes %q, want name and sk: %v", asked, err)
 	}
 }

@@ -74,7 +74,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := table.Key{PK: c.NewID("co"), SK: "x"}
 			if diff := cmp.Diff(record, stored(t, c, key, record), sameRecord); diff != "" {
-				t.Error(diff)
+				t.Errorf("record from the table (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -152,10 +152,10 @@ func TestCodecProperty(t *testing.T) {
 		}
 		through := stored(t, c, table.Key{PK: c.NewID("co"), SK: "x"}, record)
 		if diff := cmp.Diff(record, direct, sameRecord); diff != "" {
-			r.Error(diff)
+			r.Errorf("decoded record (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(record, through, sameRecord); diff != "" {
-			r.Error(diff)
+			r.Errorf("record from the table (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -176,7 +176,7 @@ func TestListAgainstModel(t *testing.T) {
 		for range 4 {
 			q := queryGen(company).Draw(r, "query")
 			if diff := cmp.Diff(modelOf(q, notes).list(q, q.Filter != nil), ids(pages(t, c, q, func() {}))); diff != "" {
-				r.Fatal(diff)
+				r.Fatalf("%+v (-want +got):\n%s", q, diff)
 			}
 		}
 	})
@@ -211,7 +211,7 @@ func TestListWhileRecordsComeAndGo(t *testing.T) {
 		})
 		got := slices.DeleteFunc(ids(all), func(id string) bool { _, kept := stays[id]; return !kept })
 		if diff := cmp.Diff(modelOf(q, stays).list(q, q.Filter != nil), got); diff != "" {
-			r.Fatal(diff)
+			r.Fatalf("%+v (-want +got):\n%s", q, diff)
 		}
 	})
 }

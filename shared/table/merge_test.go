@@ -90,7 +90,7 @@ func TestMergeCalls(t *testing.T) {
 					t.Fatalf("next %q, %v", next, err)
 				}
 				if diff := cmp.Diff(expected, ids(page)); diff != "" {
-					t.Error(diff)
+					t.Errorf("page (-want +got):\n%s", diff)
 				}
 				if seen.calls != tt.calls || seen.read > tt.most || seen.read < want {
 					t.Errorf("%d calls, %d records read; want %d, at most %d", seen.calls, seen.read, tt.calls, tt.most)

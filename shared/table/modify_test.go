@@ -44,7 +44,7 @@ func TestModifyWithoutChange(t *testing.T) {
 		t.Errorf("%v, %d calls", err, p.count("")-before)
 	}
 	if diff := cmp.Diff(n, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("record of the same values (-want +got):\n%s", diff)
 	}
 	expect(t, c, n)
 }
@@ -71,10 +71,10 @@ func TestModifyWritesTheDifference(t *testing.T) {
 		n.UpdatedAt = ptr(c.Now())
 		got, err := modify(t, c, n, func(n *note) error { change(n); return nil })
 		if err != nil {
-			t.Fatalf("%d: %v", i, err)
+			t.Fatalf("change %d: %v", i, err)
 		}
 		if diff := cmp.Diff(n, got); diff != "" {
-			t.Errorf("%d: %s", i, diff)
+			t.Errorf("change %d (-want +got):\n%s", i, diff)
 		}
 		expect(t, c, n)
 	}
@@ -90,7 +90,7 @@ func TestModifyUpdatedAt(t *testing.T) {
 	insert(t, c, n)
 	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
 	if err != nil || got.UpdatedAt == nil || *got.UpdatedAt != c.Now() {
-		t.Errorf("%v, %v", got.UpdatedAt, err)
+		t.Errorf("updatedAt %v, want %s: %v", got.UpdatedAt, c.Now(), err)
 	}
 
 	type bare struct {
@@ -105,7 +105,7 @@ func TestModifyUpdatedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if item, err := table.GetItem(t.Context(), c, key); err != nil || item["updatedAt"] != nil {
-		t.Errorf("%v, %v", item, err)
+		t.Errorf("a record without updatedAt is stored as %v: %v", item, err)
 	}
 }
 
@@ -173,11 +173,11 @@ func TestModifyMovesIndexKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(step.want, where()); diff != "" {
-			t.Error(diff)
+			t.Errorf("indexes (-want +got):\n%s", diff)
 		}
 		item, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
 		if err != nil || text(item["gsi1sk"]) != noteOrder(got) {
-			t.Errorf("%v, %v", item["gsi1sk"], err)
+			t.Errorf("gsi1sk %v, want %s: %v", item["gsi1sk"], noteOrder(got), err)
 		}
 	}
 }
@@ -196,8 +196,11 @@ func TestModifyLeavesUnknownAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := table.GetItem(t.Context(), c, noteKey(n.Company, n.ID))
-	if err != nil || text(got["theirs"]) != "kept" || got["text"] != nil || got["rev"] == nil {
-		t.Errorf("%v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text(got["theirs"]) != "kept" || got["text"] != nil || got["rev"] == nil {
+		t.Errorf("stored %v, want theirs kept, no text and a revision", got)
 	}
 }
 
@@ -228,7 +231,7 @@ func TestModifyAfterALostResponse(t *testing.T) {
 	n := insert(t, c, newNote(c))
 	got, err := modify(t, c, n, func(n *note) error { n.Count++; return nil })
 	if err != nil || got.Count != 1 {
-		t.Fatalf("%d, %v", got.Count, err)
+		t.Fatalf("count %d, want 1: %v", got.Count, err)
 	}
 	expect(t, c, got)
 }
@@ -375,10 +378,10 @@ func TestReindex(t *testing.T) {
 		written, err := table.Reindex(t.Context(), c, key, tt.keysOf)
 		after, failure := table.GetItem(t.Context(), c, key)
 		if err != nil || failure != nil || written != tt.written {
-			t.Fatalf("%s: %v, %v, %v", tt.name, written, err, failure)
+			t.Fatalf("%s: written %t, want %t: %v, %v", tt.name, written, tt.written, err, failure)
 		}
 		if got, _ := after["gsi5sk"].(*types.AttributeValueMemberS); (got == nil) != (tt.want == "") {
-			t.Errorf("%s: %v", tt.name, after)
+			t.Errorf("%s: gsi5sk %v, want %q: %v", tt.name, got, tt.want, after)
 		}
 		for _, name := range []string{"gsi5pk", "gsi5sk", "rev", "writeId", "recentWrites"} {
 			delete(after, name)
@@ -398,8 +401,15 @@ func TestReindex(t *testing.T) {
 		}
 		return nil
 	})
-	if after, failure := table.GetItem(t.Context(), c, key); err != nil || failure != nil || after["gsi5sk"] == nil || after["rev"].(*types.AttributeValueMemberN).Value != "5" {
-		t.Errorf("%v, %v: %v", err, failure, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := table.GetItem(t.Context(), c, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rev := after["rev"].(*types.AttributeValueMemberN).Value; after["gsi5sk"] == nil || rev != "5" {
+		t.Errorf("revision %s and index key %v, want 5 and one: %v", rev, after["gsi5sk"], after)
 	}
 }
 
@@ -440,7 +450,7 @@ func TestCreateAddsIndexes(t *testing.T) {
 			found, err = table.Whole[note](t.Context(), c, table.Collection{Index: index, Partition: partition})
 		}
 		if err != nil || len(found) != 1 || found[0].ID != "n" {
-			t.Errorf("%s: %v, %v", index.Name(), found, err)
+			t.Errorf("%s: %v, want the record n: %v", index.Name(), found, err)
 		}
 	}
 }

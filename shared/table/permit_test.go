@@ -96,7 +96,7 @@ func TestReadsDoNotWait(t *testing.T) {
 		t.Error(err)
 	}
 	if list, _, err := list[note](ctx, c, table.Query{Partitions: []string{key.PK}, Limit: 1}); err != nil || len(list) != 1 {
-		t.Error(err)
+		t.Errorf("%d records, want 1: %v", len(list), err)
 	}
 	if _, err := table.Whole[note](ctx, c, table.Collection{Partition: key.PK}); err != nil {
 		t.Error(err)
@@ -121,7 +121,7 @@ func TestUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total := m.Units(); total.Calls != calls || total.Write < 1 || (calls == 2) != (total.Read > 0) {
-			t.Errorf("%s: %+v", name, total)
+			t.Errorf("%s: units %+v, want %d calls, a unit of a write, and of a read if there are 2", name, total, calls)
 		}
 	}
 

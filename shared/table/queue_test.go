@@ -72,7 +72,7 @@ func TestCallsThatWaitTooLong(t *testing.T) {
 			case errors.Is(err, fault.ErrUnavailable):
 				refused++
 			default:
-				t.Error(err)
+				t.Errorf("error %v, want none or %v", err, fault.ErrUnavailable)
 			}
 		}
 		if done != 36 || refused != 64 || b.calls != done { // nine times four begin in the first eight seconds
@@ -92,7 +92,7 @@ func TestCallOfAnEndedRequest(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := c.Insert(ctx, keysOf(note{}), note{}); !errors.Is(err, context.Canceled) || errors.Is(err, fault.ErrUnavailable) {
-			t.Error(err)
+			t.Errorf("error %v, want only %v", err, context.Canceled)
 		}
 		end()
 	})

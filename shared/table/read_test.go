@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"growthworkspace/shared/fault"
@@ -61,8 +62,8 @@ func TestFilterBehindManyOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 2, Filter: table.Filter{"count": table.Number(1)}}
-	if got := ids(pages(t, c, q, func() {})); !slices.Equal(got, []string{"itm_049", "itm_099", "itm_149"}) {
-		t.Error(got)
+	if diff := cmp.Diff([]string{"itm_049", "itm_099", "itm_149"}, ids(pages(t, c, q, func() {}))); diff != "" {
+		t.Errorf("records on all pages (-want +got):\n%s", diff)
 	}
 }
 
@@ -85,7 +86,7 @@ func TestForgedPositions(t *testing.T) {
 			q := table.Query{Partitions: []string{partition}, Prefix: "note#", Descending: descending, After: after, Limit: 10}
 			got, next, err := list[note](t.Context(), c, q)
 			if err != nil || next != "" {
-				t.Errorf("%.20q: %q, %v", after, next, err)
+				t.Errorf("after %.20q: next %q, want none: %v", after, next, err)
 			}
 			want := []string{}
 			if descending && after > n.ID || !descending && after < n.ID {
@@ -172,14 +173,20 @@ func TestWholeBeyondOnePage(t *testing.T) {
 			err = table.Each(t.Context(), c, from, func(note) error { seen++; return nil })
 		})
 		whole, err2 := table.Whole[note](t.Context(), c, from)
-		if err != nil || err2 != nil || pages < 3 || seen != 15 || len(whole) != 15 || whole[14].ID != "itm_14" {
-			t.Errorf("%d pages, %d seen, %d whole: %v, %v", pages, seen, len(whole), err, err2)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if pages < 3 || seen != 15 {
+			t.Errorf("Each: %d records on %d pages, want 15 on 3 at least", seen, pages)
+		}
+		if len(whole) != 15 || whole[14].ID != "itm_14" {
+			t.Errorf("Whole: %q, want 15 records of which itm_14 is the last", ids(whole))
 		}
 	}
 	// A page has Limit records, although the engine stops at 1 MB.
 	q := table.Query{Partitions: []string{noteKey(company, "").PK}, Prefix: "note#", Limit: 14}
 	if page, next, err := list[note](t.Context(), c, q); err != nil || len(page) != 14 || next != "itm_13" {
-		t.Errorf("%d, %q, %v", len(page), next, err)
+		t.Errorf("%d records, next %q; want 14 and itm_13: %v", len(page), next, err)
 	}
 	sameAsTexts(t, c, q, "itm_13")
 	stop := errors.New("stop")
@@ -194,12 +201,18 @@ func TestNothingThere(t *testing.T) {
 	c, _ := client(t, nil)
 	partition := c.NewID("co")
 	list, next, err := list[note](t.Context(), c, table.Query{Partitions: []string{partition, partition + "#b"}, Limit: 5})
-	if list == nil || len(list) != 0 || next != "" || err != nil {
-		t.Errorf("List: %v, %q, %v", list, next, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list == nil || len(list) != 0 || next != "" {
+		t.Errorf("List: %#v, next %q; want an empty list and no next", list, next)
 	}
 	texts, next, err := listTexts[listed](t.Context(), c, table.Query{Partitions: []string{partition}, Limit: 5})
-	if texts == nil || len(texts) != 0 || next != "" || err != nil {
-		t.Errorf("ListTexts: %s, %q, %v", texts, next, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if texts == nil || len(texts) != 0 || next != "" {
+		t.Errorf("ListTexts: %#v, next %q; want an empty list and no next", texts, next)
 	}
 	whole, err := table.Whole[note](t.Context(), c, table.Collection{Partition: partition})
 	if whole == nil || len(whole) != 0 || err != nil {
@@ -236,7 +249,7 @@ func TestListReadsWhatItReturns(t *testing.T) {
 			t.Fatal(err)
 		}
 		if total := m.Units(); total.Calls != 1 || total.Read == 0 || total.Write != 0 {
-			t.Errorf("%+v", total)
+			t.Errorf("units %+v, want a call that reads", total)
 		}
 		return m.Units().Read
 	}

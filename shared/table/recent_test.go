@@ -56,12 +56,18 @@ func TestModifyAfterALostResponseAndOtherWrites(t *testing.T) {
 			}
 		}))
 		mine, err := table.Modify(t.Context(), c, noteKey(n.Company, n.ID), keysOf, tag("mine"))
-		if err != nil || !slices.Equal(mine.Tags, []string{"mine"}) || mine.Count != 1 || mine.UpdatedAt == nil {
-			t.Errorf("%d others: the caller reads %v, count %d: %v", others, mine.Tags, mine.Count, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(mine.Tags, []string{"mine"}) || mine.Count != 1 || mine.UpdatedAt == nil {
+			t.Errorf("%d others: the caller reads %v, count %d, updated at %v; want its own change", others, mine.Tags, mine.Count, mine.UpdatedAt)
 		}
 		got, err := table.Get[note](t.Context(), other, noteKey(n.Company, n.ID))
-		if err != nil || got.Count != int64(others)+1 || got.Tags[0] != "mine" || slices.Contains(got.Tags[1:], "mine") {
-			t.Errorf("%d others: %v, count %d: %v", others, got.Tags, got.Count, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Count != int64(others)+1 || got.Tags[0] != "mine" || slices.Contains(got.Tags[1:], "mine") {
+			t.Errorf("%d others: %v, count %d; want each change once, and mine first", others, got.Tags, got.Count)
 		}
 	}
 }

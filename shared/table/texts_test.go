@@ -154,7 +154,7 @@ func FuzzTexts(f *testing.F) {
 			t.Fatalf("%s is read as %s; the slow way: %v", body, r.rows.records, err)
 		}
 		if diff := cmp.Diff(texts, r.rows.records, cmpopts.EquateEmpty()) + cmp.Diff(sortKeys(want.Items, "sk"), r.rows.keys, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("%s: %s", body, diff)
+			t.Fatalf("%s: records and keys (-slow way +got):\n%s", body, diff)
 		}
 		if got.Items, want.Items = nil, nil; !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s: %+v, want %+v", body, got, want)
@@ -240,7 +240,13 @@ func TestTextsOfSeveralResponses(t *testing.T) {
 	page, err := ListTexts[struct {
 		Text string `json:"s"`
 	}](t.Context(), c, Query{Partitions: []string{"p"}, Limit: 9})
-	if got, want := fmt.Sprintf("%s", page.Records), `[{"s":"1"} {"s":"2"} {"s":"3"} {"s":"4"}]`; got != want || page.Next != "" || err != nil || len(sent) != 0 {
-		t.Errorf("%s, %q, %v, want %s; %d responses are left", got, page.Next, err, want, len(sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprintf("%s", page.Records), `[{"s":"1"} {"s":"2"} {"s":"3"} {"s":"4"}]`; got != want {
+		t.Errorf("records %s, want %s", got, want)
+	}
+	if page.Next != "" || len(sent) != 0 {
+		t.Errorf("next %q, and %d responses are left; want none", page.Next, len(sent))
 	}
 }

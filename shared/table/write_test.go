@@ -50,7 +50,7 @@ func expect(t *testing.T, c *table.Client, want note) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("stored record (-want +got):\n%s", diff)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestRemoveConcurrently(t *testing.T) {
 		case err == nil:
 			won++
 		case !errors.Is(err, fault.ErrNotFound):
-			t.Error(err)
+			t.Errorf("error %v, want none or %v", err, fault.ErrNotFound)
 		}
 	}
 	if won != 1 {

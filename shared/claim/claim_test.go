@@ -33,7 +33,7 @@ func TestHas(t *testing.T) {
 		{held("running", "clm_1"), true}, {held("running", "clm_2"), false}, {held("running", ""), false}, {held("ready", "clm_1"), false}, {held("done", "clm_1"), false},
 	} {
 		if got := jobs.Has(c.record, claim.Claim{ClaimID: new("clm_1")}); got != c.want {
-			t.Errorf("%+v: %v", c.record, got)
+			t.Errorf("%+v has the claim: %t, want %t", c.record, got, c.want)
 		}
 	}
 }

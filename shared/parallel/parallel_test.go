@@ -19,7 +19,7 @@ func TestPanics(t *testing.T) {
 		return nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "goroutine") {
-		t.Error(err)
+		t.Errorf("error %v, want the panic and its goroutine", err)
 	}
 }
 

@@ -1,6 +1,10 @@
 package service
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // Ensure the credentials come from the environment, and missing ones are an error.
 func TestEnvironment(t *testing.T) {
@@ -8,8 +12,11 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_SESSION_TOKEN", "token")
 	c, err := environment(t.Context())
-	if err != nil || c.AccessKeyID != "id" || c.SecretAccessKey != "secret" || c.SessionToken != "token" || c.CanExpire {
-		t.Errorf("%+v, %v", c, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"id", "secret", "token"}, []string{c.AccessKeyID, c.SecretAccessKey, c.SessionToken}); diff != "" || c.CanExpire {
+		t.Errorf("they expire: %t, want not; credentials (-want +got):\n%s", c.CanExpire, diff)
 	}
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		t.Setenv("AWS_ACCESS_KEY_ID", "id")

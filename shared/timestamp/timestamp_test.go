@@ -50,8 +50,11 @@ func TestParseDay(t *testing.T) {
 		"2026-08-11": "2026-08-11", "2026-08-11T23:59:59.999Z": "2026-08-11", "2026-08-11T00:30:00+02:00": "2026-08-10", "0001-01-01": "0001-01-01", "9999-12-31": "9999-12-31",
 	} {
 		day, ok := timestamp.ParseDay(text)
-		if !ok || day.Format(time.DateOnly) != want || !day.Equal(day.Truncate(24*time.Hour)) || day.Location() != time.UTC {
-			t.Errorf("%s: %s, %v", text, day, ok)
+		if !ok || day.Format(time.DateOnly) != want {
+			t.Errorf("%s: day %s (%t), want %s", text, day, ok, want)
+		}
+		if !day.Equal(day.Truncate(24*time.Hour)) || day.Location() != time.UTC {
+			t.Errorf("%s: %s is not the start of a day in UTC", text, day)
 		}
 	}
 	for _, text := range []string{"", "2026-8-11", "2026-02-30", "0000-01-01", "2026-08-11Z", "20260811", "2026-08", "2026-08-11T00:00:00", "now"} {
@@ -70,7 +73,7 @@ func TestFormatSorts(t *testing.T) {
 		texts = append(texts, timestamp.Format(at.Add(d).In(zone)))
 	}
 	if !slices.IsSorted(texts) || texts[1] != "1000-01-01T00:00:00.000Z" {
-		t.Error(texts)
+		t.Errorf("texts %q, want them in order, the second 1000-01-01T00:00:00.000Z", texts)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/transfer"
 )
 
@@ -100,7 +102,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, text := range []string{`{"id":"itm_1","slug":"UPPER","at":"2026-08-11T09:30:00+02:00","any":{"b": 1.0}}`, `{"id":"itm_2","slug":"taken"}`} {
 		r, problems := thing.Check(json.RawMessage(text))
 		if len(problems) > 0 {
-			t.Fatal(problems)
+			t.Fatalf("problems %q, want none: %s", problems, text)
 		}
 		records = append(records, r)
 	}
@@ -114,8 +116,12 @@ func TestRoundTrip(t *testing.T) {
 	if err := thing.Write(t.Context(), "co_1", records); err != nil {
 		t.Fatal(err)
 	}
-	if r := stored[0]; r.CompanyID != "co_1" || *r.At != "2026-08-11T07:30:00.000Z" || string(r.Any) != `{"b": 1.0}` || stored[1].ID != "itm_2" {
-		t.Errorf("%+v", stored)
+	want := []record{
+		{ID: "itm_1", CompanyID: "co_1", Slug: "upper", At: new("2026-08-11T07:30:00.000Z"), Any: json.RawMessage(`{"b": 1.0}`)},
+		{ID: "itm_2", CompanyID: "co_1", Slug: "taken"},
+	}
+	if diff := cmp.Diff(want, stored); diff != "" {
+		t.Errorf("stored records (-want +got):\n%s", diff)
 	}
 	count := 0
 	if err := thing.Export(t.Context(), "co_1", func(any) error { count++; return nil }); err != nil || count != 2 {
@@ -131,10 +137,10 @@ func TestPlain(t *testing.T) {
 	plain := transfer.Define[record]("plain", "", nil, nil, nil)
 	r, problems := plain.Check(json.RawMessage(`{"id":"any thing","slug":"a"}`))
 	if len(problems) > 0 || plain.Unique(r) != nil {
-		t.Errorf("%v", problems)
+		t.Errorf("problems %q, want none and nothing unique", problems)
 	}
 	if problems, err := plain.Verify(t.Context(), "co_1", []any{r}); problems != nil || err != nil {
-		t.Errorf("%v %v", problems, err)
+		t.Errorf("problems %q, want none: %v", problems, err)
 	}
 }
 
@@ -145,8 +151,8 @@ func TestLastWins(t *testing.T) {
 	for _, r := range transfer.LastWins(records, func(r record) string { return r.ID }) {
 		got = append(got, r.ID+r.Slug)
 	}
-	if !slices.Equal(got, []string{"a2", "b3", "c4"}) {
-		t.Error(got)
+	if diff := cmp.Diff([]string{"a2", "b3", "c4"}, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
 	}
 }
 
@@ -166,7 +172,7 @@ func TestRecordsAreTheFile(t *testing.T) {
 		})
 	two := []any{record{ID: "itm_1", Slug: "a"}, record{ID: "itm_2", Slug: "b"}}
 	if err := kind.Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{true, false, true, false}) {
-		t.Errorf("%v, %v", names, err)
+		t.Errorf("files of the names %v: %v", names, err)
 	}
 	names = nil
 	if err := kind.In(func(name string) bool { return name == "thing custom.a" }).Write(t.Context(), "co_1", two); err != nil || !slices.Equal(names, []bool{false, true, false, false}) {

@@ -37,7 +37,7 @@ func call(t *testing.T, c *apitest.RoundTripCounter, path string) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/"+path, strings.NewReader("{}"))
 	response, err := c.RoundTrip(r)
 	if err != nil || response.StatusCode != http.StatusOK || response.Request != r {
-		t.Errorf("%v, %v", response, err)
+		t.Errorf("response %v, want 200 to the same request: %v", response, err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestRoundTripsOfCanceledCalls(t *testing.T) {
 		for range 2 {
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 			if response, err := c.RoundTrip(r); response != nil || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v, %v", response, err)
+				t.Errorf("response %v and error %v, want only %v", response, err, context.DeadlineExceeded)
 			}
 		}
 	})

@@ -282,7 +282,7 @@ func TestHeldFolderWithoutEngine(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := tryLock(dir + "/engine.lock")
 	if err != nil || lock == nil {
-		t.Fatal(lock, err)
+		t.Fatalf("the folder cannot be locked: %v, %v", lock, err)
 	}
 	defer lock.Close()
 	h := fakeHost("well")

@@ -105,7 +105,6 @@ func TestSocketOfAPlainUser(t *testing.T) {
 	if err := cmd.Wait(); err != nil || !strings.HasPrefix(out.String(), "http://") {
 		t.Errorf("a plain user got %s, %v", &out, err)
 	}
-	t.Logf("a plain user got %s", &out)
 }
 
 // Ensure a folder has a socket although its path is longer than the name of a socket may be.

@@ -34,7 +34,7 @@ func call(t *testing.T, e *Engine, op, body string) string {
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %s %v", op, res.Status, b, err)
+		t.Fatalf("%s: status %s, want 200: %s %v", op, res.Status, b, err)
 	}
 	return string(b)
 }

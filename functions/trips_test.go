@@ -30,7 +30,7 @@ func TestRoundTrips(t *testing.T) {
 		"preview_plan_publish":     2, // collect; the published snapshot to compare with: 1 before the first publish
 		"delete_plan_board":        6, // the board; its items; marker in its place; its versions; what else belongs to it; the marker
 		"list_plan_live_items":     2, // the board, which names its snapshot; a part of that
-		"publish_plan_board":       6, // collect; the published snapshot; claim and snapshot; collect again; marks; commit
+		"publish_plan_board":       6, // collect; the published snapshot; claim and snapshot; collect again; prepare items; commit
 	}
 	counter := &apitest.RoundTripCounter{}
 	s := start(t, counter)

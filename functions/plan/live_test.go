@@ -16,9 +16,9 @@ func TestHeads(t *testing.T) {
 	}
 	const at = "2026-08-11T00:00:00.000Z"
 	for _, test := range []struct {
-		heads   table.Item
-		version int64
-		err     string
+		versions table.Item
+		version  int64
+		err      string
 	}{
 		{nil, 0, ""},
 		{list("3", at), 3, ""},
@@ -26,12 +26,12 @@ func TestHeads(t *testing.T) {
 		{list("three", at), 0, `"three"`},
 		{table.Item{"brd_1": table.String("3")}, 0, "brd_1"},
 	} {
-		got, err := heads(test.heads).of("brd_1")
+		got, err := liveVersions(test.versions).of("brd_1")
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%v: %v, want %q", test.heads, err, test.err)
+			t.Errorf("%v: %v, want %q", test.versions, err, test.err)
 		}
 		if (got == nil) != (test.version == 0) || got != nil && *got != test.version {
-			t.Errorf("%v: %v", test.heads, got)
+			t.Errorf("%v: %v", test.versions, got)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func TestPublishDies(t *testing.T) {
 		if done {
 			published++
 		}
-		// The next publish has other content than the dead one, whose marks must not count.
+		// The next publish has other content than the dead one, whose prepared live state must not count.
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": live["id"], "status": "published"})
 		call(t, s, key, "update_plan_item", map[string]any{"itemId": fresh["id"], "status": "draft"})
 		r := call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})

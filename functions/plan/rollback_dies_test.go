@@ -54,7 +54,7 @@ func TestRollbackDies(t *testing.T) {
 		}
 		finished = err == nil
 
-		// The marks of the dead rollback must not count, neither in a publish nor in a rollback after it.
+		// The live state that the dead rollback prepared must not count, neither in a publish nor in a rollback after it.
 		call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 		want := "[Second] of 2 on 2: 1 2"
 		if done {

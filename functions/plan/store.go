@@ -30,15 +30,15 @@ type Store struct{ table *table.Client }
 func NewStore(t *table.Client) Store { return Store{t} }
 
 const (
-	area       = "plan"
-	boardKind  = "board"
-	itemKind   = "item"
-	slugKind   = "slug"
-	headsKind  = "heads"
-	chunkKind  = "snapshot"
-	versionOf  = "version"
-	noStatus   = "none" // the index partition of items without a status, which only an import can create
-	roadmapRef = "roadmapId"
+	area             = "plan"
+	boardKind        = "board"
+	itemKind         = "item"
+	slugKind         = "slug"
+	liveVersionsKind = "heads"
+	chunkKind        = "snapshot"
+	versionOf        = "version"
+	noStatus         = "none" // the index partition of items without a status, which only an import can create
+	roadmapRef       = "roadmapId"
 )
 
 func key(companyID string, parts ...string) table.Key {
@@ -54,7 +54,7 @@ func boardKey(companyID, boardID string) table.Key { return key(companyID, board
 
 func itemKey(companyID, itemID string) table.Key { return key(companyID, itemKind, itemID) }
 
-func headsKey(companyID string) table.Key { return key(companyID, headsKind) }
+func liveVersionsKey(companyID string) table.Key { return key(companyID, liveVersionsKind) }
 
 func slugKey(companyID, boardID, slug string) table.Key {
 	return key(companyID, slugKind, boardID, slug)
@@ -78,16 +78,16 @@ type storedBoard struct {
 
 func keysOfBoard(b storedBoard) table.Keys { return table.Keys{Key: boardKey(b.CompanyID, b.ID)} }
 
-// storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the marks and the board.
+// storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the live state and the board.
 type storedItem struct {
 	Item
-	marks
+	liveState
 
 	Rev     int64  `store:"rev"`
 	WriteID string `store:"writeId"`
 }
 
-func (i storedItem) seen(current *int64) Item {
+func (i storedItem) withVersion(current *int64) Item {
 	i.PublishedVersion = i.publishedVersion(current)
 	return i.Item
 }
@@ -153,7 +153,7 @@ func (s Store) RemoveBoard(ctx context.Context, companyID, boardID string, check
 		Childless: func(ctx context.Context) error {
 			return table.Each(ctx, s.table, itemsOf(companyID, boardID), func(sortKey) error { return errHasItems })
 		},
-		Also:  []table.Write{s.dropHead(companyID, boardID)},
+		Also:  []table.Write{s.dropLiveVersion(companyID, boardID)},
 		Sweep: func(ctx context.Context) error { return s.sweep(ctx, companyID, boardID) },
 	})
 }
@@ -183,7 +183,7 @@ func (s Store) sweep(ctx context.Context, companyID, boardID string) error {
 		return err
 	}
 	rest := []string{chunkKind, versionOf, slugKind}
-	return parallel.Do(len(rest), len(rest), func(n int) error { return s.drop(ctx, of(rest[n])) })
+	return parallel.Do(len(rest), len(rest), func(n int) error { return s.deleteAll(ctx, of(rest[n])) })
 }
 
 // sortKey is all that is read of records which are counted or deleted.
@@ -216,7 +216,7 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 	)
 	page := table.Page[Item]{Next: stored.Next, Behind: stored.Behind}
 	for _, i := range stored.Records {
-		page.Records = append(page.Records, i.seen(b.PublishedVersion))
+		page.Records = append(page.Records, i.withVersion(b.PublishedVersion))
 	}
 	return page, err
 }
@@ -224,30 +224,30 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 // Item returns an item, or fault.ErrNotFound.
 func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
 	var stored storedItem
-	found, live, err := s.itemAndHeads(ctx, companyID, itemID)
+	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 	if err == nil {
 		err = table.Decode(found, &stored)
 	}
 	if err != nil {
 		return Item{}, err
 	}
-	return live.seen(stored)
+	return live.withVersion(stored)
 }
 
 // ModifyItem changes an item by compare-and-set (table.Modify). change receives the item as the API returns it.
 func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
-	found, live, err := s.itemAndHeads(ctx, companyID, itemID)
+	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 	if err != nil {
 		return Item{}, err
 	}
 	stored, err := table.ModifyRead(ctx, s.table, itemKey(companyID, itemID), found, keysOfItem, func(i *storedItem) error {
-		seen, err := live.seen(*i)
+		item, err := live.withVersion(*i)
 		if err != nil {
 			return err
 		}
-		err = change(&seen)
-		seen.PublishedVersion = nil // computed from the marks
-		i.Item = seen
+		err = change(&item)
+		item.PublishedVersion = nil // computed from the live state
+		i.Item = item
 		return err
 	})
 	if err != nil {
@@ -257,10 +257,10 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 	if err != nil {
 		return Item{}, err
 	}
-	if stored.passed(current) {
+	if stored.skippedAhead(current) {
 		return s.Item(ctx, companyID, itemID)
 	}
-	return stored.seen(current), nil
+	return stored.withVersion(current), nil
 }
 
 // CreateItem creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
@@ -295,18 +295,18 @@ func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check f
 	foreignSlug := false // the record of the slug names another item, and stays
 	for range contendedMax {
 		var i storedItem
-		found, live, err := s.itemAndHeads(ctx, companyID, itemID)
+		found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 		if err == nil {
 			err = table.Decode(found, &i)
 		}
 		if err != nil {
 			return err
 		}
-		seen, err := live.seen(i)
+		item, err := live.withVersion(i)
 		if err != nil {
 			return err
 		}
-		if err := check(seen); err != nil {
+		if err := check(item); err != nil {
 			return err
 		}
 		writes := []table.Write{s.table.WriteDelete(itemKey(companyID, itemID), "rev = :rev AND writeId = :write", nil,

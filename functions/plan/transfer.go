@@ -120,7 +120,7 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 			if b.PublishedAt != nil {
 				at = *b.PublishedAt
 			}
-			writes = append(writes, s.writeHead(companyID, b.ID, *b.PublishedVersion, at))
+			writes = append(writes, s.writeLiveVersion(companyID, b.ID, *b.PublishedVersion, at))
 			if err := s.table.Transact(ctx, writes...); err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBo
 			if b.PublishedAt != nil {
 				at = *b.PublishedAt
 			}
-			writes = append(writes, s.writeHead(companyID, b.ID, *b.PublishedVersion, at))
+			writes = append(writes, s.writeLiveVersion(companyID, b.ID, *b.PublishedVersion, at))
 		}
 		err = s.table.Transact(ctx, append(writes, s.table.WriteNew(keysOfBoard(stored), stored))...)
 		var canceled *table.CanceledError
@@ -276,9 +276,9 @@ func absent(err error) error {
 
 // itemUnit returns the writes of an imported item, and its board. The conditions are that the slug is free or its own, and that
 // the item, if it is stored, has this slug and board. With alone it must not be stored. publishedVersion is stored as the last
-// live version, so the item shows the same one. The next publish of the board writes the marks of its live items.
+// live version, so the item shows the same one. The next publish of the board writes the live state of its live items.
 func (s Store) itemUnit(companyID string, i Item, alone bool) (table.Key, table.Unit) {
-	stored := storedItem{Item: i, marks: marks{LastVersion: i.PublishedVersion}}
+	stored := storedItem{Item: i, liveState: liveState{LastVersion: i.PublishedVersion}}
 	stored.CompanyID, stored.PublishedVersion = companyID, nil
 	keys := keysOfItem(stored)
 	write := s.table.WriteNew(keys, stored)
@@ -322,15 +322,15 @@ func (s Store) storeItems(ctx context.Context, companyID string, items []Item, a
 }
 
 func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) error) error {
-	live, err := table.GetItem(ctx, s.table, headsKey(companyID)) // before the items: see heads.seen
+	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID)) // before the items: see liveVersions.withVersion
 	if err != nil {
 		return err
 	}
 	return each(ctx, s.table, companyID, itemKind, func(i storedItem) error {
-		seen, err := heads(live).seen(i)
+		item, err := liveVersions(live).withVersion(i)
 		if err != nil {
 			return err
 		}
-		return visit(seen)
+		return visit(item)
 	})
 }

@@ -89,7 +89,7 @@ func (s Store) Versions(ctx context.Context, companyID, boardID string) ([]Versi
 // A rollback can be repeated: when the content is already live, Changed is false, and version and time stay. Returns
 // fault.NotFound in the same cases as Snapshot, and fault.Conflict when others kept editing or publishing the board.
 func (s Store) Rollback(ctx context.Context, companyID, boardID string, version int64) (Publication, error) {
-	return s.settle(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
+	return s.publishWithRetry(ctx, func() (Planned, error) { return s.planRollback(ctx, companyID, boardID, version) })
 }
 
 // publishedBoard reads a board that has a live version.

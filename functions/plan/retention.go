@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"growthworkspace/shared/table"
+)
+
+// Retention: the live version of a board and the versionsKept before it can be read and restored.
+const (
+	versionsKept = 50
+	pruneMax     = 20 // versions that one publish removes at most
+	pruneTime    = 2 * time.Second
+)
+
+// prune removes the versions of a board that are too old once live is published, oldest first. It deletes a version's record
+// before its chunks, so nobody finds a version whose chunks are gone. If it dies, the next prune removes what is left, also
+// chunks without a record.
+func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
+	last := live - versionsKept - 1
+	if last < 1 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, pruneTime)
+	defer stop()
+	partition := key(b.CompanyID).PK
+	old, err := table.List[storedVersion](ctx, s.table, table.Query{
+		Partitions: []string{partition}, Prefix: table.Join(versionOf, b.ID, ""),
+		Until: versionKey(b.CompanyID, b.ID, last).SK, Limit: pruneMax,
+	})
+	if err != nil {
+		return fmt.Errorf("remove old versions: %w", err)
+	}
+	if old.Next != "" {
+		last = old.Records[len(old.Records)-1].Version
+	}
+	keys := make([]table.Key, len(old.Records))
+	for n, v := range old.Records {
+		keys[n] = versionKey(b.CompanyID, b.ID, v.Version)
+	}
+	if err := s.table.Delete(ctx, keys); err != nil {
+		return fmt.Errorf("remove old versions: %w", err)
+	}
+	const afterAll = "~" // sorts after every id
+	return s.deleteAll(ctx, table.Collection{
+		Partition: partition, Prefix: table.Join(chunkKind, b.ID, ""),
+		Until: table.Join(chunkKind, b.ID, fmt.Sprintf("%010d", last), afterAll),
+	})
+}
+
+// deleteChunks deletes the chunks of a snapshot that can never go live.
+func (s Store) deleteChunks(ctx context.Context, b storedBoard, version int64, snapshotID string) error {
+	return s.deleteAll(ctx, table.Collection{
+		Partition: key(b.CompanyID).PK, Prefix: chunkPrefix(b.ID, version, snapshotID), Consistent: true,
+	})
+}
+
+// deleteAll deletes the records of a collection.
+func (s Store) deleteAll(ctx context.Context, records table.Collection) error {
+	found, err := table.Whole[sortKey](ctx, s.table, records)
+	if err != nil {
+		return fmt.Errorf("drop chunks: %w", err)
+	}
+	keys := make([]table.Key, len(found))
+	for n, r := range found {
+		keys[n] = table.Key{PK: records.Partition, SK: r.SK}
+	}
+	if err := s.table.Delete(ctx, keys); err != nil {
+		return fmt.Errorf("drop chunks: %w", err)
+	}
+	return nil
+}

@@ -25,7 +25,7 @@ func (s service) whyNoPoints(ctx context.Context, caller api.Caller, in listPoin
 	if !defined && len(spans) == 0 {
 		return s.noMetric(ctx, caller.CompanyID, in.MetricKey)
 	}
-	if _, stored := spans[in.Grain]; in.SeriesID != nil && (stored || known[key].combining().rollsUp() != "") {
+	if _, stored := spans[in.Grain]; in.SeriesID != nil && (stored || known[key].rollupRule().rollupBy() != "") {
 		return fmt.Sprintf("The metric %s has no point of grain %s of the series %s here. Without seriesId the points name their series; each grain has "+
 			"other ids.", key, in.Grain, *in.SeriesID), nil
 	}
@@ -63,7 +63,7 @@ func (d Definition) whyNone(key string, grain Grain, spans map[Grain]Span) strin
 		return fmt.Sprintf("The metric %s has no points yet.", key)
 	}
 	span, stored := spans[grain]
-	if days, ok := spans[GrainDay]; ok && !stored && d.combining().rollsUp() != "" {
+	if days, ok := spans[GrainDay]; ok && !stored && d.rollupRule().rollupBy() != "" {
 		span, stored = Span{grain.of(days.First), grain.of(days.Last)}, true
 	}
 	if stored {

@@ -76,11 +76,11 @@ func (Kind) Values() []string {
 	return []string{string(KindMeasured), string(KindDerived), string(KindSplit)}
 }
 
-// combining returns how days and series of the metric combine.
-func (d Definition) combining() combining { return combining{d.Aggregation, d.Kind} }
+// rollupRule returns how days and series of the metric combine.
+func (d Definition) rollupRule() rollupRule { return rollupRule{d.Aggregation, d.Kind} }
 
 // derived reports whether the metric's values follow from other metrics.
-func (d Definition) derived() bool { return d.combining().derived() }
+func (d Definition) derived() bool { return d.rollupRule().derived() }
 
 // ReviewFilter is a value of the filter needsReview. The specification declares it as a string, so tools accept a string too.
 type ReviewFilter string

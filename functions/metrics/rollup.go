@@ -8,22 +8,22 @@ import (
 // Roll-up computes the weeks and months of a series from its stored days, as the definition's aggregation says. A stored week
 // or month takes precedence over the computed one. See scripts/docs/reference/metrics.md.
 
-// combining are the fields of a definition that say how days and series combine.
-type combining struct {
+// rollupRule are the fields of a definition that say how days and series combine.
+type rollupRule struct {
 	Aggregation *Aggregation `json:"aggregation"`
 	Kind        *Kind        `json:"kind"`
 }
 
 // derived reports whether the metric's values follow from other metrics.
-func (d combining) derived() bool { return d.Kind != nil && *d.Kind == KindDerived }
+func (r rollupRule) derived() bool { return r.Kind != nil && *r.Kind == KindDerived }
 
-// rollsUp returns how the days of the metric combine, "" when they do not: the aggregation is none or not set, or the metric
-// is derived. Without a definition nothing is computed either: that of the zero value has no aggregation.
-func (d combining) rollsUp() Aggregation {
-	if d.Aggregation == nil || *d.Aggregation == AggregationNone || d.derived() {
+// rollupBy returns how the days of the metric combine, "" when they do not: the aggregation is none or not set, or the
+// metric is derived. The zero value, which stands for a metric without a definition, has none either.
+func (r rollupRule) rollupBy() Aggregation {
+	if r.Aggregation == nil || *r.Aggregation == AggregationNone || r.derived() {
 		return ""
 	}
-	return *d.Aggregation
+	return *r.Aggregation
 }
 
 // bucketDays are the days of one series in one week or month. They are added in any order. It collects what every aggregation
@@ -128,53 +128,101 @@ func combine(how Aggregation, sum *exactSum, days int, least, most float64) floa
 	}
 }
 
-// rollup collects the days that a listing reads into buckets of one grain.
-type rollup struct {
-	grain   Grain
-	matches func(Position) bool // whether the listing can return the bucket
-	buckets map[Position]*bucketDays
-	series  map[string]string // by the id of a series of days: the id of its series of the grain
-	starts  map[string]string // by day: start of its bucket, as a timestamp
+// computedPoints are the candidates of a listing of weeks or months: stored points, and those that are computed from the days
+// of a bucket that is not stored.
+type computedPoints struct {
+	storedPoints
+	days     map[Position]*bucketDays // by the position of the computed point
+	finder   bucketFinder
+	rollupBy Aggregation
 }
 
-func newRollup(grain Grain, matches func(Position) bool) *rollup {
-	return &rollup{
-		grain: grain, matches: matches,
-		buckets: map[Position]*bucketDays{}, series: map[string]string{}, starts: map[string]string{},
+func newComputedPoints(grain Grain, most int) *computedPoints {
+	return &computedPoints{
+		storedPoints: storedPoints{most: most}, days: map[Position]*bucketDays{}, finder: newBucketFinder(grain),
 	}
 }
 
-// position returns the position of the bucket that a day belongs to.
-func (r *rollup) position(day *Point) Position {
-	id, ok := r.series[day.SeriesID]
-	if !ok {
-		id = seriesID(day.MetricKey, r.grain, canonicalDims(day.Dims))
-		r.series[day.SeriesID] = id
-	}
-	start, ok := r.starts[*day.TS]
-	if !ok {
-		start = startOf(r.grain.of(dayOf(*day.TS)))
-		r.starts[*day.TS] = start
-	}
-	return Position{start, id}
-}
-
-// add adds days and returns how many buckets they are the first of.
-func (r *rollup) add(days []Point) (found int) {
+// addDays adds days and returns how many buckets they are the first of.
+func (c *computedPoints) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
 			continue
 		}
-		at := r.position(&p)
-		b := r.buckets[at]
+		at := c.finder.dayPosition(&p)
+		b := c.days[at]
 		if b == nil {
 			b = &bucketDays{}
-			r.buckets[at] = b
+			c.days[at] = b
 			found++
 		}
 		b.add(p)
 	}
 	return found
+}
+
+func (c *computedPoints) withRule(rule rollupRule) candidates {
+	c.rollupBy = rule.rollupBy()
+	if c.rollupBy == "" {
+		return &c.storedPoints
+	}
+	return c
+}
+
+func (c *computedPoints) known(want int) (n int, oldest string) { return knownOf(c.positions(), want) }
+
+func (c *computedPoints) page(limit int) (points []Point, next Position) {
+	stored := make(map[Position]*Point, len(c.points))
+	for i := range c.points {
+		stored[positionOf(&c.points[i])] = &c.points[i]
+	}
+	return pageOf(c.positions(), limit, func(at Position) Point {
+		if p := stored[at]; p != nil {
+			return *p
+		}
+		return c.days[at].point(c.finder.grain, at, c.rollupBy)
+	})
+}
+
+// positions returns the positions of all candidates, each once.
+func (c *computedPoints) positions() []Position {
+	positions := make([]Position, 0, len(c.points)+len(c.days))
+	for at := range c.days {
+		positions = append(positions, at)
+	}
+	for i := range c.points {
+		at := positionOf(&c.points[i])
+		if c.days[at] == nil {
+			positions = append(positions, at)
+		}
+	}
+	return positions
+}
+
+// bucketFinder finds the week or month that a day belongs to. It computes each series and each start once.
+type bucketFinder struct {
+	grain  Grain
+	series map[string]string // by the id of a series of days: the id of its series of the grain
+	starts map[string]string // by day: start of its bucket, as a timestamp
+}
+
+func newBucketFinder(grain Grain) bucketFinder {
+	return bucketFinder{grain, map[string]string{}, map[string]string{}}
+}
+
+// dayPosition returns the position of the bucket that a day belongs to.
+func (f bucketFinder) dayPosition(day *Point) Position {
+	id, ok := f.series[day.SeriesID]
+	if !ok {
+		id = seriesID(day.MetricKey, f.grain, canonicalDims(day.Dims))
+		f.series[day.SeriesID] = id
+	}
+	start, ok := f.starts[*day.TS]
+	if !ok {
+		start = startOf(f.grain.of(dayOf(*day.TS)))
+		f.starts[*day.TS] = start
+	}
+	return Position{start, id}
 }
 
 // canonicalDims returns stored dims as they were when the point was identified. They are canonical already; an engine may

@@ -22,7 +22,38 @@ type PointQuery struct {
 	Limit     int
 
 	SeriesID string // only this series; empty: all
-	Total    bool   // one series for all: see totals
+	Total    bool   // one series for all (see totals); not together with SeriesID
+}
+
+// window is a range of days, both inclusive. An empty bound is open.
+type window struct{ from, to string }
+
+// window returns the days on which the buckets of the page can start.
+func (q PointQuery) window() window {
+	w := window{q.From, q.To}
+	if before := q.Before.ts; before != "" && (w.to == "" || dayOf(before) < w.to) {
+		w.to = dayOf(before)
+	}
+	return w
+}
+
+// dayWindow returns the days of the buckets that window has.
+func (q PointQuery) dayWindow() window {
+	w := q.window()
+	if w.from != "" && q.Grain.of(w.from) != w.from { // the bucket of from starts before it
+		w.from = dayAfter(q.Grain.end(q.Grain.of(w.from)))
+	}
+	if w.to != "" {
+		w.to = q.Grain.end(q.Grain.of(w.to))
+	}
+	return w
+}
+
+// matches reports whether a point at this position is in the window, of the right series and older than the previous page.
+func (q PointQuery) matches(at Position) bool {
+	day := dayOf(at.ts)
+	return day >= q.From && (q.To == "" || day <= q.To) && (q.SeriesID == "" || at.seriesID == q.SeriesID) &&
+		(q.Before == Position{} || at.compare(q.Before) < 0)
 }
 
 // Position is the position of a point in the order of a metric's points: by ts, then by series. No point has the zero

@@ -2,19 +2,17 @@ package metrics
 
 import "growthworkspace/shared/fault"
 
-// totals is one series for all series of a metric, with the identity of the series without dims. In a bucket in which that
-// series has a point, stored or computed from its days, the total is that point. In another one the points of all other series
-// combine as days do in a roll-up: a series' stored point of the grain counts like a day, else its days count. See
-// scripts/docs/reference/metrics.md.
+// totals are the candidates of a listing of one series for all series of a metric. It has the identity of the series without
+// dims. In a bucket in which that series has a point, stored or computed from its days, the total is that point. In another one
+// the points of all other series combine as days do in a roll-up: a series' stored point of the grain counts like a day, else
+// its days count. See scripts/docs/reference/metrics.md.
 type totals struct {
-	key      string
-	grain    Grain
-	seriesID string      // of the series without dims
-	how      Aggregation // how buckets of days combine
-	combines bool        // whether series do
+	seriesID string // of the series without dims
 	buckets  map[string]*totalBucket
+	finder   bucketFinder
+	rule     rollupRule
 
-	others, otherDays bool // whether series with dims have points of the grain, and days
+	otherPoints, otherDays bool // whether series with dims have points of the grain, and days
 }
 
 // totalBucket is one bucket of the total.
@@ -25,13 +23,16 @@ type totalBucket struct {
 	points bucketDays             // their stored points
 }
 
-func newTotals(key string, grain Grain) *totals {
-	return &totals{key: key, grain: grain, seriesID: seriesID(key, grain, nil), buckets: map[string]*totalBucket{}}
+func newTotals(metricKey string, grain Grain) *totals {
+	return &totals{seriesID: seriesID(metricKey, grain, nil), buckets: map[string]*totalBucket{}, finder: newBucketFinder(grain)}
 }
 
-// define sets how days and series combine.
-func (t *totals) define(how Aggregation) {
-	t.how, t.combines = how, how == AggregationSum || how == AggregationMin || how == AggregationMax
+// position returns the position of the total that a stored point belongs to.
+func (t *totals) position(p *Point) Position { return Position{*p.TS, t.seriesID} }
+
+// dayPosition returns the position of the total that a day belongs to.
+func (t *totals) dayPosition(day *Point) Position {
+	return Position{t.finder.dayPosition(day).ts, t.seriesID}
 }
 
 // bucket returns the bucket that starts at ts. isNew reports whether it is the first time.
@@ -55,7 +56,7 @@ func (t *totals) addStored(points []Point) (found int) {
 			b.own = &p
 			continue
 		}
-		t.others = true
+		t.otherPoints = true
 		b.stored[p.SeriesID] = true
 		b.points.add(p)
 	}
@@ -63,12 +64,12 @@ func (t *totals) addStored(points []Point) (found int) {
 }
 
 // addDays is addStored for the days of the grain's buckets.
-func (t *totals) addDays(days []Point, r *rollup) (found int) {
+func (t *totals) addDays(days []Point) (found int) {
 	for _, p := range days {
 		if p.Value == nil {
 			continue
 		}
-		at := r.position(&p)
+		at := t.finder.dayPosition(&p)
 		b, isNew := t.bucket(at.ts)
 		if isNew {
 			found++
@@ -82,23 +83,47 @@ func (t *totals) addDays(days []Point, r *rollup) (found int) {
 	return found
 }
 
-// entries returns the buckets that have a point.
-func (t *totals) entries() []entry {
-	entries := make([]entry, 0, len(t.buckets))
-	for ts, b := range t.buckets {
-		if t.has(b) {
-			entries = append(entries, entry{Position: Position{ts, t.seriesID}, total: b})
-		}
-	}
-	return entries
+func (t *totals) withRule(rule rollupRule) candidates {
+	t.rule = rule
+	return t
 }
 
-func (t *totals) has(b *totalBucket) bool {
-	if b.own != nil || b.days[t.seriesID] != nil && t.how != "" || t.combines && b.points.days > 0 {
+// seriesCombine reports whether the points of several series make one.
+func (t *totals) seriesCombine() bool {
+	how := t.rule.rollupBy()
+	return how == AggregationSum || how == AggregationMin || how == AggregationMax
+}
+
+func (t *totals) daysCombine() bool { return t.rule.rollupBy() != "" }
+
+func (t *totals) known(want int) (n int, oldest string) { return knownOf(t.positions(), want) }
+
+func (t *totals) page(limit int) (points []Point, next Position) {
+	return pageOf(t.positions(), limit, t.point)
+}
+
+// positions returns the positions of the buckets that have a point.
+func (t *totals) positions() []Position {
+	positions := make([]Position, 0, len(t.buckets))
+	for ts, b := range t.buckets {
+		if t.hasPoint(b) {
+			positions = append(positions, Position{ts, t.seriesID})
+		}
+	}
+	return positions
+}
+
+func (t *totals) hasPoint(b *totalBucket) bool {
+	switch {
+	case b.own != nil, b.days[t.seriesID] != nil && t.daysCombine():
+		return true
+	case !t.seriesCombine():
+		return false
+	case b.points.days > 0:
 		return true
 	}
 	for id := range b.days {
-		if t.combines && !b.stored[id] {
+		if !b.stored[id] {
 			return true
 		}
 	}
@@ -106,13 +131,13 @@ func (t *totals) has(b *totalBucket) bool {
 }
 
 // point returns the point of a bucket that has one.
-func (t *totals) point(e entry) Point {
-	b := e.total
+func (t *totals) point(at Position) Point {
+	b, grain, how := t.buckets[at.ts], t.finder.grain, t.rule.rollupBy()
 	if b.own != nil {
 		return *b.own
 	}
 	if own := b.days[t.seriesID]; own != nil {
-		return own.point(t.grain, e.Position, t.how)
+		return own.point(grain, at, how)
 	}
 	all := bucketDays{}
 	all.merge(&b.points)
@@ -121,20 +146,21 @@ func (t *totals) point(e entry) Point {
 			all.merge(days)
 		}
 	}
-	p := all.point(t.grain, e.Position, t.how)
+	p := all.point(grain, at, how)
 	p.Dims = nil
 	return p
 }
 
-// refusal returns the error of a total without a point in the window when other series have some that do not combine.
-func (t *totals) refusal(d combining) error {
+// refusal returns the error of a total without a point when other series have some that do not combine.
+func (t *totals) refusal() error {
+	aggregation := t.rule.Aggregation
 	switch {
-	case t.combines, !t.others && (t.how == "" || !t.otherDays):
+	case t.seriesCombine(), !t.otherPoints && !(t.otherDays && t.daysCombine()):
 		return nil
-	case d.derived():
+	case t.rule.derived():
 		return fault.Invalid("query.total", "the series of a derived metric do not combine; choose one with seriesId")
-	case d.Aggregation == nil:
+	case aggregation == nil:
 		return fault.Invalid("query.total", "the aggregation of the metric is not set, so its series do not combine; choose one with seriesId")
 	}
-	return fault.Invalid("query.total", "the series of a metric with the aggregation %s do not combine; choose one with seriesId", *d.Aggregation)
+	return fault.Invalid("query.total", "the series of a metric with the aggregation %s do not combine; choose one with seriesId", *aggregation)
 }

@@ -123,13 +123,13 @@ var slow = map[string]string{
 // response to the SDK, but must not differ from it.
 func FuzzTexts(f *testing.F) {
 	for name, body := range fast {
-		if _, ok := newTextReader[shown]("sk").cut([]byte(body)); !ok {
+		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); !ok {
 			f.Errorf("%s is left to the SDK: %s", name, body)
 		}
 		f.Add(body)
 	}
 	for name, body := range slow {
-		if _, ok := newTextReader[shown]("sk").cut([]byte(body)); ok {
+		if _, ok := newTextScanner[shown]("sk").scan([]byte(body)); ok {
 			f.Errorf("%s is not left to the SDK: %s", name, body)
 		}
 		f.Add(body)
@@ -139,21 +139,21 @@ func FuzzTexts(f *testing.F) {
 		if !json.Valid([]byte(body)) {
 			return // a control character makes JSON invalid; see plain
 		}
-		r := newTextReader[shown]("sk")
-		r.ClientProtocol = sdk
-		got, err := deserialize(t, r, body)
+		scanner := newTextScanner[shown]("sk")
+		p := &textProtocol{ClientProtocol: sdk, scanner: scanner}
+		got, err := deserialize(t, p, body)
 		want, wantErr := deserialize(t, sdk, body)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%s: %v, the SDK: %v", body, err, wantErr)
 		}
-		if err != nil || !r.complete {
+		if err != nil || !p.scanned {
 			return
 		}
 		texts, err := encodeAll[shown](want.Items)
 		if err != nil {
-			t.Fatalf("%s is read as %s; the slow way: %v", body, r.rows.records, err)
+			t.Fatalf("%s is read as %s; the slow way: %v", body, scanner.rows.records, err)
 		}
-		if diff := cmp.Diff(texts, r.rows.records, cmpopts.EquateEmpty()) + cmp.Diff(sortKeys(want.Items, "sk"), r.rows.keys, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(texts, scanner.rows.records, cmpopts.EquateEmpty()) + cmp.Diff(sortKeys(want.Items, "sk"), scanner.rows.keys, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("%s: records and keys (-slow way +got):\n%s", body, diff)
 		}
 		if got.Items, want.Items = nil, nil; !reflect.DeepEqual(got, want) {
@@ -166,27 +166,27 @@ func FuzzTexts(f *testing.F) {
 func TestTextOfAnyType(t *testing.T) {
 	for name, list := range map[string]func(){
 		"y": func() {
-			newTextReader[struct {
+			newTextScanner[struct {
 				Bytes []byte `json:"y"`
 			}]("sk")
 		},
 		"n": func() {
-			newTextReader[struct {
+			newTextScanner[struct {
 				Number json.Number `json:"n"`
 			}]("sk")
 		},
 		"o": func() {
-			newTextReader[struct {
+			newTextScanner[struct {
 				Own spelling `json:"o"`
 			}]("sk")
 		},
 		"l": func() {
-			newTextReader[struct {
+			newTextScanner[struct {
 				Own []spelling `json:"l"`
 			}]("sk")
 		},
 		"e": func() {
-			newTextReader[struct {
+			newTextScanner[struct {
 				Empty string `json:"e,omitempty"`
 			}]("sk")
 		},
@@ -223,7 +223,7 @@ func (r *responses) RoundTrip(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Ensure nothing of a response that broke off is kept, and a list may combine pages that are read by textReader and by
+// Ensure nothing of a response that broke off is kept, and a list may combine pages that are read by textScanner and by
 // the SDK.
 func TestTextsOfSeveralResponses(t *testing.T) {
 	const more = `,"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"x"}}}`

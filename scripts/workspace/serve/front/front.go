@@ -56,24 +56,23 @@ type Server struct {
 
 	upload func(*http.Request) error
 
-	light, heavy      chan struct{} // a place for each request that is handled
-	large             chan struct{} // the same for requests with a light body whose response will be heavy, as far as is known
-	waiting           atomic.Int64  // requests that wait for a large place
-	sizes             sizes         // of heavy responses
+	light, heavy      pool         // for requests by the size of their body
+	large             pool         // for requests with a light body whose response will be heavy, as far as is known
+	waiting           atomic.Int64 // requests that wait for a slot of large
+	sizes             sizes        // of heavy responses
 	bodies, responses budget
 	connections       int
 	queue, piece      time.Duration
 }
 
-// New returns a server. newID makes the ids of the requests that do not reach the handler. upload returns why more than 256 KB of the
-// body of a request must not be read, nil if they may be: an account has a gateway that takes in bodies for a function, so only here
-// can a client without a key hold memory and a connection with one.
+// New returns a server. newID creates the ids of the requests that do not reach the handler. upload returns why more than 256 KB
+// of the body of a request must not be read, nil if they may be: an account has a gateway that receives bodies for a function,
+// so only here can a client without a key use up memory and a connection with one.
 func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
 		newID: newID, log: log, upload: upload,
-		light: make(chan struct{}, callsPer*processors), heavy: make(chan struct{}, max(1, processors/2)),
-		large:  make(chan struct{}, max(1, processors/2)),
+		light: make(pool, callsPer*processors), heavy: make(pool, max(1, processors/2)), large: make(pool, max(1, processors/2)),
 		bodies: budget{limit: bodiesMax}, responses: budget{limit: responsesMax},
 		connections: connectionsMax, queue: queueMax, piece: pieceTimeout,
 	}
@@ -99,20 +98,20 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(&listener{Listener: l, server: s})
 }
 
-// HTTP returns the server of net/http, to end it.
+// HTTP returns the server of net/http, so that a caller can close it.
 func (s *Server) HTTP() *http.Server { return &s.http }
 
 // headerSlop is what net/http adds to MaxHeaderBytes.
 const headerSlop = 4 << 10
 
-// serve handles a request: it reads the body, waits for a place, and sends the response.
+// serve handles a request: it reads the body, waits for a slot, and calls the handler.
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w, server: s, until: time.Now().Add(writeTimeout)}
 	defer out.end()
 	if len(r.TransferEncoding) > 0 { // perhaps with a Content-Length, which net/http drops (RFC 9112, 6.1)
 		w.Header().Set("Connection", "close")
 	}
-	body, err := s.read(r)
+	body, err := s.readBody(r)
 	defer func() { s.bodies.give(int64(cap(body))) }()
 	if err != nil {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
@@ -120,19 +119,13 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out.path = r.Method + " " + r.URL.Path
-	places, limit := s.place(r, out.path, len(body) > heavyBytes)
-	if places == nil {
+	slots, limit := s.acquire(r, out.path, len(body) > heavyBytes)
+	if slots == nil {
 		out.shed(limit)
 		return
 	}
 	begin := time.Now()
-	out.leave = sync.OnceFunc(func() {
-		if places == s.heavy || places == s.large && s.waiting.Load() > 0 {
-			time.AfterFunc(time.Since(begin), func() { <-places }) // it rests as long as it was used, so that light requests find a processor
-			return
-		}
-		<-places
-	})
+	out.leave = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
 		// The handler reads the rest of a body that is too large, or the error of one that ends early.
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
@@ -140,70 +133,63 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(out, r)
 }
 
-// place waits for a place and returns the places that it is of, nil if there was none in time or the response would be shed: limit is the
-// limit that was reached then.
-func (s *Server) place(r *http.Request, path string, heavy bool) (places chan struct{}, limit string) {
+// acquire takes a slot for a request from the matching pool and returns that pool. If none is free in time, or slow readers have
+// used up the budget of responses, it returns nil and the limit that was reached.
+func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, limit string) {
+	const queue = "queue"
 	if heavy {
-		if s.enter(r, s.heavy) {
+		if s.heavy.acquire(r.Context(), s.queue) {
 			return s.heavy, ""
 		}
-		return nil, "queue"
+		return nil, queue
 	}
 	if s.sizes.of(path) == 0 {
-		if !s.enter(r, s.light) {
-			return nil, "queue"
+		if !s.light.acquire(r.Context(), s.queue) {
+			return nil, queue
 		}
 		if s.sizes.of(path) == 0 {
 			return s.light, ""
 		}
-		<-s.light // while it waited, another response has shown that this one is heavy
+		s.light.release() // while it waited, another response has shown that this one is heavy
 	}
-	if !s.responses.room(s.sizes.of(path)) { // slow readers keep what there is
+	if !s.responses.room(s.sizes.of(path)) {
 		return nil, "responses"
 	}
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
-	if s.enter(r, s.large) {
+	if s.large.acquire(r.Context(), s.queue) {
 		return s.large, ""
 	}
-	return nil, "queue"
+	return nil, queue
 }
 
-// enter waits for a place and reports whether there was one in time.
-func (s *Server) enter(r *http.Request, places chan struct{}) bool {
-	select {
-	case places <- struct{}{}:
-		return true
-	default:
+// release gives a slot back that a request held for a time. That of a heavy request stays taken for as long again, to leave CPU
+// for light requests.
+func (s *Server) release(slots pool, held time.Duration) {
+	if slots == s.heavy || slots == s.large && s.waiting.Load() > 0 {
+		time.AfterFunc(held, slots.release)
+		return
 	}
-	wait := time.NewTimer(s.queue)
-	defer wait.Stop()
-	select {
-	case places <- struct{}{}:
-		return true
-	case <-wait.C:
-	case <-r.Context().Done():
-	}
-	return false
+	slots.release()
 }
 
 // errBodies is the error of a body for which the budget has no room.
 var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
-// read reads the body, up to the largest that the handler accepts. It returns an error if the request must not upload so much, or if
-// the budget has no room for the body. The budget counts what has arrived, not what the client promises. The caller gives cap(body)
-// back.
-func (s *Server) read(r *http.Request) (body []byte, err error) {
+// readBody reads the body, up to the largest that the handler accepts. It returns an error if the request must not upload so
+// much, or if the budget has no room for the body. The budget counts what has arrived, not what the client promises. The caller
+// gives cap(body) back to it, after an error, too.
+func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
 		return nil, nil // the handler refuses it without reading
 	}
-	vouched := false
+	allowed := false // more than uploadOver
 	for {
-		if !vouched && max(int(r.ContentLength), 2*cap(body)) > uploadOver {
+		if !allowed && max(int(r.ContentLength), 2*cap(body)) > uploadOver {
 			if err := s.upload(r); err != nil {
 				return body, err
 			}
-			vouched = true
+			allowed = true
 		}
 		size := max(heavyBytes, 2*cap(body))
 		if r.ContentLength > 0 {
@@ -219,59 +205,4 @@ func (s *Server) read(r *http.Request) (body []byte, err error) {
 			return body, nil
 		}
 	}
-}
-
-// budget is a number of bytes that many requests share.
-type budget struct {
-	limit int64
-	used  atomic.Int64
-}
-
-func (b *budget) take(n int64) bool {
-	if b.used.Add(n) > b.limit {
-		b.used.Add(-n)
-		return false
-	}
-	return true
-}
-
-func (b *budget) give(n int64) { b.used.Add(-n) }
-
-// room reports whether take would have room.
-func (b *budget) room(n int64) bool { return b.used.Load()+n <= b.limit }
-
-// sizesMax bounds the paths that are remembered.
-const sizesMax = 256
-
-// sizes remembers the paths whose last response was heavy. It is safe for concurrent use.
-type sizes struct {
-	mu     sync.Mutex
-	byPath map[string]int64
-}
-
-// of returns the size of the last response of a path, 0 when it was not heavy or is not known.
-func (s *sizes) of(path string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.byPath[path]
-}
-
-// saw remembers the size of a response.
-func (s *sizes) saw(path string, size int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if size <= heavyBytes {
-		delete(s.byPath, path)
-		return
-	}
-	if s.byPath == nil {
-		s.byPath = map[string]int64{}
-	}
-	for other := range s.byPath {
-		if len(s.byPath) < sizesMax {
-			break
-		}
-		delete(s.byPath, other)
-	}
-	s.byPath[path] = size
 }

@@ -58,7 +58,7 @@ func (s *stuck) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Ensure a request is shed when no place becomes free in time, and that heavy requests take no place of others.
+// Ensure a request is shed when no slot becomes free in time, and that heavy requests take no slot of others.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueue)
@@ -101,7 +101,7 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(make([]byte, size))
 }
 
-// Ensure requests whose path had a heavy response have a queue of their own, so that they take no place of light ones, and that the path
+// Ensure requests whose path had a heavy response have a queue of their own, so that they take no slot of light ones, and that the path
 // is light again after a light response.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Ensure a request waits for a place that becomes free in time.
+// Ensure a request waits for a slot that becomes free in time.
 func TestQueueIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testQueueIsWaitedFor)
@@ -281,7 +281,7 @@ func testResponses(t *testing.T) {
 	}
 }
 
-// Ensure a client that does not read its response keeps no place, and is cut.
+// Ensure a client that does not read its response keeps no slot, and is cut.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, testSlowReader)

@@ -18,7 +18,7 @@ type response struct {
 	server *Server
 	path   string    // method and path of the request
 	until  time.Time // the response must be written by then
-	leave  func()    // frees the request's place; nil: it has none
+	leave  func()    // frees the slot of the request; nil: it has none
 
 	status int  // that the handler has set
 	sent   bool // the status is sent
@@ -33,7 +33,7 @@ func (w *response) WriteHeader(status int) {
 	}
 }
 
-// Write sends the body. The place is free from then on: a slow reader must not keep it.
+// Write sends the body. The slot is free from then on: a slow reader must not keep it.
 func (w *response) Write(body []byte) (n int, err error) {
 	w.free()
 	if w.status == http.StatusOK {

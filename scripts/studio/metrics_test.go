@@ -46,7 +46,8 @@ func of(series, dims string) func(*client.Point) {
 	}
 }
 
-// Ensure values of several currencies are drawn in the base currency when all have it, and apart otherwise.
+// Ensure values of several currencies are drawn in the base currency when all have it, and apart
+// otherwise.
 func TestMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -67,7 +68,8 @@ func TestMoney(t *testing.T) {
 	}
 }
 
-// Ensure a period is compared with the same part of the one before, and the day that is not over counts in the value only.
+// Ensure a period is compared with the same part of the one before, and the day that is not over
+// counts in the value only.
 func TestDevelop(t *testing.T) {
 	t.Parallel()
 	month, err := measure.ParseRange("month", "", "", now)
@@ -143,15 +145,16 @@ func TestGoalLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := metricsData{metric: metric{Aggregation: c.aggregation, Goals: goal(c.due)}}
-		line := d.goalLine(r.Window(c.grain, now))
+		m := metric{Aggregation: c.aggregation, Goals: goal(c.due)}
+		line := m.goalLine(measure.Unit{}, r.Window(c.grain, now))
 		if (line == nil) != (c.from < 0) || line != nil && (line.From != c.from || line.To != c.to) {
 			t.Errorf("%s: line %+v, want from %d to %d (-1: no line)", c.name, line, c.from, c.to)
 		}
 	}
 }
 
-// Ensure a split counts nothing twice: series with more dimensions are left out where others have this one alone.
+// Ensure a split counts nothing twice: series with more dimensions are left out where others have
+// this one alone.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	r, _ := measure.ParseRange("month", "", "", now)
@@ -160,15 +163,11 @@ func TestParts(t *testing.T) {
 		on(1, 10, of("a", `{"plan":"team"}`)), on(1, 30, of("b", `{"plan":"solo"}`)),
 		on(1, 4, of("c", `{"plan":"team","country":"de"}`)), on(1, 6, of("d", `{"plan":"team","country":"us"}`)), on(1, 40, of("e", `{}`)),
 	}
-	byDimension := func(name string) func(client.Point) (string, bool) {
-		return func(p client.Point) (string, bool) { v, ok := dimsOf(p)[name]; return v, ok }
-	}
 	for dimension, want := range map[string]string{"plan": "solo 30 75 %, team 10 25 %", "country": "us 6 60 %, de 4 40 %"} {
-		d := &metricsData{metric: metric{Aggregation: client.MetricsAggregationSum, UnitName: measure.Count}, Split: dimension}
-		d.drawParts(points, w, byDimension(dimension))
+		m := metric{Aggregation: client.MetricsAggregationSum, UnitName: measure.Count}
 		var got []string
-		for _, p := range d.Parts {
-			got = append(got, p.Name+" "+p.Text+" "+p.Percent())
+		for _, p := range m.parts(points, byDimension(dimension), w).List {
+			got = append(got, p.Name+" "+p.Text()+" "+p.Percent())
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %v, want %s", dimension, got, want)
@@ -176,21 +175,21 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Ensure a file for a spreadsheet has money in whole units of its own currency, and no text that it would run.
+// Ensure a file for a spreadsheet has money in whole units of its own currency, and no text that it
+// would run.
 func TestCells(t *testing.T) {
 	t.Parallel()
-	d := &metricsData{metric: metric{UnitName: measure.Currency}}
 	for currency, want := range map[string]string{"EUR": "12.34", "JPY": "1234", "KWD": "1.234"} {
-		d.Unit = measure.Unit{Name: measure.Currency, Currency: currency}
-		if got := d.cell(chart.Value{V: 1234, OK: true}, ""); got != want {
+		unit := measure.Unit{Name: measure.Currency, Currency: currency}
+		if got := csvValue(unit, chart.Value{V: 1234, OK: true}); got != want {
 			t.Errorf("%s: %s, want %s", currency, got, want)
 		}
 	}
-	d.UnitName = measure.Ratio
-	if got := d.cell(chart.Value{V: 0.125, OK: true}, ""); got != "0.125" {
+	ratio := measure.Unit{Name: measure.Ratio}
+	if got := csvValue(ratio, chart.Value{V: 0.125, OK: true}); got != "0.125" {
 		t.Errorf("a ratio of 0.125 is %q", got)
 	}
-	if got := d.cell(chart.Value{}, ""); got != "" {
+	if got := csvValue(ratio, chart.Value{}); got != "" {
 		t.Errorf("no value is %q, want an empty cell", got)
 	}
 	for text, want := range map[string]string{"=1+1": "'=1+1", "@x": "'@x", "-5": "'-5", "de": "de", "": ""} {
@@ -200,7 +199,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Ensure metrics with an active goal come first, and goals find their metric under either of its names.
+// Ensure metrics with an active goal come first, and goals find their metric under either of its
+// names.
 func TestOrderOfMetrics(t *testing.T) {
 	t.Parallel()
 	goal := func(key string, status client.ContextGoalStatus) client.Goal {

@@ -316,6 +316,7 @@ func TestScreens(t *testing.T) {
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "EUR", "dims": demo.Record{"shop": "a"}}},
 		demo.Line{Type: "metric-point", Record: demo.Record{"metricKey": "a.money", "grain": "day", "ts": "2026-08-03T00:00:00Z", "value": 1234, "currency": "JPY", "dims": demo.Record{"shop": "b"}}})
 	w.page(t, "/metrics?key=a.parts", "values by part only", "by page")
+	w.page(t, "/metrics.csv?key=a.parts", "day,value,before,unit", "2026-08-03,,,ratio")
 	w.page(t, "/metrics?key=a.parts&split=page", "home", "50 %", "shop", "10 %")
 	w.page(t, "/metrics?key=a.money", "they stay apart", "EUR", "€ 12.34", "JPY", "¥ 1,234")
 	w.page(t, "/metrics?key=growth.activation_rate", "Formula: growth.activations / growth.signups", "Not computed")

@@ -180,6 +180,9 @@ func (r Range) Window(g Grain, now time.Time) Window {
 	return w
 }
 
+// Partial reports whether the window has a bucket that has begun and is not over.
+func (w Window) Partial() bool { return w.Open < w.Future }
+
 // Beyond reports whether the buckets have days outside the range, as the first and the last week of a month do.
 func (w Window) Beyond(r Range) bool {
 	return w.Now[0].Before(r.From) || w.Grain.Next(w.Now[len(w.Now)-1], 1).AddDate(0, 0, -1).After(r.To)

@@ -1,0 +1,93 @@
+package studio
+
+import (
+	"encoding/csv"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/measure"
+)
+
+// metricsCSV writes what the chart shows as a file.
+func (s *Studio) metricsCSV(v *visit) *view {
+	page := v.loadMetric()
+	m, failed := page.Metric, page.Failure
+	if failed == nil && m != nil {
+		failed = m.NoPoints
+	}
+	switch {
+	case failed != nil:
+		http.Error(v.w, failed.Text(), failed.status())
+		return nil
+	case m == nil:
+		http.Error(v.w, "There is no such metric.", http.StatusNotFound)
+		return nil
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="`+filename(m.Key)+`.csv"`)
+	out := csv.NewWriter(v.w)
+	if m.Parts != nil {
+		_ = out.WriteAll(m.Parts.csv())
+	} else {
+		_ = out.WriteAll(m.Whole.csv())
+	}
+	return nil // a browser that has gone needs no answer
+}
+
+func (d *wholeView) csv() [][]string {
+	lines := [][]string{{string(d.Window.Grain), "value", "before", "unit"}}
+	for i := range d.Window.Future {
+		lines = append(lines, []string{dayText(d.Window.Now[i]), csvValue(d.Unit, d.Now[i]), csvValue(d.Unit, d.Before[i]), csvUnit(d.Unit)})
+	}
+	return lines
+}
+
+func (d *partsView) csv() [][]string {
+	lines := [][]string{{string(d.Window.Grain), safe(d.Dimension), "value", "unit"}}
+	for _, p := range d.List {
+		for i := range d.Window.Future {
+			lines = append(lines, []string{dayText(d.Window.Now[i]), safe(p.Name), csvValue(p.Unit, p.Values[i]), csvUnit(p.Unit)})
+		}
+	}
+	return lines
+}
+
+// csvValue writes a value for a spreadsheet: money in whole units of its currency.
+func csvValue(unit measure.Unit, v chart.Value) string {
+	switch {
+	case !v.OK:
+		return ""
+	case unit.Name == measure.Currency:
+		return strconv.FormatFloat(v.V/math.Pow10(unit.Exponent()), 'f', unit.Exponent(), 64)
+	}
+	return strconv.FormatFloat(v.V, 'f', -1, 64)
+}
+
+func csvUnit(unit measure.Unit) string {
+	if unit.Name == measure.Currency {
+		return safe(unit.Currency)
+	}
+	return unit.Name
+}
+
+// safe keeps a spreadsheet from running a text as a formula.
+func safe(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// filename keeps what every system allows in a file's name.
+func filename(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, text)
+}

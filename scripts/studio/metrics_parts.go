@@ -1,0 +1,163 @@
+package studio
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// partsView is a metric as a line for each value of a dimension.
+type partsView struct {
+	metric
+
+	Window    measure.Window
+	Dimension string
+	List      []part // the largest first
+	Left      int    // parts that are not drawn
+	Cut       bool   // some points were not read
+	Chart     template.HTML
+}
+
+// part is one value of a dimension.
+type part struct {
+	Name   string
+	Unit   measure.Unit
+	Values []chart.Value // of each bucket
+	Value  chart.Value   // of the period
+	Share  float64       // the length of its bar
+	Class  string
+	Drawn  bool
+}
+
+// Text writes the value, as far as there is one.
+func (p part) Text() string {
+	if !p.Value.OK {
+		return ""
+	}
+	return p.Unit.Text(p.Value.V)
+}
+
+// Percent writes a share.
+func (p part) Percent() string { return measure.Number(p.Share*100, 0, 0) + " %" }
+
+// partsDrawn is how many parts have a line of their own.
+const partsDrawn = 6
+
+// split tells the parts of a metric apart.
+type split struct {
+	name string
+	of   func(client.Point) (value string, has bool)
+}
+
+func byDimension(name string) split {
+	return split{name, func(p client.Point) (string, bool) { value, has := dimsOf(p)[name]; return value, has }}
+}
+
+var byCurrency = split{"currency", func(p client.Point) (string, bool) { return p.Currency.Or("no currency"), true }}
+
+func (s split) isCurrency() bool { return s.name == byCurrency.name }
+
+// dimensionsOf returns the dimensions that a metric's definition or its points have.
+func dimensionsOf(m metric, points []client.Point) []string {
+	dimensions := map[string]bool{}
+	for _, name := range m.Dimensions {
+		dimensions[name] = true
+	}
+	for _, p := range points {
+		for name := range dimsOf(p) {
+			dimensions[name] = true
+		}
+	}
+	return slices.Collect(maps.Keys(dimensions))
+}
+
+// parts returns the metric with a line for each part of its points. Without parts it has no chart.
+func (m metric) parts(points []client.Point, by split, w measure.Window) *partsView {
+	d := &partsView{metric: m, Window: w, Dimension: by.name}
+	all := moneyOf(points)
+	for name, group := range by.groups(points) {
+		p := part{Name: name, Unit: measure.Unit{Name: m.UnitName, Currency: all.currency}}
+		money := all
+		if by.isCurrency() {
+			p.Unit.Currency = name
+			if all.mixed {
+				money = moneyOf(group)
+			}
+		}
+		p.Values = m.sumOfSeries(group, money, w)
+		p.Value = m.combine(p.Values[:w.Future])
+		d.List = append(d.List, p)
+	}
+	slices.SortFunc(d.List, func(a, b part) int { return cmp.Or(cmp.Compare(b.Value.V, a.Value.V), cmp.Compare(a.Name, b.Name)) })
+	if len(d.List) > 0 {
+		d.draw(measure.Unit{Name: m.UnitName, Currency: all.currency})
+	}
+	return d
+}
+
+// groups returns the points of each part. When some series have this dimension alone, those with
+// more are left out: they would count twice.
+func (s split) groups(points []client.Point) map[string][]client.Point {
+	alone := !s.isCurrency() && slices.ContainsFunc(points, func(p client.Point) bool {
+		_, has := s.of(p)
+		return has && len(dimsOf(p)) == 1
+	})
+	out := map[string][]client.Point{}
+	for _, p := range points {
+		if name, has := s.of(p); has && (!alone || len(dimsOf(p)) == 1) {
+			out[name] = append(out[name], p)
+		}
+	}
+	return out
+}
+
+// sumOfSeries returns the value of each bucket. Series with more dimensions add up, as far as the
+// metric can.
+func (m metric) sumOfSeries(points []client.Point, money money, w measure.Window) []chart.Value {
+	bySeries := map[string][]client.Point{}
+	for _, p := range points {
+		bySeries[p.SeriesID] = append(bySeries[p.SeriesID], p)
+	}
+	values := make([]chart.Value, len(w.Now))
+	for _, series := range bySeries {
+		for i, v := range money.place(series, w.Now) {
+			if v.OK {
+				values[i] = m.combine([]chart.Value{values[i], v})
+			}
+		}
+	}
+	return values
+}
+
+// draw makes the chart of the largest parts, and the shares of all.
+func (d *partsView) draw(unit measure.Unit) {
+	w, l := d.Window, d.line(unit, d.Window)
+	whole, largest := 0.0, 0.0
+	for _, p := range d.List {
+		whole += math.Abs(p.Value.V)
+		largest = max(largest, math.Abs(p.Value.V))
+	}
+	if !d.Total() {
+		whole = largest // shares of levels mean nothing; the bar shows the size
+	}
+	for i := range d.List {
+		p := &d.List[i]
+		p.Class, p.Drawn = fmt.Sprintf("s%d", i), i < partsDrawn
+		if whole > 0 {
+			p.Share = math.Abs(p.Value.V) / whole
+		}
+		if p.Drawn {
+			l.Series = append(l.Series, chart.Series{Name: p.Name, Values: p.Values})
+		}
+	}
+	d.Left = max(0, len(d.List)-partsDrawn)
+	l.Title = fmt.Sprintf("%s by %s, %s, UTC. %s. The table below has the values.", d.Name, d.Dimension, w.Text(w.Now, w.Future), plural(len(d.List), "line", "lines"))
+	d.Chart = l.SVG()
+}

@@ -1,0 +1,102 @@
+package studio
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/measure"
+)
+
+// metricQuery is what an address asks for.
+type metricQuery struct {
+	key, split string // the metric and the dimension; both may be empty
+	grain      measure.Grain
+	rng        measure.Range
+	now        time.Time
+	complaint  string     // about a range that is not valid; the page shows the usual one then
+	values     url.Values // the address
+}
+
+func (v *visit) metricQuery() metricQuery {
+	q := v.r.URL.Query()
+	out := metricQuery{key: q.Get("key"), split: q.Get("split"), now: v.Now().UTC(), values: url.Values{}}
+	var err error
+	if out.rng, err = measure.ParseRange(q.Get("range"), q.Get("from"), q.Get("to"), out.now); err != nil {
+		out.complaint = err.Error()
+	}
+	out.grain = measure.Grain(q.Get("grain"))
+	if !out.grain.Valid() || !out.rng.Allows(out.grain) {
+		out.grain = out.rng.Default()
+	}
+	for _, name := range []string{"key", "range", "from", "to", "grain", "split"} {
+		if text := q.Get(name); text != "" {
+			out.values.Set(name, text)
+		}
+	}
+	return out
+}
+
+// withKey returns the query for a metric.
+func (q metricQuery) withKey(key string) metricQuery {
+	q.key, q.values = key, copyOf(q.values)
+	q.values.Set("key", key)
+	return q
+}
+
+// with returns the address with other choices: names and values in turn; an empty value removes.
+func (q metricQuery) with(path string, pairs ...string) string {
+	values := copyOf(q.values)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if values.Del(pairs[i]); pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return path + "?" + values.Encode()
+}
+
+// menu returns the links to the metrics.
+func (q metricQuery) menu(all []metric) (links []choice) {
+	for _, m := range all {
+		note := ""
+		if m.NeedsReview {
+			note = "new"
+		}
+		links = append(links, choice{m.Name, q.with("/metrics", "key", m.Key, "split", "", "grain", ""), note, m.Key == q.key})
+	}
+	return links
+}
+
+// controls returns the links and the form for other ranges.
+func (q metricQuery) controls() *periodControls {
+	out := &periodControls{Range: q.rng, From: dayText(q.rng.From), To: dayText(q.rng.To), Key: q.key, Split: q.split}
+	for _, r := range measure.Ranges(q.now) {
+		out.Ranges = append(out.Ranges, choice{r.Name, q.with("/metrics", "range", r.ID, "from", "", "to", "", "grain", ""), "", q.rng.ID == r.ID})
+	}
+	return out
+}
+
+// grains returns the links to the grains that the range allows.
+func (q metricQuery) grains() (links []choice) {
+	for _, g := range []measure.Grain{measure.Day, measure.Week, measure.Month} {
+		if q.rng.Allows(g) {
+			links = append(links, choice{capital(g), q.with("/metrics", "grain", string(g)), "", q.grain == g})
+		}
+	}
+	return links
+}
+
+func capital(g measure.Grain) string { return strings.ToUpper(string(g[:1])) + string(g[1:]) }
+
+// splits returns the links to the dimensions of the metric.
+func (q metricQuery) splits(dimensions []string) (links []choice) {
+	if len(dimensions) == 0 && q.split == "" {
+		return nil
+	}
+	links = append(links, choice{"All", q.with("/metrics", "split", ""), "", q.split == ""})
+	for _, name := range slices.Sorted(slices.Values(dimensions)) {
+		links = append(links, choice{"by " + words(name), q.with("/metrics", "split", name), "", q.split == name})
+	}
+	return links
+}

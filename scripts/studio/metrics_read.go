@@ -1,0 +1,51 @@
+package studio
+
+import (
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// pointReads are the calls for the points of a metric. Their results are complete after visit.wait.
+type pointReads struct {
+	total *result[client.Page[client.Point]]   // of the whole metric, in the window and the one before; nil when split
+	parts []*result[client.Page[client.Point]] // of every series in the window, in pieces
+
+	// The full days of the bucket that is not over, and as many of the one before; nil for days.
+	full, fullBefore *result[client.Page[client.Point]]
+}
+
+// piecesMax is in how many pieces a split window is read.
+const piecesMax = 6
+
+// readPoints starts the calls for the points. A split window is read in pieces in parallel, because
+// a page of the API has at most 1,000 points.
+func (v *visit) readPoints(q metricQuery) (out pointReads) {
+	w := q.rng.Window(q.grain, q.now)
+	pieces := 1 // a piece tells the dimensions, and is drawn where currencies must stay apart
+	if q.split != "" {
+		pieces = min(piecesMax, len(w.Now))
+	} else {
+		out.total = v.listPoints("The points", q.key, q.grain, w.Before[0], w.Now[len(w.Now)-1], true)
+	}
+	for i := range pieces {
+		from, to := w.Now[len(w.Now)*i/pieces], w.Now[len(w.Now)*(i+1)/pieces-1]
+		out.parts = append(out.parts, v.listPoints("The points of every series", q.key, q.grain, from, to, false))
+	}
+	if from, to, before, beforeTo, some := w.FullDays(q.now); some && q.split == "" {
+		out.full = v.listPoints("The days of this "+string(q.grain), q.key, measure.Day, from, to, true)
+		out.fullBefore = v.listPoints("The same days before", q.key, measure.Day, before, beforeTo, true)
+	}
+	return out
+}
+
+// everySeries returns the points of every series. cut reports whether some are missing.
+func (p pointReads) everySeries() (points []client.Point, cut bool, failed *failure) {
+	for _, r := range p.parts {
+		if r.Failure != nil {
+			return nil, false, r.Failure
+		}
+		points = append(points, r.Value.Items...)
+		cut = cut || r.Value.Next != ""
+	}
+	return points, cut, nil
+}

@@ -1,0 +1,172 @@
+package studio
+
+import (
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"growthworkspace/scripts/studio/chart"
+	"growthworkspace/scripts/studio/measure"
+	"growthworkspace/shared/client"
+)
+
+// wholeView is a metric as one line, beside the period before.
+type wholeView struct {
+	metric
+	development
+
+	Range measure.Range
+	Chart template.HTML
+	Rows  []bucketRow
+	Goal  string // the goal in words; empty: none
+}
+
+// bucketRow is a row of the table below the chart.
+type bucketRow struct {
+	Name, Now, Before, Change, Good string
+	Open                            bool
+	Part                            string // the value of the full days of a bucket that is not over
+}
+
+// whole returns the metric as one line. Without points it has no chart.
+func (m metric) whole(rng measure.Range, w measure.Window, reads pointReads) *wholeView {
+	var points []client.Point
+	if reads.total != nil {
+		points = reads.total.Value.Items
+	}
+	d := &wholeView{metric: m, development: m.develop(points, w), Range: rng}
+	if len(points) == 0 {
+		return d
+	}
+	d.Goal = m.goalText(d.Unit)
+	l := m.line(d.Unit, w)
+	l.Title, l.Goal = d.title(), m.goalLine(d.Unit, w)
+	l.Series, l.Before = []chart.Series{{Values: d.Now}}, d.Before[:len(d.Now)]
+	d.Chart = l.SVG()
+	d.Rows = d.rows()
+	d.compareFullDays(reads)
+	return d
+}
+
+// title describes the chart for people who do not see it.
+func (d *wholeView) title() string {
+	text := d.Name + " by " + string(d.Window.Grain) + ", " + d.Window.Text(d.Window.Now, d.Window.Future) + ", UTC."
+	if d.Value.OK {
+		text += " " + d.How() + " " + d.Unit.Text(d.Value.V) + "."
+	}
+	if d.Change != "" {
+		text += " " + d.Change + " to the period before."
+	}
+	return text + " The table below has the values."
+}
+
+// Period names what the headline counts. Weeks of a month may have days of the months beside it.
+func (d *wholeView) Period() string {
+	if !d.Window.Beyond(d.Range) {
+		return d.Range.Name
+	}
+	name := d.Range.Name
+	if d.Range.ID != "" { // not the name of a month
+		name = strings.ToLower(name[:1]) + name[1:]
+	}
+	return capital(d.Window.Grain) + "s that touch " + name + ", " + d.Window.Text(d.Window.Now, d.Window.Future)
+}
+
+// rows returns the table, the newest bucket first.
+func (d *wholeView) rows() (rows []bucketRow) {
+	w := d.Window
+	for i := w.Future - 1; i >= 0; i-- {
+		r := bucketRow{Name: w.Grain.Label(w.Now[i]), Open: i >= w.Open}
+		now, before := d.Now[i], d.Before[i]
+		if now.OK {
+			r.Now = d.Unit.Text(now.V)
+		}
+		if before.OK {
+			r.Before = d.Unit.Text(before.V)
+		}
+		if now.OK && before.OK && !r.Open { // a part is not compared with a whole
+			var sign int
+			r.Change, sign, _ = d.Unit.Change(now.V, before.V)
+			if r.Good = "even"; w.Grain != measure.Day { // a Sunday beside a Friday is neither good nor bad
+				r.Good = d.judge(sign)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// compareFullDays compares the bucket that is not over with the same part of the one before: its
+// full days with as many days.
+func (d *wholeView) compareFullDays(reads pointReads) {
+	if reads.full == nil || reads.full.Failure != nil || reads.fullBefore.Failure != nil || len(d.Rows) == 0 || !d.Rows[0].Open {
+		return
+	}
+	now, before := d.ofDays(reads.full.Value.Items), d.ofDays(reads.fullBefore.Value.Items)
+	if !now.OK || !before.OK {
+		return
+	}
+	r := &d.Rows[0]
+	var sign int
+	r.Before, r.Part = d.Unit.Text(before.V), d.Unit.Text(now.V)
+	r.Change, sign, _ = d.Unit.Change(now.V, before.V)
+	r.Good = d.judge(sign)
+}
+
+// ofDays returns the value of several days together.
+func (d *wholeView) ofDays(points []client.Point) chart.Value {
+	values := make([]chart.Value, len(points))
+	for i, p := range points {
+		values[i] = d.Money.value(p)
+	}
+	return d.combine(values)
+}
+
+// goalLine returns the line of the first active goal, where its value and the buckets belong
+// together. A value that adds up, such as sign-ups, is that of the month in which the goal is due,
+// so only that month of a monthly chart has a line; a level, such as a rating, has one until it is
+// due.
+func (m metric) goalLine(unit measure.Unit, w measure.Window) *chart.Goal {
+	target, ok := m.target()
+	if !ok {
+		return nil
+	}
+	due, hasDue := m.Goals[0].DueAt.Get()
+	g := &chart.Goal{Text: "goal " + unit.Short(target), Value: target, To: len(w.Now) - 1}
+	switch {
+	case m.Total():
+		if w.Grain != measure.Month || !hasDue {
+			return nil
+		}
+		g.From = slices.IndexFunc(w.Now, func(at time.Time) bool { return at.Equal(measure.Month.Start(due)) })
+		g.To = g.From
+	case hasDue:
+		for g.To >= 0 && w.Now[g.To].After(due) {
+			g.To--
+		}
+	}
+	if g.To < 0 {
+		return nil
+	}
+	return g
+}
+
+// goalText describes the first goal in words.
+func (m metric) goalText(unit measure.Unit) string {
+	if len(m.Goals) == 0 {
+		return ""
+	}
+	goal := m.Goals[0]
+	text := goal.Name.Or("Goal")
+	if target, ok := goal.TargetValue.Get(); ok {
+		text += ": " + unit.Short(target)
+	}
+	if due, ok := goal.DueAt.Get(); ok {
+		text += " by " + due.UTC().Format("January 2, 2006")
+	}
+	if status := goal.Status.Or(""); status != client.ContextGoalStatusActive && status != "" {
+		text += " (" + words(string(status)) + ")"
+	}
+	return text
+}

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Roll-up computes the weeks and months of a series from its stored days, as the definition's aggregation says. A stored week
-// or month takes precedence over the computed one. See scripts/docs/reference/metrics.md.
+// Roll-up computes the weeks and months of a series from its stored days, as the definition's
+// aggregation says. A stored week or month takes precedence over the computed one. See
+// scripts/docs/reference/metrics.md.
 
 // rollupRule are the fields of a definition that say how days and series combine.
 type rollupRule struct {
@@ -17,8 +18,9 @@ type rollupRule struct {
 // derived reports whether the metric's values follow from other metrics.
 func (r rollupRule) derived() bool { return r.Kind != nil && *r.Kind == KindDerived }
 
-// rollupBy returns how the days of the metric combine, "" when they do not: the aggregation is none or not set, or the
-// metric is derived. The zero value, which stands for a metric without a definition, has none either.
+// rollupBy returns how the days of the metric combine, "" when they do not: the aggregation is none
+// or not set, or the metric is derived. The zero value, which stands for a metric without a
+// definition, has none either.
 func (r rollupRule) rollupBy() Aggregation {
 	if r.Aggregation == nil || *r.Aggregation == AggregationNone || r.derived() {
 		return ""
@@ -26,8 +28,8 @@ func (r rollupRule) rollupBy() Aggregation {
 	return *r.Aggregation
 }
 
-// bucketDays are the days of one series in one week or month. They are added in any order. It collects what every aggregation
-// needs, because the days are read beside the definition.
+// bucketDays are the days of one series in one week or month. They are added in any order. It
+// collects what every aggregation needs, because the days are read beside the definition.
 type bucketDays struct {
 	days             int // whose value is not null; others do not count
 	values, bases    exactSum
@@ -128,8 +130,8 @@ func combine(how Aggregation, sum *exactSum, days int, least, most float64) floa
 	}
 }
 
-// computedPoints are the candidates of a listing of weeks or months: stored points, and those that are computed from the days
-// of a bucket that is not stored.
+// computedPoints are the candidates of a listing of weeks or months: stored points, and those that
+// are computed from the days of a bucket that is not stored.
 type computedPoints struct {
 	storedPoints
 	days     map[Position]*bucketDays // by the position of the computed point
@@ -199,7 +201,8 @@ func (c *computedPoints) positions() []Position {
 	return positions
 }
 
-// bucketFinder finds the week or month that a day belongs to. It computes each series and each start once.
+// bucketFinder finds the week or month that a day belongs to. It computes each series and each
+// start once.
 type bucketFinder struct {
 	grain  Grain
 	series map[string]string // by the id of a series of days: the id of its series of the grain
@@ -225,8 +228,8 @@ func (f bucketFinder) dayPosition(day *Point) Position {
 	return Position{start, id}
 }
 
-// canonicalDims returns stored dims as they were when the point was identified. They are canonical already; an engine may
-// return other bytes for the same value.
+// canonicalDims returns stored dims as they were when the point was identified. They are canonical
+// already; an engine may return other bytes for the same value.
 func canonicalDims(dims json.RawMessage) json.RawMessage {
 	canonical, err := canonicalJSON(dims)
 	if err != nil {

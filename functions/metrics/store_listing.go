@@ -10,14 +10,16 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// ListPoints returns the newest points of the window, oldest first. next is the position of the following page, with
-// older points; zero when there are none. The metric may be named by either of its names. Weeks and months that are not
-// stored are computed from days, if the metric's definition says how. With Total it returns bad_request when the window has
-// points of several series that do not combine, and with Total or SeriesID when the page would have to read too much.
+// ListPoints returns the newest points of the window, oldest first. next is the position of the
+// following page, with older points; zero when there are none. The metric may be named by either of
+// its names. Weeks and months that are not stored are computed from days, if the metric's
+// definition says how. With Total it returns bad_request when the window has points of several
+// series that do not combine, and with Total or SeriesID when the page would have to read too much.
 //
-// It reads records in rounds, from the newest period backwards, until no unread record can belong to the page. It keeps at most
-// one page of points in memory, and the buckets of the days that it has read. The definition and the first records are read in
-// parallel, so a series without gaps takes one round trip. Gaps, several series in the same periods, and a metric that has no
+// It reads records in rounds, from the newest period backwards, until no unread record can belong
+// to the page. It keeps at most one page of points in memory, and the buckets of the days that it
+// has read. The definition and the first records are read in parallel, so a series without gaps
+// takes one round trip. Gaps, several series in the same periods, and a metric that has no
 // definition under the name as sent can take more.
 func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (points []Point, next Position, err error) {
 	l, err := s.startListing(ctx, companyID, q)
@@ -29,14 +31,15 @@ func (s Store) ListPoints(ctx context.Context, companyID string, q PointQuery) (
 	if err != nil {
 		return nil, Position{}, err
 	}
-	points, next = l.page(q.Limit)
+	points, next = l.candidates.page(q.Limit)
 	if len(points) == 0 && q.Before == (Position{}) {
-		err = l.refusal()
+		err = l.candidates.refusal()
 	}
 	return points, next, err
 }
 
-// startListing starts the listing under the name of the metric that has a definition, or as sent when neither has one.
+// startListing starts the listing under the name of the metric that has a definition, or as sent
+// when neither has one.
 func (s Store) startListing(ctx context.Context, companyID string, q PointQuery) (*listing, error) {
 	l, defined, err := s.firstRound(ctx, companyID, q)
 	other := otherName(q.MetricKey)
@@ -51,7 +54,8 @@ func (s Store) startListing(ctx context.Context, companyID string, q PointQuery)
 	return l, err
 }
 
-// firstRound reads the definition of a key and the first records in parallel. defined reports whether there is a definition.
+// firstRound reads the definition of a key and the first records in parallel. defined reports
+// whether there is a definition.
 func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (l *listing, defined bool, err error) {
 	l = s.newListing(companyID, q)
 	var rule rollupRule
@@ -68,24 +72,26 @@ func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (
 
 // listing is one page of the points of a metric while it is being read.
 type listing struct {
-	candidates
-
-	table   *table.Client
-	q       PointQuery
-	sources []source // the records of the grain; then those of days, if the page may have points that are computed from them
+	table      *table.Client
+	q          PointQuery
+	sources    []source // the records of the grain; then those of days, if points may be computed from them
+	candidates candidates
 }
 
-// candidates are the points found so far, from which the page is chosen. Each kind of listing has its own:
+// candidates are the points found so far, from which the page is chosen. Each kind of listing has
+// its own:
 //
 //	storedPoints    stored points, as they are: of days, and of a metric whose days do not combine
 //	computedPoints  stored weeks or months, and those that are computed from the days of their series
 //	totals          one series for all series of the metric
 type candidates interface {
-	// known returns how many points of the page are known so far, at most want, and the start of the oldest one. Records that
-	// are not yet read can only add newer points, or add days to those there are.
+	// known returns how many points of the page are known so far, at most want, and the start of
+	// the oldest one. Records that are not yet read can only add newer points, or add days to those
+	// there are.
 	known(want int) (n int, oldest string)
 
-	// page returns the newest points, at most limit, oldest first, and the position of the next page.
+	// page returns the newest points, at most limit, oldest first, and the position of the next
+	// page.
 	page(limit int) (points []Point, next Position)
 
 	// withRule returns the candidates to go on with when days and series combine by this rule.
@@ -98,11 +104,12 @@ type candidates interface {
 // source is the records of one grain, and what the listing does with their points.
 type source struct {
 	*pointReader
-	position func(*Point) Position            // of the point of the page that a point is, or is part of
+	position func(*Point) Position            // where in the page a point belongs: for a day, the position of its bucket
 	add      func(points []Point) (found int) // adds points to the candidates; found is how many candidates are new
 }
 
-// newListing returns a listing that has read nothing yet. That of weeks or months reads days, too, unless setRule ends that.
+// newListing returns a listing that has read nothing yet. A listing of weeks or months also reads
+// days until setRule finds that they do not combine.
 func (s Store) newListing(companyID string, q PointQuery) *listing {
 	l := &listing{table: s.table, q: q}
 	own := newPointReader(companyID, q.MetricKey, q.Grain, q.window(), q.Grain.records(l.want()))
@@ -121,7 +128,7 @@ func (s Store) newListing(companyID string, q PointQuery) *listing {
 		l.candidates = c
 		l.sources = []source{{own, positionOf, c.addStored}, {days, c.finder.dayPosition, c.addDays}}
 	}
-	if q.Grain == GrainDay {
+	if q.Grain == GrainDay { // which is computed from nothing
 		l.withoutDays()
 	}
 	return l
@@ -132,7 +139,7 @@ func (l *listing) want() int { return l.q.Limit + 1 }
 
 // setRule sets how days and series combine. Days are not read any further when they do not.
 func (l *listing) setRule(rule rollupRule) {
-	l.candidates = l.withRule(rule)
+	l.candidates = l.candidates.withRule(rule)
 	if rule.rollupBy() == "" {
 		l.withoutDays()
 	}
@@ -140,10 +147,10 @@ func (l *listing) setRule(rule rollupRule) {
 
 func (l *listing) withoutDays() { l.sources = l.sources[:1] }
 
-// missing returns the sources that may still have something that belongs to the page, and the day from which on they have to be
-// complete; "" as long as the page is not full.
+// missing returns the sources that may still have something that belongs to the page, and the day
+// from which on they have to be complete; "" as long as the page is not full.
 func (l *listing) missing() (open []source, since string) {
-	if n, oldest := l.known(l.want()); n == l.want() {
+	if n, oldest := l.candidates.known(l.want()); n == l.want() {
 		since = dayOf(oldest)
 	}
 	for _, s := range l.sources {
@@ -162,7 +169,7 @@ func (l *listing) complete() bool {
 // round reads more records from every source that is missing some, in parallel.
 func (l *listing) round(ctx context.Context) error {
 	open, since := l.missing()
-	known, _ := l.known(l.want())
+	known, _ := l.candidates.known(l.want())
 	err := parallel.Do(len(open), len(open), func(n int) error {
 		open[n].plan(since, l.want()-known)
 		return open[n].read(ctx, l.table)
@@ -180,12 +187,14 @@ func (l *listing) round(ctx context.Context) error {
 	return nil
 }
 
-// listingUnitsMax is how many read units a page of a total, or of one series, takes before it is refused: 10 MB of records. Both
-// read the records of all series. Measured with a day's value of 1,000 series for a year (1,224 units): 0.6 s of CPU and 150 MB of
-// heap, of which a function of 256 MB has a seventh of a processor, so 4 of its 9 s, and 200 MB. A value a month costs as much.
+// listingUnitsMax is how many read units a page of a total, or of one series, takes before it is
+// refused: 10 MB of records. Both read the records of all series. Measured with a day's value of
+// 1,000 series for a year (1,224 units): 0.6 s of CPU and 150 MB of heap, of which a function of
+// 256 MB has a seventh of a processor, so 4 of its 9 s, and 200 MB. A value a month costs as much.
 const listingUnitsMax = 1250
 
-// checkSize returns bad_request when the listing has read more than that many units and is not complete.
+// checkSize returns bad_request when the listing has read more than that many units and is not
+// complete.
 func (l *listing) checkSize(units float64) error {
 	var read float64
 	for _, s := range l.sources {

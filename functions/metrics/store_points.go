@@ -49,15 +49,16 @@ func (q PointQuery) dayWindow() window {
 	return w
 }
 
-// matches reports whether a point at this position is in the window, of the right series and older than the previous page.
+// matches reports whether a point at this position is in the window, of the right series and older
+// than the previous page.
 func (q PointQuery) matches(at Position) bool {
 	day := dayOf(at.ts)
 	return day >= q.From && (q.To == "" || day <= q.To) && (q.SeriesID == "" || at.seriesID == q.SeriesID) &&
 		(q.Before == Position{} || at.compare(q.Before) < 0)
 }
 
-// Position is the position of a point in the order of a metric's points: by ts, then by series. No point has the zero
-// value.
+// Position is the position of a point in the order of a metric's points: by ts, then by series. No
+// point has the zero value.
 type Position struct{ ts, seriesID string }
 
 func positionOf(p *Point) Position { return Position{*p.TS, p.SeriesID} }
@@ -77,7 +78,8 @@ func (p Position) String() string {
 	return table.Join(p.ts, p.seriesID)
 }
 
-// parsePosition parses a text that String returned. ok is false for any other text, which only a forged cursor contains.
+// parsePosition parses a text that String returned. ok is false for any other text, which only a
+// forged cursor contains.
 func parsePosition(text string) (p Position, ok bool) {
 	if text == "" {
 		return Position{}, true
@@ -90,8 +92,8 @@ func parsePosition(text string) (p Position, ok bool) {
 // afterAll, appended to a prefix, sorts after every key with that prefix.
 const afterAll = "~"
 
-// EachPoint calls visit for every point of the company, period by period and within a period series by series. It holds
-// one page of records in memory.
+// EachPoint calls visit for every point of the company, period by period and within a period series
+// by series. It holds one page of records in memory.
 func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point) error) error {
 	in := pointsRequest(companyID, pointPrefix, pointPrefix+afterAll)
 	in.ConsistentRead = aws.Bool(true)
@@ -122,8 +124,8 @@ func (s Store) EachPoint(ctx context.Context, companyID string, visit func(Point
 // Span is the first and the last day on which buckets of a metric start.
 type Span struct{ First, Last string }
 
-// Spans returns the span of each grain in which a metric has stored points. It reads the oldest and the newest record of each
-// grain.
+// Spans returns the span of each grain in which a metric has stored points. It reads the oldest and
+// the newest record of each grain.
 func (s Store) Spans(ctx context.Context, companyID, metricKey string) (map[Grain]Span, error) {
 	grains := GrainDay.Values()
 	ends := make([]string, 2*len(grains)) // the first and the last day of each grain; empty: none

@@ -10,11 +10,12 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// roundRecordsMax bounds the records of one query. They are about a megabyte, which is where DynamoDB ends a page.
+// roundRecordsMax bounds the records of one query. They are about a megabyte, which is where
+// DynamoDB ends a page.
 const roundRecordsMax = 1000
 
-// pointReader reads the records of one metric and grain, from the newest period backwards. A round is plan, read and decode;
-// then the caller sets found.
+// pointReader reads the records of one metric and grain, from the newest period backwards. A round
+// is plan, read and decode; then the caller sets found.
 type pointReader struct {
 	grain  Grain
 	prefix string // of the sort keys
@@ -62,9 +63,10 @@ func (r *pointReader) complete(since string) bool {
 	return period >= r.whole
 }
 
-// plan sets the bounds of the next round: everything since a day, or records for the points that are missing and, so that the
-// last of them is complete, for one more period of each series. since can be an older day than in the round before, or none
-// after one: an entry of a total goes when its bucket turns out to be stored without a value.
+// plan sets the bounds of the next round: everything since a day, or records for the points that
+// are missing and, so that the last of them is complete, for one more period of each series. since
+// can be an older day than in the round before, or none after one: an entry of a total goes when
+// its bucket turns out to be stored without a value.
 func (r *pointReader) plan(since string, missing int) {
 	r.low = r.lowest
 	switch {
@@ -126,7 +128,8 @@ func bucketsMost(records []table.Item) (n int) {
 	return n
 }
 
-// nextRound estimates how many records have to be read for the missing points, from what the last round found.
+// nextRound estimates how many records have to be read for the missing points, from what the last
+// round found.
 func nextRound(missing, records, found int) int {
 	if found == 0 {
 		return 2*records + 1

@@ -2,10 +2,11 @@ package metrics
 
 import "growthworkspace/shared/fault"
 
-// totals are the candidates of a listing of one series for all series of a metric. It has the identity of the series without
-// dims. In a bucket in which that series has a point, stored or computed from its days, the total is that point. In another one
-// the points of all other series combine as days do in a roll-up: a series' stored point of the grain counts like a day, else
-// its days count. See scripts/docs/reference/metrics.md.
+// totals are the candidates of a listing of one series for all series of a metric. It has the
+// identity of the series without dims. In a bucket in which that series has a point, stored or
+// computed from its days, the total is that point. In another one the points of all other series
+// combine as days do in a roll-up: a series' stored point of the grain counts like a day, else its
+// days count. See scripts/docs/reference/metrics.md.
 type totals struct {
 	seriesID string // of the series without dims
 	buckets  map[string]*totalBucket
@@ -151,7 +152,8 @@ func (t *totals) point(at Position) Point {
 	return p
 }
 
-// refusal returns the error of a total without a point when other series have some that do not combine.
+// refusal returns the error of a total without a point when other series have some that do not
+// combine.
 func (t *totals) refusal() error {
 	aggregation := t.rule.Aggregation
 	switch {

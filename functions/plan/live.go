@@ -10,12 +10,13 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// liveState is the part of an item's record from which its publishedVersion follows. It avoids a write to every item at every
-// publish: an item is written only when a publish adds or removes it.
+// liveState is the part of an item's record from which its publishedVersion follows. It avoids a
+// write to every item at every publish: an item is written only when a publish adds or removes it.
 //
-// A publish prepares the state of version v before it commits v. A reader ignores a prepared state until the board has reached
-// v, so all items change with the one write that moves the board's version. A publish that dies leaves a prepared state of a
-// version that the board does not have. The next publish of that version overwrites it (see Store.Publish).
+// A publish prepares the state of version v before it commits v. A reader ignores a prepared state
+// until the board has reached v, so all items change with the one write that moves the board's
+// version. A publish that dies leaves a prepared state of a version that the board does not have.
+// The next publish of that version overwrites it (see Store.Publish).
 type liveState struct {
 	Live            bool   `store:"live"`            // whether the item was live before PreparedVersion
 	LastVersion     *int64 `store:"lastVersion"`     // the last version that showed the item, when it is not live
@@ -23,7 +24,8 @@ type liveState struct {
 	PreparedLive    *bool  `store:"preparedLive"`
 }
 
-// at reports whether an item is live on a board whose live version is current. If it is not, last is the item's last version.
+// at reports whether an item is live on a board whose live version is current. If it is not, last
+// is the item's last version.
 func (l liveState) at(current *int64) (live bool, last *int64) {
 	live, last = l.Live, l.LastVersion
 	if current != nil && l.PreparedVersion != nil && *l.PreparedVersion <= *current {
@@ -45,7 +47,8 @@ func (l liveState) publishedVersion(current *int64) *int64 {
 	return last
 }
 
-// prepare returns the state for publishing version next after current. changed reports whether it differs from the stored one.
+// prepare returns the state for publishing version next after current. changed reports whether it
+// differs from the stored one.
 func (l liveState) prepare(current *int64, next int64, live bool) (prepared liveState, changed bool) {
 	wasLive, last := l.at(current)
 	stale := l.PreparedVersion != nil && *l.PreparedVersion >= next
@@ -55,8 +58,8 @@ func (l liveState) prepare(current *int64, next int64, live bool) (prepared live
 	return liveState{Live: wasLive, LastVersion: last, PreparedVersion: &next, PreparedLive: &live}, true
 }
 
-// skippedAhead reports whether two or more versions may have gone live since current was read. The state then no longer shows
-// whether the item was live in the first of them.
+// skippedAhead reports whether two or more versions may have gone live since current was read. The
+// state then no longer shows whether the item was live in the first of them.
 func (l liveState) skippedAhead(current *int64) bool {
 	read := int64(0)
 	if current != nil {
@@ -65,8 +68,8 @@ func (l liveState) skippedAhead(current *int64) bool {
 	return l.PreparedVersion != nil && *l.PreparedVersion > read+1
 }
 
-// liveVersions is a record with the live version of each published board, one attribute per board. It is nil before the company's first
-// publish.
+// liveVersions is a record with the live version of each published board, one attribute per board.
+// It is nil before the company's first publish.
 type liveVersions table.Item
 
 // of returns the live version of a board, or nil when it was never published.
@@ -90,8 +93,9 @@ func (l liveVersions) of(boardID string) (*int64, error) {
 	return &version, nil
 }
 
-// withVersion returns an item with its publishedVersion set. The item must be read in one transaction with the live versions, or
-// after them. An item that was read before them may lack the state of a version that went live in between.
+// withVersion returns an item with its publishedVersion set. The item must be read in one
+// transaction with the live versions, or after them. An item that was read before them may lack the
+// state of a version that went live in between.
 func (l liveVersions) withVersion(i storedItem) (Item, error) {
 	current, err := l.of(i.RoadmapID)
 	return i.withVersion(current), err
@@ -100,8 +104,9 @@ func (l liveVersions) withVersion(i storedItem) (Item, error) {
 // rereadsMax bounds how often an item is read again because two publishes came between its reads.
 const rereadsMax = 5
 
-// itemAndLiveVersions reads an item and the live versions in one transaction. A concurrent write of the item, or a publish of any board,
-// cancels the transaction; then it reads them one after the other. Returns fault.ErrNotFound when the item does not exist.
+// itemAndLiveVersions reads an item and the live versions in one transaction. A concurrent write of
+// the item, or a publish of any board, cancels the transaction; then it reads them one after the
+// other. Returns fault.ErrNotFound when the item does not exist.
 func (s Store) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
 	found, err := table.GetAtOnce(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
 	for n := 0; errors.Is(err, table.ErrContended) && n < rereadsMax; n++ {
@@ -116,8 +121,9 @@ func (s Store) itemAndLiveVersions(ctx context.Context, companyID, itemID string
 	return found[0], liveVersions(found[1]), nil
 }
 
-// liveVersionsThenItem reads the live versions and then the item, the order that liveVersions.withVersion needs. Returns
-// table.ErrContended when two publishes of the item's board came between.
+// liveVersionsThenItem reads the live versions and then the item, the order that
+// liveVersions.withVersion needs. Returns table.ErrContended when two publishes of the item's board
+// came between.
 func (s Store) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {

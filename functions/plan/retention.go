@@ -15,9 +15,9 @@ const (
 	pruneTime    = 2 * time.Second
 )
 
-// prune removes the versions of a board that are too old once live is published, oldest first. It deletes a version's record
-// before its chunks, so nobody finds a version whose chunks are gone. If it dies, the next prune removes what is left, also
-// chunks without a record.
+// prune removes the versions of a board that are too old once live is published, oldest first. It
+// deletes a version's record before its chunks, so nobody finds a version whose chunks are gone. If
+// it dies, the next prune removes what is left, also chunks without a record.
 func (s Store) prune(ctx context.Context, b storedBoard, live int64) error {
 	last := live - versionsKept - 1
 	if last < 1 {

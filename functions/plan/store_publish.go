@@ -12,18 +12,22 @@ import (
 	"growthworkspace/shared/table"
 )
 
-// Publish makes the board's published items visible, all at once. If the process dies, visitors see the old content or the new
-// content, never a mixture (scripts/docs/explanation/publish.md). It has five steps, and each has a method below:
+// Publish makes the board's published items visible, all at once. If the process dies, visitors see
+// the old content or the new content, never a mixture (scripts/docs/explanation/publish.md). It has
+// five steps, and each has a method below:
 //
 //  1. collect: read the board and its items. check may reject the digest of their content.
-//  2. claim: lock the board for this publish, and write the snapshot under the next version, where nobody reads it yet. While
-//     another publish has a fresh claim, wait and start again.
-//  3. collectAgain: if the content is the same, it was the state of the board at one moment between both reads.
-//  4. prepareItems: write the coming live state of the items that appear or disappear. Readers ignore it until step 5.
-//  5. commit: move the board to the new version in one transaction. From here on everyone sees all of it.
+//  2. claim: lock the board for this publish, and write the snapshot under the next version, where
+//     nobody reads it yet. While another publish has a fresh claim, wait and start again.
+//  3. collectAgain: if the content is the same, it was the state of the board at one moment between
+//     both reads.
+//  4. prepareItems: write the coming live state of the items that appear or disappear. Readers
+//     ignore it until step 5.
+//  5. commit: move the board to the new version in one transaction. From here on everyone sees all
+//     of it.
 //
-// A conflict with others in steps 2 to 5 starts again with step 1. Returns fault.ErrNotFound when the board does not exist, and
-// fault.Conflict when others kept editing or publishing it.
+// A conflict with others in steps 2 to 5 starts again with step 1. Returns fault.ErrNotFound when
+// the board does not exist, and fault.Conflict when others kept editing or publishing it.
 func (s Store) Publish(ctx context.Context, companyID, boardID string, check func(digest string) error) (Publication, error) {
 	return s.publishWithRetry(ctx, func() (Planned, error) {
 		p, err := s.Plan(ctx, companyID, boardID)
@@ -86,7 +90,8 @@ type attempt struct {
 	chunks  []chunk
 }
 
-// publish does steps 2 to 5. After errConflict nothing was published, and the board may still have the claim.
+// publish does steps 2 to 5. After errConflict nothing was published, and the board may still have
+// the claim.
 func (s Store) publish(ctx context.Context, p Planned, claim string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
@@ -158,8 +163,8 @@ func (p Planned) result(version int64, at string, changed bool) Publication {
 	}
 }
 
-// Plan returns what publishing a board would do. Its reads are strongly consistent. Returns fault.ErrNotFound when the board
-// does not exist.
+// Plan returns what publishing a board would do. Its reads are strongly consistent. Returns
+// fault.ErrNotFound when the board does not exist.
 func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, error) {
 	p, err := s.collect(ctx, companyID, boardID)
 	if err != nil {
@@ -173,7 +178,8 @@ func (s Store) Plan(ctx context.Context, companyID, boardID string) (Planned, er
 	return p, nil
 }
 
-// collect is step 1: it reads a board and all of its items, and computes the content that a publish would make live.
+// collect is step 1: it reads a board and all of its items, and computes the content that a publish
+// would make live.
 func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planned, err error) {
 	err = parallel.Both(
 		func() (err error) { p.board, err = s.board(ctx, companyID, boardID); return err },
@@ -204,10 +210,11 @@ const (
 // chunksAtOnce is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
 const chunksAtOnce = 10
 
-// claim is step 2. It claims the board, and writes the chunks of the snapshot in the same transaction, or in more that check the
-// claim. So no chunk is written for a board that was removed. The claim replaces the one that was read, whose publish can then
-// no longer commit; the chunks of that publish are deleted. Returns errConflict when others claimed, published or removed the
-// board since it was read.
+// claim is step 2. It claims the board, and writes the chunks of the snapshot in the same
+// transaction, or in more that check the claim. So no chunk is written for a board that was
+// removed. The claim replaces the one that was read, whose publish can then no longer commit; the
+// chunks of that publish are deleted. Returns errConflict when others claimed, published or removed
+// the board since it was read.
 func (s Store) claim(ctx context.Context, a attempt) error {
 	b := a.board
 	values := table.Item{":claim": table.String(a.claim), ":at": table.String(s.table.Now())}
@@ -242,8 +249,9 @@ func (s Store) checkClaim(a attempt) table.Write {
 	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownClaim, nil, table.Item{":claim": table.String(a.claim)})
 }
 
-// collectAgain is step 3. It returns the attempt with the board and the items as they are now. Returns errConflict when their
-// content has changed. The content of a rollback does not depend on the items.
+// collectAgain is step 3. It returns the attempt with the board and the items as they are now.
+// Returns errConflict when their content has changed. The content of a rollback does not depend on
+// the items.
 func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 	now, err := s.collect(ctx, a.board.CompanyID, a.board.ID)
 	if err != nil {
@@ -256,8 +264,9 @@ func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 	return a, nil
 }
 
-// prepareItems is step 4. It writes the live state of the items that this version adds or removes, in transactions that check
-// the claim. It skips items that were deleted meanwhile. Returns errConflict when the board no longer has the claim.
+// prepareItems is step 4. It writes the live state of the items that this version adds or removes,
+// in transactions that check the claim. It skips items that were deleted meanwhile. Returns
+// errConflict when the board no longer has the claim.
 func (s Store) prepareItems(ctx context.Context, a attempt) error {
 	live := make(map[string]bool, len(a.content))
 	for _, i := range a.content {
@@ -311,8 +320,8 @@ const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updated
 	"snapshotVersion = :version, snapshotId = :claim, snapshotChunks = :chunks, snapshotDigest = :digest " +
 	"REMOVE claim, claimAt ADD rev :one"
 
-// commit is step 5. It moves the board to the snapshot. Returns errConflict when the board no longer has the claim, or was
-// edited at that time or later.
+// commit is step 5. It moves the board to the snapshot. Returns errConflict when the board no
+// longer has the claim, or was edited at that time or later.
 func (s Store) commit(ctx context.Context, a attempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.result(a.version, at, true),
@@ -334,7 +343,8 @@ func (s Store) commit(ctx context.Context, a attempt, at string) error {
 	return err
 }
 
-// conflictOf returns errConflict for a transaction with a condition that was not met, and any other error unchanged.
+// conflictOf returns errConflict for a transaction with a condition that was not met, and any other
+// error unchanged.
 func conflictOf(err error) error {
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
@@ -343,8 +353,9 @@ func conflictOf(err error) error {
 	return err
 }
 
-// A publish waits while another one has claimed the board. So of many at once each finishes: the others then find their content
-// live, or claim the board in turn. A claim that is as old as claimLease belongs to a process that died or hangs, and is replaced.
+// A publish waits while another one has claimed the board. So of many at once each finishes: the
+// others then find their content live, or claim the board in turn. A claim that is as old as
+// claimLease belongs to a process that died or hangs, and is replaced.
 const (
 	claimLease = 2 * time.Second
 	claimPause = 25 * time.Millisecond // between two reads of the claim
@@ -352,7 +363,8 @@ const (
 
 func (b storedBoard) claimedBy(claim string) bool { return b.Claim != nil && *b.Claim == claim }
 
-// claimIsFresh reports whether a board has a claim that is younger than claimLease, by this process's clock.
+// claimIsFresh reports whether a board has a claim that is younger than claimLease, by this
+// process's clock.
 func (s Store) claimIsFresh(b storedBoard) bool {
 	if b.Claim == nil || b.ClaimAt == nil {
 		return false
@@ -361,9 +373,10 @@ func (s Store) claimIsFresh(b storedBoard) bool {
 	return err == nil && s.table.Clock()().Sub(at) < claimLease
 }
 
-// waitForClaim waits until a board no longer has the claim that was read. A board that still has it after claimLease is not
-// waited for any longer, even if the claim looks fresh because clocks differ: stale is that claim then, and else empty. Returns
-// errBusy when the request's time is over.
+// waitForClaim waits until a board no longer has the claim that was read. A board that still has it
+// after claimLease is not waited for any longer, even if the claim looks fresh because clocks
+// differ: stale is that claim then, and else empty. Returns errBusy when the request's time is
+// over.
 func (s Store) waitForClaim(ctx context.Context, b storedBoard) (stale string, err error) {
 	for range int(claimLease / claimPause) {
 		if table.Pause(ctx, claimPause) != nil {
@@ -377,8 +390,8 @@ func (s Store) waitForClaim(ctx context.Context, b storedBoard) (stale string, e
 	return *b.Claim, nil
 }
 
-// release removes a claim that will not be committed, so that nobody waits for it. A claim that others have replaced stays. A
-// failure is noted in the log and delays others by claimLease.
+// release removes a claim that will not be committed, so that nobody waits for it. A claim that
+// others have replaced stays. A failure is noted in the log and delays others by claimLease.
 func (s Store) release(ctx context.Context, b storedBoard, claim string) {
 	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownClaim, nil,
 		table.Item{":claim": table.String(claim)})))

@@ -25,34 +25,37 @@ import (
 
 // This file makes lists of stored records cheap. It is an optimisation and can be taken out.
 //
-// What it does. DynamoDB wraps every value of a response in its type. The SDK turns each record into a map of attributes, Decode
-// turns the map into a struct, and schema.Encode writes the JSON that clients get. For a list that returns stored records
-// unchanged, textScanner goes from the first text to the last in one pass:
+// What it does. DynamoDB wraps every value of a response in its type. The SDK turns each record
+// into a map of attributes, Decode turns the map into a struct, and schema.Encode writes the JSON
+// that clients get. For a list that returns stored records unchanged, textScanner goes from the
+// first text to the last in one pass:
 //
-//	{"Count":1,"Items":[{"sk":{"S":"k"},"title":{"S":"Hello"},"stars":{"N":"5"}}]}   DynamoDB's response
-//	{"title":"Hello","stars":5}                                                      the record, as ListTexts returns it
-//	{"Count":1,"Items":[]}                                                           the rest, which the SDK still reads
+//	{"Count":1,"Items":[{"sk":{"S":"k"},"title":{"S":"Hi"},"stars":{"N":"5"}}]}   the response
+//	{"title":"Hi","stars":5}                    the record, as ListTexts returns it
+//	{"Count":1,"Items":[]}                      the rest, which the SDK still reads
 //
-// It reads only the JSON that DynamoDB usually sends. A response with anything else, such as an unknown attribute or a space
-// between values, is left to the SDK as a whole: that costs time, and the result is the same. FuzzTexts compares both ways.
+// It reads only the JSON that DynamoDB usually sends. A response with anything else, such as an
+// unknown attribute or a space between values, is left to the SDK as a whole: that costs time, and
+// the result is the same. FuzzTexts compares both ways.
 //
-// What it buys. A page of 200 reviews takes 0.95 ms of CPU instead of 3.9 ms, and 0.6 MB in 620 allocations instead of 2.5 MB in
-// 19,900; a page of 50 takes 0.29 ms instead of 1.05 ms. Measured with BenchmarkReads of package functions, with this file and
-// with step 1 below. A small Lambda function has a fraction of a processor, so this is most of the time of a long list.
+// What it buys. A page of 200 reviews takes 0.95 ms of CPU instead of 3.9 ms, and 0.6 MB in 620
+// allocations instead of 2.5 MB in 19,900; a page of 50 takes 0.29 ms instead of 1.05 ms. Measured
+// with BenchmarkReads of package functions, as it is and after step 1 below.
 //
-// What it costs. This file and texts_test.go, and a hook in the SDK: textProtocol replaces Options.Protocol, and implements
-// smithyhttp.ClientProtocol. An upgrade of the SDK can change that interface, which the compiler reports, or the way in which a
-// response is read, which FuzzTexts and TestTextsOfSeveralResponses report.
+// What it costs. The 350 lines below encodeAll, the 250 lines of texts_test.go, and a hook in the
+// SDK: textProtocol replaces Options.Protocol, and implements smithyhttp.ClientProtocol. An upgrade
+// of the SDK can change that interface, which the compiler reports, or the way in which a response
+// is read, which FuzzTexts and TestTextsOfSeveralResponses report.
 //
 // How to take it out. No caller changes.
 //
 //  1. In textsOf, call c.Query without p.install, and use only the branch of !p.scanned.
 //  2. Delete everything below encodeAll, and texts_test.go.
-//  3. In scripts/docs/explanation/table.md, delete "Lists are read as text". In scripts/prove/speed, the CPU of lists of feedback
-//     misses its target then.
+//  3. In scripts/docs/explanation/table.md, delete "Lists are read as text". The CPU of a list of
+//     feedback then misses its target in scripts/prove/speed/RESULTS.md.
 
-// ListTexts is List for a list that returns stored records unchanged: it returns their JSON texts, as schema.Encode
-// writes a T, and takes a quarter of the CPU.
+// ListTexts is List for a list that returns stored records unchanged: it returns their JSON texts,
+// as schema.Encode writes a T, and takes a quarter of the CPU.
 func ListTexts[T any](ctx context.Context, c *Client, q Query) (Page[json.RawMessage], error) {
 	return list(ctx, q, textsOf[T](c, q.Index.SK()))
 }
@@ -105,8 +108,8 @@ type textProtocol struct {
 // install puts the protocol in place of the SDK's.
 func (p *textProtocol) install(o *dynamodb.Options) { p.ClientProtocol, o.Protocol = o.Protocol, p }
 
-// DeserializeResponse implements smithyhttp.ClientProtocol. It gives the SDK the response without the records that the scanner
-// has read.
+// DeserializeResponse implements smithyhttp.ClientProtocol. It gives the SDK the response without
+// the records that the scanner has read.
 func (p *textProtocol) DeserializeResponse(ctx context.Context, operation *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.scanned = false // reset after an earlier attempt
 	if resp.StatusCode == http.StatusOK {
@@ -129,12 +132,12 @@ func (p *textProtocol) DeserializeResponse(ctx context.Context, operation *smith
 	return p.ClientProtocol.DeserializeResponse(ctx, operation, registry, resp, out)
 }
 
-// bodies are the buffers that responses are read into; a response is a third of the memory of a list. Texts and keys
-// are copies, so a buffer can be reused once its response is read.
+// bodies are the buffers that responses are read into; a response is a third of the memory of a
+// list. Texts and keys are copies, so a buffer can be reused once its response is read.
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// textScanner reads the records of a response. Its methods read what comes next in body and report whether they could. If one
-// could not, the whole response is left to the SDK.
+// textScanner reads the records of a response. Its methods read what comes next in body and report
+// whether they could. If one could not, the whole response is left to the SDK.
 type textScanner struct {
 	fields []textForm
 	byName map[string]int // index of the field by the name of its attribute
@@ -152,7 +155,8 @@ type textScanner struct {
 
 type span struct{ begin, end int }
 
-// newTextScanner returns a scanner of records of type T; see textFormsOf for the types that it accepts.
+// newTextScanner returns a scanner of records of type T; see textFormsOf for the types that it
+// accepts.
 func newTextScanner[T any](sortKey string) *textScanner {
 	t := reflect.TypeFor[T]()
 	s := &textScanner{fields: textFormsOf(t), byName: maps.Clone(planOf(t).byName)}
@@ -164,7 +168,8 @@ func newTextScanner[T any](sortKey string) *textScanner {
 	return s
 }
 
-// scan reads the records of a response and returns the response without them. ok is false if the SDK must read all of it.
+// scan reads the records of a response and returns the response without them. ok is false if the
+// SDK must read all of it.
 func (s *textScanner) scan(body []byte) (rest []byte, ok bool) {
 	const items = `"Items":`
 	begin := bytes.Index(body, []byte(items))
@@ -181,8 +186,8 @@ func (s *textScanner) scan(body []byte) (rest []byte, ok bool) {
 	return rest, outermost && bytes.Count(rest, []byte(`"Items"`)) == 1 && !bytes.Contains(rest, []byte(`\`))
 }
 
-// plain reports whether encoding/json would write the characters of a response as they are. Control characters need no
-// check, because a string in JSON cannot have them.
+// plain reports whether encoding/json would write the characters of a response as they are. Control
+// characters need no check, because a string in JSON cannot have them.
 func plain(body []byte) bool {
 	return utf8.Valid(body) && !bytes.Contains(body, []byte("\u2028")) && !bytes.Contains(body, []byte("\u2029"))
 }
@@ -273,7 +278,8 @@ func (s *textScanner) literal(text string) bool {
 	return true
 }
 
-// quoted reads a string and returns it with its quotes. It cannot read an escape that encoding/json does not write.
+// quoted reads a string and returns it with its quotes. It cannot read an escape that encoding/json
+// does not write.
 func (s *textScanner) quoted() (text []byte, ok bool) {
 	begin, quote := s.at, -1
 	if !s.character('"') {
@@ -298,8 +304,8 @@ func (s *textScanner) quoted() (text []byte, ok bool) {
 	}
 }
 
-// typed reads a value of a type that DynamoDB sends as a JSON string, such as {"S":"text"} for the opening {"S":, and returns
-// the string.
+// typed reads a value of a type that DynamoDB sends as a JSON string, such as {"S":"text"} for the
+// opening {"S":, and returns the string.
 func (s *textScanner) typed(opening string) (text []byte, ok bool) {
 	if !s.literal(opening) {
 		return nil, false
@@ -378,8 +384,9 @@ type textForm struct {
 
 var textForms sync.Map // reflect.Type → []textForm
 
-// textFormsOf returns how the fields of a type of record are written, in the order of its plan. It panics if only encoding/json
-// can write one of them: the list is declared wrongly, and every test that uses it fails.
+// textFormsOf returns how the fields of a type of record are written, in the order of its plan. It
+// panics if only encoding/json can write one of them: the list is declared wrongly, and every test
+// that uses it fails.
 func textFormsOf(t reflect.Type) []textForm {
 	found, ok := textForms.Load(t)
 	if !ok {

@@ -1,10 +1,11 @@
-// Package front is the HTTP server of `workspace serve`. In an account API Gateway is in this place, so this package does what
-// the gateway does there: it limits what callers can take.
+// Package front is the HTTP server of `workspace serve`. In an account API Gateway is in this
+// place, so this package does what the gateway does there: it limits what callers can take.
 //
-// Connections, headers, bodies and responses have limits. A request beyond them gets a 503 in the error envelope at once, or
-// after a second in the queue, and costs little memory until then. Requests with heavy bodies have a queue of their own, and so
-// do requests whose path had a heavy response before, so a flood of them does not delay others. net/http itself refuses a
-// request that is not valid HTTP, in plain text.
+// Connections, headers, bodies and responses have limits. A request beyond them gets a 503 in the
+// error envelope at once, or after a second in the queue, and costs little memory until then.
+// Requests with heavy bodies have a queue of their own, and so do requests whose path had a heavy
+// response before, so a flood of them does not delay others. net/http itself refuses a request that
+// is not valid HTTP, in plain text.
 package front
 
 import (
@@ -65,9 +66,10 @@ type Server struct {
 	queue, piece      time.Duration
 }
 
-// New returns a server. newID creates the ids of the requests that do not reach the handler. upload returns why more than 256 KB
-// of the body of a request must not be read, nil if they may be: an account has a gateway that receives bodies for a function,
-// so only here can a client without a key use up memory and a connection with one.
+// New returns a server. newID creates the ids of the requests that do not reach the handler. upload
+// returns why more than 256 KB of the body of a request must not be read, nil if they may be: an
+// account has a gateway that receives bodies for a function, so only here can a client without a
+// key use up memory and a connection with one.
 func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http.Request) error) *Server {
 	processors := runtime.GOMAXPROCS(0)
 	s := &Server{
@@ -89,8 +91,8 @@ func New(h http.Handler, log *slog.Logger, newID id.Generator, upload func(*http
 	return s
 }
 
-// Serve serves the connections of a listener until Close or Shutdown. It limits the memory of this process, unless GOMEMLIMIT
-// does.
+// Serve serves the connections of a listener until Close or Shutdown. It limits the memory of this
+// process, unless GOMEMLIMIT does.
 func (s *Server) Serve(l net.Listener) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
@@ -127,14 +129,16 @@ func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	out.leave = sync.OnceFunc(func() { s.release(slots, time.Since(begin)) })
 	if body != nil {
-		// The handler reads the rest of a body that is too large, or the error of one that ends early.
+		// The handler reads the rest of a body that is too large, or the error of one that ends
+		// early.
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 	}
 	h.ServeHTTP(out, r)
 }
 
-// acquire takes a slot for a request from the matching pool and returns that pool. If none is free in time, or slow readers have
-// used up the budget of responses, it returns nil and the limit that was reached.
+// acquire takes a slot for a request from the matching pool and returns that pool. If none is free
+// in time, or slow readers have used up the budget of responses, it returns nil and the limit that
+// was reached.
 func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, limit string) {
 	const queue = "queue"
 	if heavy {
@@ -163,8 +167,8 @@ func (s *Server) acquire(r *http.Request, path string, heavy bool) (slots pool, 
 	return nil, queue
 }
 
-// release gives a slot back that a request held for a time. That of a heavy request stays taken for as long again, to leave CPU
-// for light requests.
+// release gives a slot back that a request held for a time. That of a heavy request stays taken for
+// as long again, to leave CPU for light requests.
 func (s *Server) release(slots pool, held time.Duration) {
 	if slots == s.heavy || slots == s.large && s.waiting.Load() > 0 {
 		time.AfterFunc(held, slots.release)
@@ -176,9 +180,10 @@ func (s *Server) release(slots pool, held time.Duration) {
 // errBodies is the error of a body for which the budget has no room.
 var errBodies = fmt.Errorf("bodies: %w", fault.ErrUnavailable)
 
-// readBody reads the body, up to the largest that the handler accepts. It returns an error if the request must not upload so
-// much, or if the budget has no room for the body. The budget counts what has arrived, not what the client promises. The caller
-// gives cap(body) back to it, after an error, too.
+// readBody reads the body, up to the largest that the handler accepts. It returns an error if the
+// request must not upload so much, or if the budget has no room for the body. The budget counts
+// what has arrived, not what the client promises. The caller gives cap(body) back to it, after an
+// error, too.
 func (s *Server) readBody(r *http.Request) (body []byte, err error) {
 	if r.ContentLength == 0 || r.ContentLength > bodyMax {
 		return nil, nil // the handler refuses it without reading

@@ -10,8 +10,8 @@ import (
 	"growthworkspace/shared/version"
 )
 
-// response is the response of one request. The handler writes a body in one piece, so its size is known before anything is
-// sent.
+// response is the response of one request. The handler writes a body in one piece, so its size is
+// known before anything is sent.
 type response struct {
 	http.ResponseWriter
 
@@ -112,7 +112,8 @@ func (w *response) refuse(err error) {
 	w.server.log.Warn("request refused", "reason", err, "requestId", requestID)
 }
 
-// envelopeHeader sets the headers of a response of this package, which are those of every response of the API.
+// envelopeHeader sets the headers of a response of this package, which are those of every response
+// of the API.
 func envelopeHeader(h http.Header, requestID string, length int) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(length))

@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/parallel"
@@ -74,31 +73,8 @@ func (s Store) firstRound(ctx context.Context, companyID string, q PointQuery) (
 type listing struct {
 	table      *table.Client
 	q          PointQuery
-	sources    []source // the records of the grain; then those of days, if points may be computed from them
-	candidates candidates
-}
-
-// candidates are the points found so far, from which the page is chosen. Each kind of listing has
-// its own:
-//
-//	storedPoints    stored points, as they are: of days, and of a metric whose days do not combine
-//	computedPoints  stored weeks or months, and those that are computed from the days of their series
-//	totals          one series for all series of the metric
-type candidates interface {
-	// known returns how many points of the page are known so far, at most want, and the start of
-	// the oldest one. Records that are not yet read can only add newer points, or add days to those
-	// there are.
-	known(want int) (n int, oldest string)
-
-	// page returns the newest points, at most limit, oldest first, and the position of the next
-	// page.
-	page(limit int) (points []Point, next Position)
-
-	// withRule returns the candidates to go on with when days and series combine by this rule.
-	withRule(rule rollupRule) candidates
-
-	// refusal returns why a window without points is an error; nil when it is none.
-	refusal() error
+	sources    []source   // the records of the grain; then those of days, if points may be computed from them
+	candidates candidates // what was found so far
 }
 
 // source is the records of one grain, and what the listing does with their points.
@@ -208,79 +184,4 @@ func (l *listing) checkSize(units float64) error {
 		field = "query.total"
 	}
 	return fault.Invalid(field, "the metric has so many series that this page would read more than 10 MB of points; narrow from and to, or lower limit")
-}
-
-// storedPoints are the candidates of a listing of stored points alone, newest first.
-type storedPoints struct {
-	points []Point
-	most   int // points that the listing can need; older ones are dropped
-}
-
-func (s *storedPoints) addStored(points []Point) (found int) {
-	found = len(points)
-	if len(s.points) > 0 {
-		points = append(s.points, points...)
-	}
-	s.points = newestPoints(points, s.most)
-	return found
-}
-
-func (s *storedPoints) known(want int) (n int, oldest string) {
-	if n = min(want, len(s.points)); n > 0 {
-		oldest = *s.points[n-1].TS
-	}
-	return n, oldest
-}
-
-func (s *storedPoints) page(limit int) (points []Point, next Position) {
-	points = s.points
-	if len(points) > limit {
-		points = points[:limit]
-		next = positionOf(&points[limit-1])
-	}
-	slices.Reverse(points)
-	return points, next
-}
-
-func (s *storedPoints) withRule(rollupRule) candidates { return s }
-
-func (s *storedPoints) refusal() error { return nil }
-
-// newestPoints orders points newest first and keeps at most n.
-func newestPoints(points []Point, n int) []Point {
-	for i := 1; i < len(points); i++ {
-		if positionOf(&points[i-1]).compare(positionOf(&points[i])) < 0 { // never for points of a single series
-			slices.SortFunc(points, func(a, b Point) int { return positionOf(&b).compare(positionOf(&a)) })
-			break
-		}
-	}
-	return points[:min(n, len(points))]
-}
-
-// knownOf is known for candidates that have these positions.
-func knownOf(positions []Position, want int) (n int, oldest string) {
-	newest := newestPositions(positions, want)
-	if n = len(newest); n > 0 {
-		oldest = newest[n-1].ts
-	}
-	return n, oldest
-}
-
-// pageOf is page for candidates that have these positions. point returns the point at a position.
-func pageOf(positions []Position, limit int, point func(Position) Point) (points []Point, next Position) {
-	newest := newestPositions(positions, limit)
-	if len(newest) < len(positions) {
-		next = newest[limit-1]
-	}
-	points = make([]Point, 0, len(newest))
-	for _, at := range slices.Backward(newest) {
-		points = append(points, point(at))
-	}
-	return points, next
-}
-
-// newestPositions orders positions newest first and keeps at most n.
-func newestPositions(positions []Position, n int) []Position {
-	slices.SortFunc(positions, func(a, b Position) int { return b.compare(a) })
-	return positions[:min(n, len(positions))]
 }

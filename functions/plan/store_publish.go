@@ -62,6 +62,7 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error
 			}
 			return p.result(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
 		}
+		// Another publish may still commit.
 		if s.claimIsFresh(p.board) && !p.board.claimedBy(own) && !p.board.claimedBy(stale) {
 			if stale, err = s.waitForClaim(ctx, p.board); err != nil {
 				return Publication{}, err

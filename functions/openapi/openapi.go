@@ -10,7 +10,6 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/version"
 )
 
 // Path is the path of the OpenAPI document.
@@ -30,7 +29,7 @@ func Handler(newID id.Generator) http.Handler {
 	files := served()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Service-Version", version.Current)
+		h.Set("Service-Version", fault.Version)
 		h.Set("Service-Request-Id", newID("req"))
 		fileOf, ok := files[r.URL.EscapedPath()]
 		switch {
@@ -42,7 +41,7 @@ func Handler(newID id.Generator) http.Handler {
 			refuse(w, r, fault.New(fault.MethodNotAllowed, "this path accepts GET, HEAD"))
 			return
 		}
-		if _, err := version.Requested(r.Header.Values("Service-Version")); err != nil {
+		if err := fault.CheckVersion(r.Header.Values("Service-Version")); err != nil {
 			refuse(w, r, fault.Public(err))
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/version"
+	"growthworkspace/shared/fault"
 )
 
 // Ensure a usage error is one line that says what to do, with exit code 2 and before anything is started.
@@ -205,9 +205,9 @@ func TestFlagsOfCommands(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"version", "--version"} {
-		want(t, call(t, "", command).out, "API version  "+version.Current+"\nrevision     ")
+		want(t, call(t, "", command).out, "API version  "+fault.Version+"\nrevision     ")
 		var v programVersion
-		if r := call(t, "", command, "--json"); r.code != 0 || json.Unmarshal([]byte(r.out), &v) != nil || v.APIVersion != version.Current || v.Go == "" {
+		if r := call(t, "", command, "--json"); r.code != 0 || json.Unmarshal([]byte(r.out), &v) != nil || v.APIVersion != fault.Version || v.Go == "" {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}

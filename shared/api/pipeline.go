@@ -13,7 +13,6 @@ import (
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets the
@@ -46,7 +45,7 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
 	}
-	pinned, err := version.Requested(c.Version)
+	pinned, err := len(c.Version) > 0, fault.CheckVersion(c.Version)
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
@@ -138,7 +137,7 @@ func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.
 	err = parallel.Both(func() error {
 		t.admission, refusal = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
 		if refusal == nil && !pinned {
-			refusal = version.OfKey(t.admission.APIVersion)
+			refusal = checkKeyVersion(t.admission.APIVersion)
 		}
 		return nil
 	}, func() error {

@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // Response is the response of a call: a record or a list when Err is nil, else the error envelope.
@@ -38,7 +37,7 @@ type Response struct {
 func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID string) {
 	h := w.Header()
 	maps.Copy(h, r.Header)
-	h.Set("Service-Version", version.Current)
+	h.Set("Service-Version", fault.Version)
 	h.Set("Service-Request-Id", requestID)
 	h.Set("Cache-Control", "no-store")
 	if len(r.Body) > 0 {

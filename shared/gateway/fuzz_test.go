@@ -20,7 +20,6 @@ import (
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // open accepts every key.
@@ -121,7 +120,7 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 			}
 		}
 	}
-	if h.Get("Service-Version") != version.Current || h.Get("Service-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" {
+	if h.Get("Service-Version") != fault.Version || h.Get("Service-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" {
 		t.Fatalf("headers of every response: %v", h)
 	}
 	if link := h.Get("Link"); link != "" {

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/version"
 )
 
 // responseBytesMax is Lambda's limit of a response, less a reserve for the JSON
@@ -36,7 +35,7 @@ func refuse(w http.ResponseWriter, status int, body, requestID string) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
-	header.Set("Service-Version", version.Current)
+	header.Set("Service-Version", fault.Version)
 	if requestID != "" {
 		header.Set("Service-Request-Id", requestID)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/version"
 )
 
 // response is the response of one request. The handler writes a body in one piece, so its size is known before anything is
@@ -118,5 +117,5 @@ func envelopeHeader(h http.Header, requestID string, length int) {
 	h.Set("Content-Length", strconv.Itoa(length))
 	h.Set("Content-Type", "application/json")
 	h.Set("Service-Request-Id", requestID)
-	h.Set("Service-Version", version.Current)
+	h.Set("Service-Version", fault.Version)
 }

@@ -58,7 +58,7 @@ func (a *API) respond(t *trace, r result, err error) Response {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
 	}
 	if r.next != "" {
-		out.Next = t.input.page.Encode(r.next)
+		out.Next = t.input.sent.Page.Encode(r.next)
 	}
 	if err != nil {
 		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.Public(err), nil, "", "", ""

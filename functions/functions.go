@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/company"
@@ -34,7 +33,7 @@ type Area struct {
 // All returns the areas.
 func All() []Area {
 	return []Area{
-		{"company", company.Operations, company.Transfers},
+		{api.CompanyArea, company.Operations, company.Transfers},
 		{"plan", plan.Operations, plan.Transfers},
 		{"feedback", feedback.Operations, feedback.Transfers},
 		{"metrics", metrics.Operations, metrics.Transfers},
@@ -94,10 +93,9 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 			tools.ServeHTTP(w, r)
 			return
 		}
-		segments := strings.SplitN(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/", 5)
-		handler := byName["company"]
-		if len(segments) >= 4 && segments[0] == "v1" && segments[1] == "companies" && byName[segments[3]] != nil {
-			handler = byName[segments[3]]
+		handler := byName[api.AreaOf(r.URL.EscapedPath())]
+		if handler == nil {
+			handler = byName[api.CompanyArea]
 		}
 		handler.ServeHTTP(w, r)
 	})

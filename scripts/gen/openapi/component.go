@@ -25,7 +25,6 @@ const (
 	seenHeader       = "If-None-Match"
 	notModified      = "NotModified"
 	otherError       = "Error"
-	keyHeader        = "Idempotency-Key"
 	replayedHeader   = "Idempotent-Replayed"
 	retryHeader      = "Retry-After"
 	challengeHeader  = "WWW-Authenticate"

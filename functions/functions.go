@@ -16,7 +16,6 @@ import (
 	"growthworkspace/functions/optimise"
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/table"
@@ -84,7 +83,6 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
 	tools := gateway.Local(mcpserver.New(Operations(t), api.ConfigFor(t, log)), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Service-Version", fault.Version) // for requests that gateway.Local rejects itself
 		switch path := r.URL.EscapedPath(); {
 		case slices.Contains(openapi.Paths(), path):
 			description.ServeHTTP(w, r)

@@ -101,10 +101,10 @@ type outcome struct {
 // run starts the operation's function, and the lookup of an earlier response if the call has an attempt. Meanwhile it admits the
 // key. So the function's reads add no latency, and its writes wait for the decision. The error is that of the key, else that of
 // the lookup, else a panic of the function. The function has ended when run returns.
-func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt) (out outcome, err error) {
+func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt) (*outcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	function := begin(func() (outcome, error) { return c.perform(work, t), nil })
+	function := begin(func() (*outcome, error) { return c.perform(work, t), nil })
 	var lookup *step[*idempotency.Response]
 	if attempt != nil {
 		lookup = begin(func() (*idempotency.Response, error) { return attempt.Recall(ctx) })
@@ -112,8 +112,8 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 	refusal := a.admit(ctx, c, t)
 	var earlier *idempotency.Response
 	if lookup != nil {
-		earlier, err = lookup.end()
-		refusal = cmp.Or(refusal, err)
+		found, err := lookup.end()
+		earlier, refusal = found, cmp.Or(refusal, err)
 	}
 	if refusal == nil && earlier != nil {
 		refusal = idempotency.ErrAnswered
@@ -124,17 +124,17 @@ func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.At
 	}
 	out, panicked := function.end()
 	if errors.Is(refusal, idempotency.ErrAnswered) {
-		return outcome{earlier: earlier}, nil
+		return &outcome{earlier: earlier}, nil
 	}
 	return out, cmp.Or(refusal, panicked)
 }
 
 // perform calls the operation's function, if its input is valid.
-func (c Call) perform(ctx context.Context, t *trace) (out outcome) {
+func (c Call) perform(ctx context.Context, t *trace) *outcome {
 	if t.input.err != nil {
-		return outcome{failure: t.input.err}
+		return &outcome{failure: t.input.err}
 	}
-	caller := Caller{t.token.CompanyID, t.token.KeyID}
+	out, caller := &outcome{}, Caller{t.token.CompanyID, t.token.KeyID}
 	out.result, out.failure = c.Operation.run(ctx, caller, t.input.value)
 	if out.failure == nil && out.result.empty && c.Explain {
 		out.result.whyEmpty, out.failure = c.Operation.explain(ctx, caller, t.input)

@@ -114,18 +114,9 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 		if err := change(&after); err != nil {
 			return none, err
 		}
-		current, wanted := Encode(before), Encode(after)
-		if maps.EqualFunc(wanted, current, equalAttribute) {
+		current, wanted := c.difference(stored, before, after, keysOf(after))
+		if wanted == nil {
 			return before, nil
-		}
-		copyIndexKeys(current, stored)
-		keysOf(after).indexes(wanted)
-		if holds[T](updatedAtAttr) || stored[updatedAtAttr] != nil {
-			var last *string
-			if text, ok := stored[updatedAtAttr].(*types.AttributeValueMemberS); ok {
-				last = &text.Value
-			}
-			wanted[updatedAtAttr] = String(c.NowAfter(last))
 		}
 		written, lost, err := c.update(ctx, key, stored, current, wanted)
 		if err != nil {
@@ -139,6 +130,26 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 		stored = written
 	}
 	return none, ErrContended
+}
+
+// difference returns the attributes of a record before and after a change: its fields, and the keys of the indexes, before the
+// change those that are stored. wanted is nil if no field has changed.
+func (c *Client) difference(stored Item, before, after any, keys Keys) (current, wanted Item) {
+	current, wanted = Encode(before), Encode(after)
+	if maps.EqualFunc(wanted, current, equalAttribute) {
+		return current, nil
+	}
+	copyIndexKeys(current, stored)
+	keys.indexes(wanted)
+	_, isField := planOf(reflect.TypeOf(after)).byName[updatedAtAttr]
+	if last := stored[updatedAtAttr]; isField || last != nil {
+		var text *string
+		if last, ok := last.(*types.AttributeValueMemberS); ok {
+			text = &last.Value
+		}
+		wanted[updatedAtAttr] = String(c.NowAfter(text))
+	}
+	return current, wanted
 }
 
 // copyIndexKeys adds the keys of the indexes in an item to another.
@@ -180,12 +191,6 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 		return false, nil
 	}
 	return false, cmp.Or(err, error(ErrContended))
-}
-
-// holds reports whether records of type T have a field of this name.
-func holds[T any](attribute string) bool {
-	_, ok := planOf(reflect.TypeFor[T]()).byName[attribute]
-	return ok
 }
 
 // update writes the difference from current to wanted, if the stored revision is still the one that was read. If

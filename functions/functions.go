@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/functions/company"
@@ -19,23 +18,21 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
-	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
-	"growthworkspace/shared/version"
 )
 
 // Area is one area of the service: one folder here, one Lambda function, one path segment.
 type Area struct {
 	Name       string // the path segment after the company's id; the area "company" serves the paths that have none
-	Operations service.Operations
+	Operations api.Operations
 	Transfers  func(t *table.Client) []transfer.Type
 }
 
 // All returns the areas.
 func All() []Area {
 	return []Area{
-		{"company", company.Operations, company.Transfers},
+		{api.CompanyArea, company.Operations, company.Transfers},
 		{"plan", plan.Operations, plan.Transfers},
 		{"feedback", feedback.Operations, feedback.Transfers},
 		{"metrics", metrics.Operations, metrics.Transfers},
@@ -72,7 +69,7 @@ func Transfers(t *table.Client) []transfer.Type {
 // Uploads returns a function that returns why the body of a request with more than 256 KB must not be read, nil if it may be. It is
 // for a server in front of Handler; see api.API.CheckUpload.
 func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
-	return api.New(Operations(t), service.Config(t, log)).CheckUpload
+	return api.New(Operations(t), api.ConfigFor(t, log)).CheckUpload
 }
 
 // Handler serves the whole service on one port, with the routes that API Gateway has in an account. Each area has a
@@ -81,12 +78,11 @@ func Uploads(t *table.Client, log *slog.Logger) func(*http.Request) error {
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
 	byName := map[string]http.Handler{}
 	for _, a := range All() {
-		byName[a.Name] = gateway.Local(service.New(t, a.Operations(t), log), t.NewID)
+		byName[a.Name] = gateway.Local(api.Handler(t, a.Operations(t), log), t.NewID)
 	}
 	description := gateway.Local(openapi.Handler(t.NewID), t.NewID)
-	tools := gateway.Local(mcpserver.New(Operations(t), service.Config(t, log)), t.NewID)
+	tools := gateway.Local(mcpserver.New(Operations(t), api.ConfigFor(t, log)), t.NewID)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Service-Version", version.Current) // for requests that gateway.Local rejects itself
 		switch path := r.URL.EscapedPath(); {
 		case slices.Contains(openapi.Paths(), path):
 			description.ServeHTTP(w, r)
@@ -95,10 +91,9 @@ func Handler(t *table.Client, log *slog.Logger) http.Handler {
 			tools.ServeHTTP(w, r)
 			return
 		}
-		segments := strings.SplitN(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/", 5)
-		handler := byName["company"]
-		if len(segments) >= 4 && segments[0] == "v1" && segments[1] == "companies" && byName[segments[3]] != nil {
-			handler = byName[segments[3]]
+		handler := byName[api.AreaOf(r.URL.EscapedPath())]
+		if handler == nil {
+			handler = byName[api.CompanyArea]
 		}
 		handler.ServeHTTP(w, r)
 	})

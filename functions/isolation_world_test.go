@@ -25,11 +25,11 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/version"
 )
 
 // tenant is one company of a world.
@@ -109,7 +109,7 @@ func (w *world) renew(one *tenant) {
 	readOnly := slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
 	for secret, scopes := range map[*string][]auth.Scope{&one.full: auth.Scopes(), &one.reader: readOnly} {
 		var err error
-		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: version.Current}, rand.Reader)
+		_, *secret, err = w.service.Keys.Issue(w.t.Context(), one.id, keys.Grant{Name: one.marker, Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -121,9 +121,9 @@ func otherScopes(scope auth.Scope) []auth.Scope {
 	return slices.DeleteFunc(auth.Scopes(), func(s auth.Scope) bool { return s == scope })
 }
 
-// fault is one way to spoil a request, and the expected response. spoil returns false when the fault does not apply to an
+// flaw is one way to spoil a request, and the expected response. spoil returns false when the flaw does not apply to an
 // operation.
-type fault struct {
+type flaw struct {
 	name    string
 	status  int
 	code    string
@@ -206,7 +206,7 @@ func TestStatusMatrix(t *testing.T) {
 	query := func(text string) func(*request, api.Operation) bool {
 		return func(r *request, _ api.Operation) bool { r.query = text; return true }
 	}
-	faults := []fault{
+	faults := []flaw{
 		{"no key", 401, "unauthorised", "", true, withKey("")},
 		{"publishable key", 401, "unauthorised", "publishable", true, withKey("pk_live_" + good[8:])},
 		{"key with a typo", 401, "unauthorised", "", true, withKey(good[:20] + swap(good[20:21]) + good[21:])},
@@ -289,7 +289,7 @@ func TestStatusMatrix(t *testing.T) {
 		{"double slash", 404, "not_found", "", true, func(r *request, _ api.Operation) bool { r.path = "/" + r.path; return true }},
 	}
 	for _, injected := range []string{"x%2Fy", "brd_1%23x", "..%2F..", "%00", "%25", "A", "itm_" + strings.Repeat("a", 41), "%C3%A9"} {
-		faults = append(faults, fault{"id " + injected, 404, "not_found", "", false, func(r *request, op api.Operation) bool {
+		faults = append(faults, flaw{"id " + injected, 404, "not_found", "", false, func(r *request, op api.Operation) bool {
 			parts := strings.Split(op.Path, "/")
 			ours := strings.Split(r.path, "/")
 			found := false
@@ -317,7 +317,7 @@ func TestStatusMatrix(t *testing.T) {
 			}
 		}
 		r := requestOf(t, suspended, op, suspendedKey)
-		checkFault(t, op, fault{name: "suspended", status: 403, code: "forbidden"}, r.send(t, suspended))
+		checkFault(t, op, flaw{name: "suspended", status: 403, code: "forbidden"}, r.send(t, suspended))
 	}
 }
 
@@ -328,7 +328,7 @@ func swap(c string) string {
 	return "x"
 }
 
-func checkFault(t *testing.T, op api.Operation, f fault, r apitest.Response) {
+func checkFault(t *testing.T, op api.Operation, f flaw, r apitest.Response) {
 	t.Helper()
 	if r.Status != f.status {
 		t.Errorf("%s, %s: %d %s, want %d", op.ID, f.name, r.Status, r.Body, f.status)

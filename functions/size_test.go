@@ -19,7 +19,6 @@ import (
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
-	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -194,7 +193,7 @@ func TestLargeLists(t *testing.T) {
 
 // patient serves all operations, over HTTP and as tools, in events of functions. Its calls may take longer than a function's.
 func patient(s *apitest.Service) http.Handler {
-	config := service.Config(s.Serving, slog.New(slog.DiscardHandler))
+	config := api.ConfigFor(s.Serving, slog.New(slog.DiscardHandler))
 	config.Timeout = time.Minute
 	operations := functions.Operations(s.Serving)
 	routes := http.NewServeMux()

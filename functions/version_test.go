@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/version"
 )
 
 func keyOf(t *testing.T, s *apitest.Service, date string) string {
@@ -29,17 +29,17 @@ func TestVersions(t *testing.T) {
 	retired := keyOf(t, s, "2021-01-01")
 	const path = "/v1/companies/{companyId}"
 	for name, r := range map[string]apitest.Response{
-		"header":       s.Send(t, keyOf(t, s, version.Current), "GET", path, "", "Service-Version", "2021-01-01"),
+		"header":       s.Send(t, keyOf(t, s, fault.Version), "GET", path, "", "Service-Version", "2021-01-01"),
 		"key":          s.Send(t, retired, "GET", path, ""),
 		"key, a write": s.Send(t, retired, "PATCH", path, `{"summary":"x"}`),
 	} {
 		code, messages := r.Messages(t)
-		if r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(messages[0], version.Current) || r.Header.Get("Service-Version") != version.Current {
+		if r.Status != http.StatusBadRequest || code != "bad_request" || !strings.Contains(messages[0], fault.Version) || r.Header.Get("Service-Version") != fault.Version {
 			t.Errorf("%s: %d %s", name, r.Status, r.Body)
 		}
 	}
-	moved := s.Send(t, retired, "GET", path, "", "Service-Version", version.Current)
-	if moved.Status != http.StatusOK || moved.Header.Get("Service-Version") != version.Current || moved.JSON(t)["summary"] == "x" {
+	moved := s.Send(t, retired, "GET", path, "", "Service-Version", fault.Version)
+	if moved.Status != http.StatusOK || moved.Header.Get("Service-Version") != fault.Version || moved.JSON(t)["summary"] == "x" {
 		t.Errorf("a key with a retired version and a current header: %d %s", moved.Status, moved.Body)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/version"
 )
 
 const (
@@ -118,7 +117,7 @@ func (r GatewayResponse) Body() string {
 func (r GatewayResponse) Headers() map[string]string {
 	out := map[string]string{
 		"Cache-Control": "'no-store'", "Content-Type": "'application/json'",
-		"Service-Request-Id": "context.requestId", "Service-Version": "'" + version.Current + "'",
+		"Service-Request-Id": "context.requestId", "Service-Version": "'" + fault.Version + "'",
 	}
 	if r.Code == fault.RateLimited || r.Code.Status() >= http.StatusInternalServerError {
 		out["Retry-After"] = "'" + strconv.Itoa(throttledSeconds) + "'"

@@ -28,7 +28,6 @@ import (
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/mcpserver"
 	"growthworkspace/shared/schema"
-	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
@@ -71,7 +70,7 @@ func newStage(t *testing.T) *stage {
 		}
 	}
 	for _, a := range functions.All() {
-		add(a.Name, service.New(s.Serving, a.Operations(s.Serving), log))
+		add(a.Name, api.Handler(s.Serving, a.Operations(s.Serving), log))
 	}
 	add("mcp", mcp.Handler(s.Table, log))
 	s.key = s.Key(t)
@@ -457,7 +456,7 @@ func (u *use) check(t *testing.T, area string, op api.Operation) {
 		}
 	}
 	for what := range memory {
-		if infra.Remembers(op) && !u.withKey[what] {
+		if op.IdempotencyKey != nil && !u.withKey[what] {
 			t.Errorf("%s, with an Idempotency-Key, does not use %s: remove it from memory in infra/grant.go", op.ID, what)
 		}
 	}

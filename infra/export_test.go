@@ -6,7 +6,6 @@ var (
 	DeploymentID   = deploymentID
 	APIResources   = Model.apiResources
 	NeedsOf        = needsOf
-	Remembers      = remembers
 	Authentication = authentication
 	Memory         = memory
 	Transacted     = transacted

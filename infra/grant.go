@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
-	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
@@ -102,12 +101,9 @@ var authentication = []string{getItem, updateItem}
 func grantsOf(area string, operations []api.Operation) []Grant {
 	out := []Grant{{Area: keysArea, Actions: authentication}}
 	for _, op := range operations {
-		grant := Grant{Area: area, Actions: needsOf(op)}
-		if isKeyOperation(op) {
-			grant.Area = keysArea
-		}
+		grant := Grant{Area: op.Area, Actions: needsOf(op)}
 		out = union(out, []Grant{grant})
-		if remembers(op) {
+		if op.IdempotencyKey != nil {
 			out = union(out, []Grant{{Area: area, Actions: memory}})
 			if grant.Area != area {
 				out = union(out, []Grant{{Area: grant.Area, With: area, Actions: transacted(op)}})
@@ -128,17 +124,6 @@ func transacted(op api.Operation) []string {
 	return slices.DeleteFunc(slices.Clone(needsOf(op)), func(action string) bool {
 		return !slices.Contains([]string{conditionCheck, putItem, updateItem, deleteItem}, action)
 	})
-}
-
-// remembers reports whether an operation accepts an Idempotency-Key.
-func remembers(op api.Operation) bool {
-	return slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == "Idempotency-Key" })
-}
-
-// isKeyOperation reports whether an operation works on keys, which have a partition of their own but are no area.
-func isKeyOperation(op api.Operation) bool {
-	rest, ok := strings.CutPrefix(op.Path, company+"/")
-	return ok && strings.Split(rest, "/")[0] == keysArea
 }
 
 // union merges grants by area, in the order in which the areas first appear.

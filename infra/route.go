@@ -2,6 +2,7 @@ package infra
 
 import (
 	"growthworkspace/functions/openapi"
+	"growthworkspace/shared/api"
 )
 
 // Route is a path of the gateway. Its function gets requests with any method, and returns 404 or 405 itself.
@@ -13,13 +14,11 @@ type Route struct {
 const (
 	companies = "/v1/companies"
 	company   = companies + "/{companyId}"
-	// catchAll is the function that responds to unknown paths.
-	catchAll = "company"
 )
 
-// areaRoutes returns the paths of an area.
+// areaRoutes returns the paths of an area. The function of the company also responds to unknown paths.
 func areaRoutes(area string) []Route {
-	if area == catchAll {
+	if area == api.CompanyArea {
 		return []Route{
 			{"Companies", companies}, {"Company", company},
 			// The gateway matches the longest literal prefix: unknown paths below a company never reach /{proxy+}.

@@ -20,7 +20,6 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // Ensure template.yaml is up to date. A test of infra/cdk parses it and compares it with the CDK stack.
@@ -129,7 +128,7 @@ func TestGatewayResponses(t *testing.T) {
 		}
 		headers := r.Headers()
 		for name, want := range map[string]string{
-			"Service-Version": "'" + version.Current + "'", "Content-Type": "'application/json'", "Cache-Control": "'no-store'",
+			"Service-Version": "'" + fault.Version + "'", "Content-Type": "'application/json'", "Cache-Control": "'no-store'",
 			"Service-Request-Id": "context.requestId",
 		} {
 			if headers[name] != want {

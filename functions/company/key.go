@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
-	"growthworkspace/shared/version"
 )
 
 type listKeysInput struct {
@@ -55,7 +54,7 @@ type createKeyInput struct {
 }
 
 func (s service) createKey(ctx context.Context, caller api.Caller, in createKeyInput) (keys.IssuedKey, error) {
-	grant := keys.Grant{Name: in.Name, APIVersion: version.Current, By: caller.KeyID}
+	grant := keys.Grant{Name: in.Name, APIVersion: fault.Version, By: caller.KeyID}
 	for _, scope := range in.Scopes {
 		if !slices.Contains(grant.Scopes, scope) {
 			grant.Scopes = append(grant.Scopes, scope)

@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/functions/company"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/version"
 )
 
 const keysPath = "/v1/companies/{companyId}/keys"
@@ -78,7 +78,7 @@ func TestCreateKey(t *testing.T) {
 	key := issued(t, r)
 	record := map[string]any{
 		"id": key.ID, "companyId": s.CompanyID, "name": "ci", "kind": "secret", "prefix": key.Secret[:20], "scopes": []any{"plan:read", "company:read"},
-		"apiVersion": version.Current, "createdAt": "2026-08-11T09:30:00.000Z", "lastUsedAt": nil, "expiresAt": "2026-08-12T09:30:00.500Z", "revokedAt": nil, "replacedBy": nil,
+		"apiVersion": fault.Version, "createdAt": "2026-08-11T09:30:00.000Z", "lastUsedAt": nil, "expiresAt": "2026-08-12T09:30:00.500Z", "revokedAt": nil, "replacedBy": nil,
 	}
 	response := r.JSON(t)
 	delete(response, "secret")
@@ -343,7 +343,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s := start(t)
-	s.Handler = service.New(s.Serving, company.Operations(s.Serving), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s.Handler = api.Handler(s.Serving, company.Operations(s.Serving), slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	admin := s.Key(t)
 	key := create(t, s, admin, `{"name":"x","scopes":["keys:read","keys:write"]}`)
 	fresh := rotate(t, s, key.Secret, key.ID, `{}`)

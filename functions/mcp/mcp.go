@@ -6,12 +6,12 @@ import (
 	"net/http"
 
 	"growthworkspace/functions"
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/mcpserver"
-	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 )
 
 // Handler serves all operations as MCP tools at mcpserver.Path.
 func Handler(t *table.Client, log *slog.Logger) http.Handler {
-	return mcpserver.New(functions.Operations(t), service.Config(t, log))
+	return mcpserver.New(functions.Operations(t), api.ConfigFor(t, log))
 }

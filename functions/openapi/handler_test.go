@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"growthworkspace/functions/openapi"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
-	"growthworkspace/shared/version"
 )
 
 func send(t *testing.T, method, target string, header ...string) *http.Response {
@@ -49,7 +49,7 @@ func TestServesTheDocument(t *testing.T) {
 		t.Errorf("status %d, or the body differs from openapi.json", r.StatusCode)
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "application/json", "Cache-Control": "public, max-age=3600", "Service-Version": version.Current, "Service-Request-Id": "req_1",
+		"Content-Type": "application/json", "Cache-Control": "public, max-age=3600", "Service-Version": fault.Version, "Service-Request-Id": "req_1",
 	} {
 		if got := r.Header.Get(name); got != value {
 			t.Errorf("%s is %q, want %q", name, got, value)

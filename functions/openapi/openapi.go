@@ -10,7 +10,6 @@ import (
 
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/version"
 )
 
 // Path is the path of the OpenAPI document.
@@ -29,24 +28,23 @@ func Paths() []string { return []string{Path, ReferencePath, ScriptPath} }
 func Handler(newID id.Generator) http.Handler {
 	files := served()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Service-Version", version.Current)
-		h.Set("Service-Request-Id", newID("req"))
+		h, requestID := w.Header(), newID("req")
 		fileOf, ok := files[r.URL.EscapedPath()]
 		switch {
 		case !ok:
-			refuse(w, r, fault.New(fault.NotFound, "no such path"))
+			fault.Write(w, r, requestID, fault.New(fault.NotFound, "no such path"))
 			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			refuse(w, r, fault.New(fault.MethodNotAllowed, "this path accepts GET, HEAD"))
+			fault.Write(w, r, requestID, fault.New(fault.MethodNotAllowed, "this path accepts GET, HEAD"))
 			return
 		}
-		if _, err := version.Requested(r.Header.Values("Service-Version")); err != nil {
-			refuse(w, r, fault.Public(err))
+		if err := fault.CheckVersion(r.Header.Values("Service-Version")); err != nil {
+			fault.Write(w, r, requestID, fault.Public(err))
 			return
 		}
 		file := fileOf(r)
+		fault.SetHeader(h, requestID, 0)
 		for name, value := range file.header {
 			h.Set(name, value)
 		}
@@ -55,7 +53,12 @@ func Handler(newID id.Generator) http.Handler {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		send(w, r, http.StatusOK, file.header["Content-Type"], file.body())
+		body := file.body()
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(http.StatusOK)
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(body) // fails only when the client has closed the connection
+		}
 	})
 }
 
@@ -67,18 +70,4 @@ func seen(header []string, tag string) bool {
 		}
 	}
 	return false
-}
-
-func refuse(w http.ResponseWriter, r *http.Request, err *fault.Error) {
-	w.Header().Set("Cache-Control", "no-store")
-	send(w, r, err.Code.Status(), "application/json", fault.Envelope(err))
-}
-
-func send(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // fails only when the client has closed the connection
-	}
 }

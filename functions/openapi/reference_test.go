@@ -15,8 +15,8 @@ import (
 
 	"growthworkspace/functions/openapi"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
-	"growthworkspace/shared/version"
 )
 
 // Ensure the reference and its script are served without a key, the page with its Content-Security-Policy, and the script under
@@ -36,7 +36,7 @@ func TestServesTheReference(t *testing.T) {
 		for name, value := range map[string]string{
 			"Content-Type": want.contentType, "Cache-Control": want.cache, "Content-Security-Policy": want.policy,
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-			"Service-Version": version.Current, "Service-Request-Id": "req_1",
+			"Service-Version": fault.Version, "Service-Request-Id": "req_1",
 		} {
 			if got := r.Header.Get(name); got != value {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
@@ -56,7 +56,7 @@ func TestServesTheReference(t *testing.T) {
 			t.Errorf("%s has the digest of another script, want %x", path, sum[:8])
 		}
 	}
-	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), version.Current) {
+	if r := send(t, "GET", "/", "Service-Version", "2020-01-01"); r.StatusCode != 400 || !strings.Contains(body(t, r), fault.Version) {
 		t.Errorf("an unknown version: %d", r.StatusCode)
 	}
 }

@@ -23,9 +23,9 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/scripts/workspace/records"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/testkit/apitest"
-	"growthworkspace/shared/version"
 )
 
 // The names of the rules that every response must follow.
@@ -37,7 +37,7 @@ const (
 // key returns a key with the scopes and with quotas that no test uses up.
 func key(t *testing.T, s *apitest.Service, companyID string, scopes ...auth.Scope) string {
 	t.Helper()
-	issued, secret, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "contract", Scopes: scopes, APIVersion: version.Current}, rand.Reader)
+	issued, secret, err := s.Keys.Issue(t.Context(), companyID, keys.Grant{Name: "contract", Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

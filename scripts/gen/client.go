@@ -8,7 +8,7 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/scripts/gen/openapi"
-	"growthworkspace/shared/version"
+	"growthworkspace/shared/fault"
 )
 
 const clientFolder = "shared/client/"
@@ -32,7 +32,7 @@ func client() ([]generated, error) {
 		add("records_"+area.Name+".go", m.recordsOf(operations))
 		add("operations_"+area.Name+".go", m.operationsOf(operations))
 	}
-	add("version.go", fmt.Sprintf("// Version is the dated API version of this package's records.\nconst Version = %q\n", version.Current))
+	add("version.go", fmt.Sprintf("// Version is the dated API version of this package's records.\nconst Version = %q\n", fault.Version))
 	add("codes.go", codes())
 	return out, m.err
 }

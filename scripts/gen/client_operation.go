@@ -167,7 +167,7 @@ func (m *clientModel) method(out *strings.Builder, op api.Operation) {
 	if op.Method != http.MethodPost || op.Effect == api.Read {
 		out.WriteString(", repeatable: true")
 	}
-	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.In == schema.InHeader && f.Name == "Idempotency-Key" }) {
+	if op.IdempotencyKey != nil {
 		out.WriteString(", takesKey: true")
 	}
 	fmt.Fprintf(out, ", quota: %q}\n\n", op.Class)

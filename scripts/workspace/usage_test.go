@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/version"
+	"growthworkspace/shared/fault"
 )
 
 // Ensure a usage error is one line that says what to do, with exit code 2 and before anything is started.
@@ -203,14 +203,14 @@ func TestFlagsOfCommands(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"version", "--version"} {
-		want(t, call(t, "", command).out, "API version  "+version.Current+"\nrevision     ")
+		want(t, call(t, "", command).out, "API version  "+fault.Version+"\nrevision     ")
 		var v programVersion
 		r := call(t, "", command, "--json")
 		if err := json.Unmarshal([]byte(r.out), &v); err != nil || r.code != 0 {
 			t.Errorf("%s --json: want exit code 0 and JSON: %v: %+v", command, err, r)
 		}
-		if v.APIVersion != version.Current || v.Go == "" {
-			t.Errorf("%s: API version %q, want %s; Go version %q, want any", command, v.APIVersion, version.Current, v.Go)
+		if v.APIVersion != fault.Version || v.Go == "" {
+			t.Errorf("%s: API version %q, want %s; Go version %q, want any", command, v.APIVersion, fault.Version, v.Go)
 		}
 	}
 	build := &debug.BuildInfo{GoVersion: "go1.26.0", Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "2e5960f"}, {Key: "vcs.modified", Value: "true"}}}

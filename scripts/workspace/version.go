@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/version"
+	"growthworkspace/shared/fault"
 )
 
 // programVersion is the output of --version.
@@ -19,7 +19,7 @@ type programVersion struct {
 }
 
 func versionOf(build *debug.BuildInfo) programVersion {
-	v := programVersion{APIVersion: version.Current, Go: build.GoVersion}
+	v := programVersion{APIVersion: fault.Version, Go: build.GoVersion}
 	for _, s := range build.Settings {
 		switch s.Key {
 		case "vcs.revision":

@@ -7,6 +7,7 @@
 //     input of the function, and the other form in which it arrives.
 //   - api.go, pipeline.go: API.Call serves a call from any transport, step by step. Each step returns an error.
 //   - response.go, log.go: the only code that turns a result or an error into a response and a log line.
+//   - serve.go: operations over a table, in a Lambda function or on this machine.
 //
 // The function of an operation gets a Caller, whose company comes from the verified key, and an input that is validated
 // against its tags. It returns a record, a List or an error. The caller reads a *fault.Error. Any other error goes to the log,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -71,90 +70,60 @@ type httpArguments struct {
 }
 
 func (h httpArguments) bind(op *Operation) input {
-	b := schema.NewBinder(op.input)
-	body, problems, err := h.body(op)
+	text, unread, err := h.body(op)
 	if err != nil {
 		return input{err: err}
 	}
-	b.Problems = append(b.Problems, problems...)
-	query := h.query(op, b)
-	h.header(b, ifNoneMatch)
-	h.preconditions(op, b)
-	for i := range op.Input {
-		f := &op.Input[i]
-		switch f.In {
-		case schema.InPath:
-			b.Text(f, h.parameters[f.Name], true)
-		case schema.InQuery:
-			text, ok := query[f.Name]
-			b.Text(f, text, ok)
-		case schema.InHeader:
-			text, ok := h.header(b, f.Name)
-			b.Text(f, text, ok)
-		case schema.InBody:
-			if body != nil { // else problems says what is wrong with the body
-				b.JSON(f, body)
-			}
-		}
+	b := schema.Bind(op.input, op.Input, schema.Source{
+		Operation: op.ID, Path: h.parameters, Query: h.request.URL.RawQuery, Header: h.request.Header, Refused: h.preconditions(op),
+		Body: text, BodyBytes: bodyBytesMax, Unread: unread,
+	})
+	if b.TooLarge {
+		return input{err: fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.uncut, " and "), bodyBytesMax)}
 	}
-	b.Unknown(op.Input, schema.InBody, "body", body)
-	return bound(op, b)
+	return bound(b)
 }
 
-// preconditions adds a problem for each precondition of the request that the operation does not check. It must not be ignored: the
+// preconditions returns a problem for each precondition of the request that the operation does not check. It must not be ignored: the
 // caller relies on it.
-func (h httpArguments) preconditions(op *Operation, b *schema.Binder) {
-	if op.Method != http.MethodGet && len(h.request.Header.Values(ifNoneMatch)) > 0 {
-		b.Problem("header."+ifNoneMatch, "is for reads; use If-Match to make an update or a delete conditional")
+func (h httpArguments) preconditions(op *Operation) (problems []string) {
+	if known := h.request.Header.Values(ifNoneMatch); len(known) > 0 {
+		if _, problem := schema.HeaderText(known); problem != "" {
+			problems = append(problems, "header."+ifNoneMatch+": "+problem)
+		}
+		if op.Method != http.MethodGet {
+			problems = append(problems, "header."+ifNoneMatch+": is for reads; use If-Match to make an update or a delete conditional")
+		}
 	}
 	if op.Effect != Read && op.field(schema.InHeader, ifMatch) == nil && len(h.request.Header.Values(ifMatch)) > 0 {
-		b.Problem("header."+ifMatch, "is for updates and deletes of a record, and for a publish; this operation cannot be conditional, leave it out")
+		problems = append(problems, "header."+ifMatch+": is for updates and deletes of a record, and for a publish; this operation cannot be conditional, leave it out")
 	}
+	return problems
 }
 
-// header returns the values of a header as one text. Text that is not UTF-8 is a problem and not returned: the gateway replaces each
-// byte of it with U+FFFD, so two different values would be the same.
-func (h httpArguments) header(b *schema.Binder, name string) (text string, ok bool) {
-	values := h.request.Header.Values(name)
-	text = strings.Join(values, ", ")
-	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
-		b.Problem("header."+name, "is not valid UTF-8, or has U+FFFD")
-		return "", false
-	}
-	return text, len(values) > 0
-}
-
-// body reads the body as an object. The object is nil when the body as a whole is invalid; problems then says why. The body of a
-// GET has no meaning (RFC 9110, 9.3.1), so it is not read. The error is payload_too_large.
-func (h httpArguments) body(op *Operation) (o schema.Object, problems []string, err error) {
+// body reads the body. unread is the problem of one that is not a JSON object. The body of a GET has no meaning (RFC 9110, 9.3.1), so
+// it is not read. The error is payload_too_large.
+func (h httpArguments) body(op *Operation) (text []byte, unread string, err error) {
 	if op.Method == http.MethodGet {
-		return schema.Object{}, nil, nil
+		return nil, "", nil
 	}
-	text, err := readAll(h.request, op.BodyLimit())
-	if err != nil {
-		return nil, []string{"body: could not be read completely"}, nil
-	}
-	if len(text) > op.BodyLimit() {
-		return nil, nil, fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", op.BodyLimit())
-	}
-	if len(text) == 0 {
-		if op.BodyRequired() {
-			return nil, []string{"body: is required, a JSON object"}, nil
-		}
-		return schema.Object{}, nil, nil
-	}
+	text, failed := readAll(h.request, op.BodyLimit())
 	contentType, _, _ := strings.Cut(h.request.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(contentType), "application/json") {
-		return nil, []string{"header.Content-Type: must be application/json"}, nil
+	switch {
+	case failed != nil:
+		return nil, "body: could not be read completely", nil
+	case len(text) > op.BodyLimit():
+		return nil, "", fault.New(fault.PayloadTooLarge, "body: must have at most %d bytes", op.BodyLimit())
+	case len(text) == 0 && op.BodyRequired():
+		return nil, "body: is required, a JSON object", nil
+	case len(text) == 0:
+		return nil, "", nil
+	case !strings.EqualFold(strings.TrimSpace(contentType), "application/json"):
+		return nil, "header.Content-Type: must be application/json", nil
+	case h.request.Header.Get("Content-Encoding") != "" && !utf8.Valid(text): // a gateway may have decoded it
+		return nil, "header.Content-Encoding: must be left out, send the body as plain JSON", nil
 	}
-	if coding := h.request.Header.Get("Content-Encoding"); coding != "" && !utf8.Valid(text) { // a gateway may have decoded it
-		return nil, []string{"header.Content-Encoding: must be left out, send the body as plain JSON"}, nil
-	}
-	o, problems, tooLarge := schema.ParseLarge(text, "body", op.uncut, bodyBytesMax)
-	if tooLarge {
-		return nil, nil, fault.New(fault.PayloadTooLarge, "body: everything but %s must have at most %d bytes", strings.Join(op.uncut, " and "), bodyBytesMax)
-	}
-	return o, problems, nil
+	return text, "", nil
 }
 
 // readAll reads the body, at most one byte more than limit. It grows no buffer when the length is known: of a large body several
@@ -195,32 +164,4 @@ func (a *API) CheckUpload(r *http.Request) error {
 		return refusal
 	}
 	return err
-}
-
-// query reads the query strictly: net/url would drop malformed pairs and use only the first of repeated parameters.
-func (h httpArguments) query(op *Operation, b *schema.Binder) map[string]string {
-	out := map[string]string{}
-	for pair := range strings.SplitSeq(h.request.URL.RawQuery, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		name, err1 := url.QueryUnescape(name)
-		value, err2 := url.QueryUnescape(value)
-		field := "query." + name
-		_, repeated := out[name]
-		switch {
-		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
-			raw, _, _ := strings.Cut(pair, "=") // without the value, which may be a key sent here by mistake
-			b.Problem("query: "+raw, "is malformed")
-		case op.field(schema.InQuery, name) == nil:
-			b.Problem(field, "unknown parameter")
-		case repeated:
-			b.Problem(field, "is repeated")
-		}
-		if err1 == nil && err2 == nil {
-			out[name] = value
-		}
-	}
-	return out
 }

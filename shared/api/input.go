@@ -18,17 +18,16 @@ type Arguments interface {
 // input is the validated input of an operation's function.
 type input struct {
 	value reflect.Value
-	err   error              // bad_request with every problem, payload_too_large, or not_found; then value must not be used
-	page  schema.CursorScope // the operation and the filters for which a cursor of this call is valid
-	sent  *schema.Binder     // has the digest of the arguments
+	err   error          // bad_request with every problem, payload_too_large, or not_found; then value must not be used
+	sent  *schema.Binder // has the digest of the arguments, and encodes the cursor of the next page
 
 	filters   []string // names of the sent arguments that filter a list; only of a tool's call
 	continued bool     // the call has a cursor; only of a tool's call
 }
 
 // bound finishes the binding of every transport.
-func bound(op *Operation, b *schema.Binder) input {
-	in := input{value: b.Input, page: b.BindCursor(op.Input, op.ID), sent: b}
+func bound(b *schema.Binder) input {
+	in := input{value: b.Input, sent: b}
 	if c, ok := b.Input.Interface().(Checker); ok {
 		b.Problems = append(b.Problems, c.Check()...)
 	}

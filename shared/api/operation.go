@@ -12,6 +12,7 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/table"
 )
 
 // Effect is what an operation does to records. Retries, tool annotations and rate limits follow from it.
@@ -51,15 +52,16 @@ type Spec struct {
 // Operation is a declared operation with its types and its function.
 type Operation struct {
 	Spec
-	Input  []schema.Field // location and constraints of each argument
-	Output reflect.Type
+	Area           string         // as callers know it; see AreaOf
+	Input          []schema.Field // location and constraints of each argument
+	IdempotencyKey *schema.Field  // of Input; nil: the operation does not accept the header
+	Output         reflect.Type
 
-	input          reflect.Type
-	uncut          []string      // of Input: the properties with any JSON
-	idempotencyKey *schema.Field // of Input; nil: none
-	tagged         bool
-	run            func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
-	whyEmpty       func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see emptyText
+	input    reflect.Type
+	uncut    []string // of Input: the properties with any JSON
+	tagged   bool
+	run      func(ctx context.Context, caller Caller, in reflect.Value) (result, error)
+	whyEmpty func(ctx context.Context, caller Caller, in reflect.Value) (string, error) // nil: see explain
 }
 
 // Caller identifies the caller of an operation. It comes from the verified key, never from the request. The company is the first
@@ -77,6 +79,7 @@ var operationID = regexp.MustCompile(`^(list|get|create|update|delete|publish|pr
 func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, in In) (Out, error)) Operation {
 	op := Operation{
 		Spec:   spec,
+		Area:   AreaOf(spec.Path),
 		Output: reflect.TypeFor[Out](),
 		input:  reflect.TypeFor[In](),
 	}
@@ -85,7 +88,7 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 		schema.AcceptNull(op.Input)
 	}
 	op.uncut = schema.Uncut(op.Input)
-	op.idempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
+	op.IdempotencyKey = op.field(schema.InHeader, "Idempotency-Key")
 	op.tagged = op.Tagged()
 	op.run = func(ctx context.Context, caller Caller, in reflect.Value) (result, error) {
 		out, err := fn(ctx, caller, in.Interface().(In))
@@ -178,13 +181,24 @@ func (op Operation) BodyLimit() int { return max(op.BodyBytes, bodyBytesMax) }
 // Company reports whether the path contains the id of the company. Only the path of list_companies does not.
 func (op Operation) Company() bool { return strings.Contains(op.Path, "{"+companyParameter+"}") }
 
-// Area returns the path segment after the company's id, or "company" for an operation without one. It returns "company" for
-// operations on keys, too, because only authentication may access the partition of the keys.
-func (op Operation) Area() string {
-	if segments := PathSegments(op.Path); len(segments) > 3 && segments[3] != "keys" {
+// CompanyArea is the area of paths that name no other. Its function also serves the keys.
+const CompanyArea = "company"
+
+// AreaOf returns the area of a path or of its pattern: the segment after the company's id, else CompanyArea.
+func AreaOf(path string) string {
+	if segments := PathSegments(path); len(segments) > 3 && segments[0] == "v1" && segments[1] == "companies" {
 		return segments[3]
 	}
-	return "company"
+	return CompanyArea
+}
+
+// memory returns the area in which the responses to an Idempotency-Key are stored. For an operation on keys it is that of the
+// company, because only authentication may access the partition of the keys.
+func (op Operation) memory() string {
+	if op.Area == table.KeysArea {
+		return CompanyArea
+	}
+	return op.Area
 }
 
 // PathSegments splits a path pattern.

@@ -13,7 +13,6 @@ import (
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // handlerTimeout bounds one call. It is below the function's 10 s and the gateway's 29 s, so that the caller always gets the
@@ -46,7 +45,9 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 	if t.token, err = auth.ParseHeader(c.Authorization); err != nil {
 		return r, err
 	}
-	pinned, err := version.Requested(c.Version)
+	if len(c.Version) > 0 {
+		err = fault.CheckVersion(c.Version)
+	}
 	if err == nil && c.CompanyID != "" && c.CompanyID != t.token.CompanyID {
 		err = fault.ErrNotFound
 	}
@@ -59,29 +60,29 @@ func (a *API) serve(ctx context.Context, c Call, t *trace) (r result, err error)
 		}
 	}
 	t.input = c.Arguments.bind(c.Operation)
-	attempt, err := a.begin(c, t)
+	attempt, err := a.attempt(c, t)
 	if err != nil {
 		return r, err
 	}
-	r, failure, earlier, err := a.run(ctx, c, t, attempt, pinned)
+	out, err := a.run(ctx, c, t, attempt)
 	switch {
 	case err != nil:
 		return result{}, err
-	case earlier != nil: // the function's error does not count
-		return t.replay(earlier)
+	case out.earlier != nil: // the function's error does not count
+		return t.replay(out.earlier)
 	case attempt == nil:
-		return r, failure
+		return out.result, out.failure
 	}
-	earlier, err = attempt.End(ctx, kept(r, failure))
+	earlier, err := attempt.End(ctx, kept(out.result, out.failure))
 	switch {
-	case err != nil && failure != nil: // failure goes to the log
-		return result{}, fmt.Errorf("%w; the request itself: %v", err, failure)
+	case err != nil && out.failure != nil: // it goes to the log
+		return result{}, fmt.Errorf("%w; the request itself: %v", err, out.failure)
 	case err != nil:
 		return result{}, err
 	case earlier != nil:
 		return t.replay(earlier)
 	}
-	return r, failure
+	return out.result, out.failure
 }
 
 // verify returns refusal when the key is valid and has the scope (none if empty), else the error of the key.
@@ -90,67 +91,94 @@ func (a *API) verify(ctx context.Context, c Call, t *trace, scope auth.Scope, re
 	return cmp.Or(err, refusal)
 }
 
-// errUndecided fails the writes of a request whose admission panicked.
-var errUndecided = errors.New("the key was not verified")
+// outcome is what an admitted call has come to.
+type outcome struct {
+	result  result
+	failure error                 // of the operation's function, or of its input
+	earlier *idempotency.Response // of an earlier request with the same Idempotency-Key; it replaces the others
+}
 
-// run calls the operation's function while the key is being admitted, so that the function's reads add no latency; its writes
-// wait for the decision. err is set when the key is rejected or the arguments are invalid. earlier is a stored response to
-// return instead of the result. failure is the function's own error.
-func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (r result, failure error, earlier *idempotency.Response, err error) {
+// run starts the operation's function, and the lookup of an earlier response if the call has an attempt. Meanwhile it admits the
+// key. So the function's reads add no latency, and its writes wait for the decision. The error is that of the key, else that of
+// the lookup, else a panic of the function. The function has ended when run returns.
+func (a *API) run(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt) (*outcome, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	var refusal error
-	panicked := parallel.Both(func() error {
-		permitted := false
-		defer func() {
-			t.request.Decide(errUndecided) // no effect unless admit panicked
-			if !permitted {
-				stop() // end the function of a rejected call
-			}
-		}()
-		earlier, refusal = a.admit(ctx, c, t, attempt, pinned)
-		if permitted = refusal == nil && earlier == nil; permitted {
-			t.request.Decide(nil)
-		} else {
-			t.request.Decide(cmp.Or(refusal, idempotency.ErrAnswered))
-		}
-		return nil
-	}, func() error {
-		if t.input.err == nil {
-			caller := Caller{t.token.CompanyID, t.token.KeyID}
-			r, failure = c.Operation.run(work, caller, t.input.value)
-			if failure == nil && r.empty && c.Explain {
-				r.whyEmpty, failure = c.Operation.explain(work, caller, t.input)
-			}
-		}
-		return nil
-	})
-	if earlier == nil {
-		refusal = cmp.Or(refusal, t.input.err, panicked)
+	function := begin(func() (*outcome, error) { return c.perform(work, t), nil })
+	var lookup *step[*idempotency.Response]
+	if attempt != nil {
+		lookup = begin(func() (*idempotency.Response, error) { return attempt.Recall(ctx) })
 	}
-	return r, failure, earlier, refusal
+	refusal := a.admit(ctx, c, t)
+	var earlier *idempotency.Response
+	if lookup != nil {
+		found, err := lookup.end()
+		earlier, refusal = found, cmp.Or(refusal, err)
+	}
+	if refusal == nil && earlier != nil {
+		refusal = idempotency.ErrAnswered
+	}
+	t.request.Decide(refusal)
+	if refusal != nil {
+		stop()
+	}
+	out, panicked := function.end()
+	if errors.Is(refusal, idempotency.ErrAnswered) {
+		return &outcome{earlier: earlier}, nil
+	}
+	return out, cmp.Or(refusal, panicked)
 }
 
-// admit admits the key and, in parallel, looks up the response of an earlier request with the same Idempotency-Key. An error of
-// the key takes precedence.
-func (a *API) admit(ctx context.Context, c Call, t *trace, attempt *idempotency.Attempt, pinned bool) (earlier *idempotency.Response, err error) {
-	var refusal, failure error
-	err = parallel.Both(func() error {
-		t.admission, refusal = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
-		if refusal == nil && !pinned {
-			refusal = version.OfKey(t.admission.APIVersion)
-		}
-		return nil
-	}, func() error {
-		earlier, failure = attempt.Recall(ctx)
-		return nil
-	})
-	return earlier, cmp.Or(refusal, err, failure)
+// perform calls the operation's function, if its input is valid.
+func (c Call) perform(ctx context.Context, t *trace) *outcome {
+	if t.input.err != nil {
+		return &outcome{failure: t.input.err}
+	}
+	out, caller := &outcome{}, Caller{t.token.CompanyID, t.token.KeyID}
+	out.result, out.failure = c.Operation.run(ctx, caller, t.input.value)
+	if out.failure == nil && out.result.empty && c.Explain {
+		out.result.whyEmpty, out.failure = c.Operation.explain(ctx, caller, t.input)
+	}
+	return out
 }
 
-// begin returns the attempt of a call with an Idempotency-Key, nil for a call without one.
-func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
-	f := c.Operation.idempotencyKey
+// admit admits the key. Without the header Service-Version, the version of the key counts.
+func (a *API) admit(ctx context.Context, c Call, t *trace) (err error) {
+	defer parallel.Recover(&err)
+	t.admission, err = a.keys.Admit(ctx, t.token, c.Operation.Scope, c.Operation.Class)
+	if err == nil && len(c.Version) == 0 {
+		err = checkKeyVersion(t.admission.APIVersion)
+	}
+	return err
+}
+
+// step is a part of a call that runs on a goroutine of its own.
+type step[T any] struct {
+	done   chan struct{}
+	result T
+	err    error
+}
+
+// begin starts a step.
+func begin[T any](do func() (T, error)) *step[T] {
+	s := &step[T]{done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		defer parallel.Recover(&s.err)
+		s.result, s.err = do()
+	}()
+	return s
+}
+
+// end waits for the step and returns its result. A panic in it is its error.
+func (s *step[T]) end() (T, error) {
+	<-s.done
+	return s.result, s.err
+}
+
+// attempt returns the attempt of a call with an Idempotency-Key, nil for a call without one.
+func (a *API) attempt(c Call, t *trace) (*idempotency.Attempt, error) {
+	f := c.Operation.IdempotencyKey
 	if f == nil || t.input.err != nil {
 		return nil, nil
 	}
@@ -167,7 +195,7 @@ func (a *API) begin(c Call, t *trace) (*idempotency.Attempt, error) {
 		return nil, err
 	}
 	attempt := a.memory.Begin(idempotency.Identity{
-		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.Area(), Operation: c.Operation.ID, Key: *key,
+		CompanyID: t.token.CompanyID, KeyID: t.token.KeyID, Area: c.Operation.memory(), Operation: c.Operation.ID, Key: *key,
 		Request: request, Seal: seal,
 	}, func(response any) ([]byte, string, error) {
 		r, err := encode(response, c.Operation.tagged)

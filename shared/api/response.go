@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // Response is the response of a call: a record or a list when Err is nil, else the error envelope.
@@ -36,15 +35,12 @@ type Response struct {
 
 // Write writes the response to a request over HTTP, with the headers that every response has.
 func (r Response) Write(w http.ResponseWriter, request *http.Request, requestID string) {
-	h := w.Header()
-	maps.Copy(h, r.Header)
-	h.Set("Service-Version", version.Current)
-	h.Set("Service-Request-Id", requestID)
-	h.Set("Cache-Control", "no-store")
-	if len(r.Body) > 0 {
-		h.Set("Content-Type", "application/json")
-		h.Set("Content-Length", strconv.Itoa(len(r.Body)))
+	maps.Copy(w.Header(), r.Header)
+	if r.Err != nil {
+		fault.Write(w, request, requestID, r.Err)
+		return
 	}
+	fault.SetHeader(w.Header(), requestID, len(r.Body))
 	w.WriteHeader(r.Status)
 	if request.Method != http.MethodHead {
 		_, _ = w.Write(r.Body) // an error means that the caller has left
@@ -59,19 +55,14 @@ func (a *API) respond(t *trace, r result, err error) Response {
 		out.Header.Set("ETag", `"`+r.tag+`"`)
 	}
 	if r.next != "" {
-		out.Next = t.input.page.Encode(r.next)
+		out.Next = t.input.sent.Page.Encode(r.next)
 	}
 	if err != nil {
 		out.Err, out.More, out.Next, out.WhyEmpty, out.tag = fault.Public(err), nil, "", "", ""
 		out.Status, out.Body = out.Err.Code.Status(), fault.Envelope(out.Err)
 		out.Header.Del("ETag")
-		switch {
-		case out.Err.Code == fault.Unauthorised:
-			out.Header.Set("WWW-Authenticate", "Bearer")
-		case out.Err.Code == fault.RateLimited:
+		if out.Err.SetHeader(out.Header); out.Err.Code == fault.RateLimited {
 			out.Header.Set("Retry-After", strconv.FormatInt(max(1, t.admission.Quota.RetryAfter), 10))
-		case out.Status >= http.StatusInternalServerError:
-			out.Header.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
 		}
 	}
 	if t.replayed {

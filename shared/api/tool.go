@@ -44,18 +44,15 @@ func ToolArguments(text []byte) (arguments Arguments, companyID string) {
 func (t toolArguments) large(*Operation) bool { return false }
 
 func (t toolArguments) bind(op *Operation) input {
-	b := schema.NewBinder(op.input)
 	if t.tooLarge {
 		return input{err: fault.New(fault.PayloadTooLarge, ArgumentsRoot+": must have at most %d bytes", bodyBytesMax)}
 	}
 	if t.object != nil && len(op.uncut) > 0 {
 		t.object, t.problems, _ = schema.ParseLarge(t.text, ArgumentsRoot, op.uncut, bodyBytesMax) // never too large: all of it is not
 	}
-	b.Problems = append(b.Problems, t.problems...)
-	if t.object != nil || len(t.problems) == 0 { // else problems says what is wrong with the object
-		b.Flat(op.Input, t.object, companyParameter)
-	}
-	in := bound(op, b)
+	in := bound(schema.BindFlat(op.input, op.Input, schema.Flat{
+		Operation: op.ID, Arguments: t.object, Problems: t.problems, Also: []string{companyParameter},
+	}))
 	for _, f := range op.Input {
 		if value, sent := t.object.Get(f.Argument()); f.In != schema.InQuery || !sent || value == nil || f.Name == "limit" {
 			continue

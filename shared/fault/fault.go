@@ -1,4 +1,4 @@
-// Package fault defines the errors that a caller reads: the codes, the error type and the envelope. The caller
+// Package fault defines the errors that a caller reads: the codes, the error type, the envelope and the response. The caller
 // reads the *Error. The text of an error that wraps it goes to the log only. For any other error the caller reads ErrInternal.
 // Public makes this decision.
 package fault

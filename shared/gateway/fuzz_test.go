@@ -20,7 +20,6 @@ import (
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
-	"growthworkspace/shared/version"
 )
 
 // open accepts every key.
@@ -121,7 +120,7 @@ func checkResponse(t *testing.T, got events.APIGatewayProxyResponse, head bool) 
 			}
 		}
 	}
-	for name, want := range map[string]string{"Service-Version": version.Current, "Cache-Control": "no-store", "Content-Type": "application/json"} {
+	for name, want := range map[string]string{"Service-Version": fault.Version, "Cache-Control": "no-store", "Content-Type": "application/json"} {
 		if value := h.Get(name); value != want {
 			t.Fatalf("%s %q, want %q", name, value, want)
 		}

@@ -38,6 +38,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"growthworkspace/shared/fault"
 )
 
 // eventKey is the context key of the event of a request.
@@ -63,10 +65,16 @@ func Proxy(h http.Handler) func(ctx context.Context, e events.APIGatewayProxyReq
 	}
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx = context.WithValue(ctx, eventKey{}, &e)
-		rec := newRecorder(e.HTTPMethod)
-		if failure := run(h, rec, newRequest(ctx, &e)); failure != "" {
+		rec, r := newRecorder(e.HTTPMethod), newRequest(ctx, &e)
+		if failure := run(h, rec, r); failure != nil {
 			rec = newRecorder(e.HTTPMethod)
-			refuse(rec, http.StatusInternalServerError, failure, e.RequestContext.RequestID)
+			if !rec.head {
+				rec.header["Content-Length"] = nil // the gateway sets it
+			}
+			if failure == errUnsendable {
+				rec.header["Retry-After"] = nil
+			}
+			fault.Write(rec, r, e.RequestContext.RequestID, failure)
 		}
 		return rec.event(), nil
 	}
@@ -87,16 +95,16 @@ func eventOf(ctx context.Context) *events.APIGatewayProxyRequest {
 	return e
 }
 
-// run serves the request. failure is the body of the 500 to send when the
-// response cannot be sent, else empty. It recovers and logs a panic of h.
-func run(h http.Handler, rec *recorder, r *http.Request) (failure string) {
+// run serves the request. failure is the error to send when the response cannot
+// be sent, else nil. It recovers and logs a panic of h.
+func run(h http.Handler, rec *recorder, r *http.Request) (failure *fault.Error) {
 	ctx := r.Context()
 	defer func() {
 		p := recover()
 		if p == nil {
 			return
 		}
-		failure = internalBody
+		failure = fault.ErrInternal
 		// net/http closes the connection on this value and logs no stack. There is
 		// no connection here, but the stack is left out, too.
 		if err, is := p.(error); is && errors.Is(err, http.ErrAbortHandler) {
@@ -109,9 +117,9 @@ func run(h http.Handler, rec *recorder, r *http.Request) (failure string) {
 	rec.WriteHeader(http.StatusOK) // as on a server, a handler that writes nothing sends a 200
 	if size := rec.eventBytes(); size > responseBytesMax {
 		logFailure(ctx, "response too large for Lambda", slog.Int("bytes", size))
-		return unsendableBody
+		return errUnsendable
 	}
-	return ""
+	return nil
 }
 
 // logFailure logs the reason of a 500. The body of the response does not have it.

@@ -9,13 +9,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 )
 
-// Bodies of the errors that a deployed gateway sends before any function runs.
-const (
-	tooLargeBody   = `{"errors":[{"code":"payload_too_large","message":"body: is larger than any that the service accepts"}]}`
-	unreadableBody = `{"errors":[{"code":"bad_request","message":"body: could not be read"}]}`
+// The errors that a deployed gateway sends before any function runs.
+var (
+	errTooLarge   = fault.New(fault.PayloadTooLarge, "body: is larger than any that the service accepts")
+	errUnreadable = fault.Invalid("body", "could not be read")
 )
 
 // Local serves h as Lambda behind API Gateway would: every request becomes an
@@ -32,12 +33,12 @@ func Local(h http.Handler, newID id.Generator) http.Handler {
 		ctx, requestID := r.Context(), newID("req")
 		e, err := Event(r, requestID)
 		if errors.Is(err, errBodyTooLarge) {
-			refuse(w, http.StatusRequestEntityTooLarge, tooLargeBody, requestID)
+			fault.Write(w, r, requestID, errTooLarge)
 			return
 		}
 		if err != nil {
 			slog.WarnContext(ctx, "request body not read", "error", err, "requestId", requestID)
-			refuse(w, http.StatusBadRequest, unreadableBody, requestID)
+			fault.Write(w, r, requestID, errUnreadable)
 			return
 		}
 		if malformedQuery(r.URL.RawQuery) {

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/version"
 )
 
 // responseBytesMax is Lambda's limit of a response, less a reserve for the JSON
@@ -24,28 +23,8 @@ const responseBytesMax = 6<<20 - 4<<10
 // a larger one, whatever is in it.
 const textBytesMax = 1_000_000
 
-// internalBody is the body of a 500 of this package.
-const internalBody = `{"errors":[{"code":"internal","message":"internal error; safe to retry"}]}`
-
-// unsendableBody is the body of a 500 for a response that is too large. The request was carried out, and no retry changes its response.
-const unsendableBody = `{"errors":[{"code":"internal","message":"the request was carried out, but its response is too large to be sent; do not retry"}]}`
-
-// refuse writes an error response of this package. It has the headers of every
-// response of the API.
-func refuse(w http.ResponseWriter, status int, body, requestID string) {
-	header := w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Cache-Control", "no-store")
-	header.Set("Service-Version", version.Current)
-	if requestID != "" {
-		header.Set("Service-Request-Id", requestID)
-	}
-	if status >= http.StatusInternalServerError && body != unsendableBody {
-		header.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // an error means that the caller has left
-}
+// errUnsendable is the error for a response that is too large. The request was carried out, and no retry changes its response.
+var errUnsendable = fault.New(fault.Internal, "the request was carried out, but its response is too large to be sent; do not retry")
 
 // recorder records a handler's response by the rules of net/http's server: the
 // first status counts; later changes of headers have no effect; HEAD, 204 and 304

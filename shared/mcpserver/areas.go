@@ -14,19 +14,11 @@ import (
 // areasParameter is the query parameter with the areas whose tools are offered. Agents that need one area need not read the others.
 const areasParameter = "areas"
 
-// Area returns the area of an operation's tool. Unlike api.Operation.Area, keys are one of their own.
-func Area(op api.Operation) string {
-	if segments := api.PathSegments(op.Path); len(segments) > 3 && segments[3] == "keys" {
-		return "keys"
-	}
-	return op.Area()
-}
-
 // areasOf returns the areas of the operations in their order.
 func areasOf(operations []api.Operation) (out []string) {
 	for _, op := range operations {
-		if area := Area(op); !slices.Contains(out, area) {
-			out = append(out, area)
+		if !slices.Contains(out, op.Area) {
+			out = append(out, op.Area)
 		}
 	}
 	return out
@@ -64,7 +56,7 @@ type offer struct {
 }
 
 func (o offer) has(op *api.Operation) bool {
-	return o.areas == nil || slices.Contains(o.areas, Area(*op))
+	return o.areas == nil || slices.Contains(o.areas, op.Area)
 }
 
 // named returns the operation of a tool, nil when there is no tool of that name.

@@ -15,7 +15,6 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/parallel"
-	"growthworkspace/shared/version"
 )
 
 // exchange is the state of one message while the SDK handles it. The SDK does so on a goroutine of its own, which gets only the
@@ -108,7 +107,7 @@ func (s *Server) admit(ctx context.Context, call api.Call, method string, proble
 // connect returns the SDK's handler, without tools; receive serves those. The SDK would parse each schema twice, which would be
 // most of the server's start-up time, and it does not support scopes.
 func (s *Server) connect() http.Handler {
-	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: version.Current}, &mcp.ServerOptions{
+	server := mcp.NewServer(&mcp.Implementation{Name: "growthworkspace", Title: "Company Growth Workspace", Version: fault.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {

@@ -16,9 +16,9 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/mcpserver"
-	"growthworkspace/shared/version"
 )
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -94,7 +94,7 @@ func (broken) Close() error             { return nil }
 
 func (a httpResponse) checkHeader(t *testing.T, name string) {
 	t.Helper()
-	if a.header.Get("Service-Version") != version.Current || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
+	if a.header.Get("Service-Version") != fault.Version || a.header.Get("Service-Request-Id") == "" || a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: headers %v, want the version, a request id and no-store", name, a.header)
 	}
 	if a.body != "" && a.header.Get("Content-Type") != "application/json" {
@@ -126,7 +126,7 @@ func TestAccepted(t *testing.T) {
 		"charset":       func(r *http.Request) { r.Header.Set("Content-Type", "Application/JSON; charset=utf-8") },
 		"session":       func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "abc") },
 		"last event":    func(r *http.Request) { r.Header.Set("Last-Event-ID", "abc_1") },
-		"pinned":        func(r *http.Request) { r.Header.Set("Service-Version", version.Current) },
+		"pinned":        func(r *http.Request) { r.Header.Set("Service-Version", fault.Version) },
 		"a query":       func(r *http.Request) { r.URL = &url.URL{Path: "/mcp", RawQuery: "a=b"} },
 		"white space":   func(r *http.Request) { r.Body = readCloser{strings.NewReader(" \n" + ping + " ")} },
 		"other headers": func(r *http.Request) { r.Header.Set("Mcp-Method", "tools/list") },

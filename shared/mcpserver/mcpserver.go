@@ -30,7 +30,6 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
-	"growthworkspace/shared/version"
 )
 
 // Path is the path of the server, below the base URL.
@@ -93,8 +92,7 @@ func (s *Server) serve(r *http.Request, requestID string) api.Response {
 	}
 	call := api.Call{RequestID: requestID, Authorization: r.Header.Values("Authorization"), Version: r.Header.Values("Service-Version")}
 	_, badKey := auth.ParseHeader(call.Authorization)
-	_, badVersion := version.Requested(call.Version)
-	if badKey != nil || badVersion != nil {
+	if badKey != nil || fault.CheckVersion(call.Version) != nil {
 		return s.admit(r.Context(), call, "", nil) // the pipeline reports the error
 	}
 	text, err := body(r)

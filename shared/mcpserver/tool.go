@@ -106,7 +106,7 @@ func listOf(argument string, op api.Operation, operations []api.Operation) strin
 	for _, list := range operations {
 		switch {
 		case !list.IsList() || !identifies(name, list, operations):
-		case list.Area() == op.Area():
+		case list.Area == op.Area:
 			return Name(list)
 		case found == "" && hasIDs(list, op):
 			found = Name(list)
@@ -126,7 +126,7 @@ func hasIDs(list, op api.Operation) bool {
 func identifies(name string, list api.Operation, operations []api.Operation) bool {
 	noun := list.Path[strings.LastIndex(list.Path, "/"):]
 	return slices.ContainsFunc(operations, func(op api.Operation) bool {
-		return op.Area() == list.Area() && strings.Contains(op.Path+"/", noun+"/{"+name+"}/")
+		return op.Area == list.Area && strings.Contains(op.Path+"/", noun+"/{"+name+"}/")
 	})
 }
 

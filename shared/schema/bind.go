@@ -13,20 +13,22 @@ import (
 	"growthworkspace/shared/timestamp"
 )
 
-// Binder fills one input from the arguments of a call and collects all problems. A transport passes the argument of each
-// field, as a text or as a JSON value, and reports arguments without a field.
+// Binder fills one input from the arguments of a call and collects all problems. Bind returns that of an HTTP request, BindFlat
+// that of a tool.
 type Binder struct {
-	Input    reflect.Value // the struct; invalid when there are Problems or Missing is true
+	Input    reflect.Value // the struct; invalid when there are Problems, or Missing or TooLarge is true
 	Problems []string      // each begins with the path of a field
 	Missing  bool          // the path has an id that no record can have
-	Filters  []string      // a cursor is bound to these: the values of path and query except limit and cursor
+	TooLarge bool          // the body is larger than Source.BodyBytes; nothing else was read
+	Page     CursorScope   // encodes the cursor of the next page
 
+	filters   []string       // a cursor is bound to these: the values of path and query except limit and cursor
 	sent      map[string]any // for Digest
 	plainText bool           // accept plain texts of numbers and booleans: see Field.plainText
 }
 
-// NewBinder returns a binder for an input of type t.
-func NewBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).Elem()} }
+// newBinder returns a binder for an input of type t.
+func newBinder(t reflect.Type) *Binder { return &Binder{Input: reflect.New(t).Elem()} }
 
 // Problem records a problem of the field at path.
 func (b *Binder) Problem(path, format string, args ...any) {
@@ -44,23 +46,26 @@ func note(problems []string, path, text string) []string {
 	if len(path) > pathBytes {
 		path = strings.ToValidUTF8(path[:pathBytes], "") + "…"
 	}
-	path = strings.ReplaceAll(path, "\x00", `\u0000`)
+	return add(problems, strings.ReplaceAll(path, "\x00", `\u0000`)+": "+text)
+}
+
+func add(problems []string, problem string) []string {
 	switch {
 	case len(problems) < problemsMax:
-		return append(problems, path+": "+text)
+		return append(problems, problem)
 	case len(problems) == problemsMax:
 		return append(problems, "request: has more than "+strconv.Itoa(problemsMax)+" problems; the others are not listed")
 	}
 	return problems
 }
 
-// Text binds a field to a text from a path, a query or a header.
-func (b *Binder) Text(f *Field, text string, present bool) {
+// text binds a field to a text from a path, a query or a header.
+func (b *Binder) text(f *Field, text string, present bool) {
 	b.set(f, argument{text: text, raw: true}, present)
 }
 
-// JSON binds a field to the property of a JSON object.
-func (b *Binder) JSON(f *Field, from Object) {
+// json binds a field to the property of a JSON object.
+func (b *Binder) json(f *Field, from Object) {
 	value, present := from.Get(f.Name)
 	b.set(f, argument{json: value}, present)
 }
@@ -80,7 +85,7 @@ func (b *Binder) set(f *Field, a argument, present bool) {
 		return
 	}
 	if f.In == InPath || f.In == InQuery && f.Name != "limit" && f.Name != "cursor" {
-		b.Filters = append(b.Filters, f.Name+"="+a.filterText())
+		b.filters = append(b.filters, f.Name+"="+a.filterText())
 	}
 	b.assign(f, path, f.Of(b.Input), a)
 }
@@ -213,7 +218,7 @@ func (b *Binder) assignObject(fields []Field, path string, target reflect.Value,
 		b.Problem(path, "must be an object")
 		return
 	}
-	b.Unknown(fields, InBody, path, o)
+	b.unknown(fields, InBody, path, o)
 	for i := range fields {
 		f := &fields[i]
 		at := path + "." + f.Name
@@ -244,8 +249,8 @@ func (b *Binder) assignMap(f *Field, path string, target reflect.Value, o Object
 	target.Set(values)
 }
 
-// Unknown adds a problem for every property that the operation does not have. It suggests the nearest name.
-func (b *Binder) Unknown(fields []Field, in Place, path string, o Object) {
+// unknown adds a problem for every property that the operation does not have. It suggests the nearest name.
+func (b *Binder) unknown(fields []Field, in Place, path string, o Object) {
 	var names []string
 	for _, f := range fields {
 		if f.In == in {

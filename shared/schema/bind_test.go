@@ -3,6 +3,7 @@ package schema_test
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -58,15 +59,7 @@ type shapes struct {
 
 // bindBody binds a body as the HTTP transport does.
 func bindBody(t reflect.Type, fields []schema.Field, text string) (*schema.Binder, []string) {
-	b := schema.NewBinder(t)
-	o, problems := schema.ParseObject([]byte(text), "body")
-	b.Problems = append(b.Problems, problems...)
-	if o != nil {
-		for i := range fields {
-			b.JSON(&fields[i], o)
-		}
-		b.Unknown(fields, schema.InBody, "body", o)
-	}
+	b := schema.Bind(t, fields, schema.Source{Body: []byte(text), BodyBytes: len(text)})
 	return b, b.Problems
 }
 
@@ -299,12 +292,8 @@ func TestTextProblems(t *testing.T) {
 		{"If-Match", "\xff", "header.If-Match: is not valid UTF-8"},
 	} {
 		t.Run(tt.field+" "+tt.text[:min(len(tt.text), 20)], func(t *testing.T) {
-			b := schema.NewBinder(reflect.TypeFor[texts]())
-			for i := range fields {
-				if fields[i].Name == tt.field {
-					b.Text(&fields[i], tt.text, true)
-				}
-			}
+			field := slices.IndexFunc(fields, func(f schema.Field) bool { return f.Name == tt.field })
+			b := schema.BindText(reflect.TypeFor[texts](), &fields[field], tt.text)
 			if got := strings.Join(b.Problems, "\n"); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -319,8 +308,7 @@ func TestPathIDs(t *testing.T) {
 		"itm_01k2": false, "itm_" + strings.Repeat("0", 40): false, "": true, "itm_": true, "itm_A": true, "itm_a/b": true, "itm_a#b": true,
 		"itm_a\x00": true, "itm_" + strings.Repeat("0", 41): true, "itm": true, "itm_é": true, "itm_\xff": true,
 	} {
-		b := schema.NewBinder(reflect.TypeFor[texts]())
-		b.Text(&field, text, true)
+		b := schema.BindText(reflect.TypeFor[texts](), &field, text)
 		if b.Missing != missing || len(b.Problems) > 0 {
 			t.Errorf("%q: missing is %v, problems %v", text, b.Missing, b.Problems)
 		}
@@ -330,22 +318,22 @@ func TestPathIDs(t *testing.T) {
 // Ensure required arguments, defaults and filters. Filters are the values of path and query except limit and cursor.
 func TestAbsentAndFilters(t *testing.T) {
 	fields := schema.Fields(reflect.TypeFor[texts]())
-	b := schema.NewBinder(reflect.TypeFor[texts]())
-	for i := range fields {
-		b.Text(&fields[i], "itm_1", fields[i].In == schema.InPath)
-	}
+	b := schema.Bind(reflect.TypeFor[texts](), fields, schema.Source{Path: map[string]string{fields[0].Name: "itm_1"}})
 	if got := strings.Join(b.Problems, "\n"); got != "query.key: is required" {
 		t.Errorf("problems: %s", got)
 	}
 	if in := b.Input.Interface().(texts); in.Limit != 50 || in.ItemID != "itm_1" || in.Colour != nil || in.Cursor != "" {
 		t.Errorf("%+v", in)
 	}
-	b = schema.NewBinder(reflect.TypeFor[texts]())
-	for i := range fields {
-		b.Text(&fields[i], "5", fields[i].In == schema.InQuery)
+	query := url.Values{}
+	for _, f := range fields {
+		if f.In == schema.InQuery {
+			query.Set(f.Name, "5")
+		}
 	}
-	if want := []string{"colour=5", "key=5", "from=5", "ratio=5", "flag=5", "big=5"}; !slices.Equal(b.Filters, want) {
-		t.Errorf("filters %q, want %q", b.Filters, want)
+	b = schema.Bind(reflect.TypeFor[texts](), fields, schema.Source{Query: query.Encode()})
+	if want := []string{"colour=5", "key=5", "from=5", "ratio=5", "flag=5", "big=5"}; !slices.Equal(b.Filters(), want) {
+		t.Errorf("filters %q, want %q", b.Filters(), want)
 	}
 }
 

@@ -44,19 +44,17 @@ func (c CursorScope) decode(cursor string) (position string, ok bool) {
 	return position, c.Encode(position) == cursor // so each position has one valid cursor
 }
 
-// BindCursor replaces the cursor of the input with its position. Call it after all filters are bound. The returned scope
-// encodes the cursor of the next page.
-func (b *Binder) BindCursor(fields []Field, operation string) CursorScope {
-	scope := CursorScope{operation, b.Filters}
+// bindCursor replaces the cursor of the input with its position, after all filters are bound.
+func (b *Binder) bindCursor(fields []Field, operation string) {
+	b.Page = CursorScope{operation, b.filters}
 	for i := range fields {
 		target := fields[i].Of(b.Input)
 		if cursor, ok := target.Interface().(Cursor); ok && cursor != "" {
-			position, ok := scope.decode(string(cursor))
+			position, ok := b.Page.decode(string(cursor))
 			if !ok {
 				b.Problem(string(InQuery)+".cursor", "is not a cursor of this list with these filters; send the request without cursor to start again")
 			}
 			target.SetString(position)
 		}
 	}
-	return scope
 }

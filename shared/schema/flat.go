@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,26 +18,43 @@ func (f Field) Argument() string {
 	return strings.Join(words, "")
 }
 
-// Flat binds all fields to one flat object, as tools send it, and adds a problem for every argument without a field. Names in
-// also are allowed and ignored. Models often write "5" for 5 and "true" for true, so both are accepted here.
-func (b *Binder) Flat(fields []Field, from Object, also ...string) {
-	b.plainText = true
-	names := slices.Clone(also)
+// Flat has the arguments of a tool: one object with everything that an HTTP request has in its path, query, headers and body.
+type Flat struct {
+	Operation string   // for which a cursor is valid
+	Arguments Object   // nil with a problem: the text as a whole is invalid, and no field is bound
+	Problems  []string // of reading the text
+	Also      []string // names of arguments that no field has and that are allowed
+}
+
+// BindFlat binds an input of type t with these fields to the arguments of a tool, and adds a problem for every argument without a
+// field. Models often write "5" for 5 and "true" for true, so both are accepted here.
+func BindFlat(t reflect.Type, fields []Field, from Flat) *Binder {
+	b := newBinder(t)
+	b.plainText, b.Problems = true, slices.Clone(from.Problems)
+	if from.Arguments != nil || len(from.Problems) == 0 {
+		b.flat(fields, from)
+	}
+	b.bindCursor(fields, from.Operation)
+	return b
+}
+
+func (b *Binder) flat(fields []Field, from Flat) {
+	names := slices.Clone(from.Also)
 	for i := range fields {
 		f := &fields[i]
 		names = append(names, f.Argument())
-		value, present := from.Get(f.Argument())
+		value, present := from.Arguments.Get(f.Argument())
 		text, isText := value.(string)
 		switch {
 		case f.In == InPath && isText:
-			b.Text(f, text, true)
+			b.text(f, text, true)
 		case f.In == InPath && present:
 			b.Problem("path."+f.Name, "must be a string")
 		default:
 			b.set(f, argument{json: value}, present)
 		}
 	}
-	for _, m := range from {
+	for _, m := range from.Arguments {
 		if slices.Contains(names, m.name) {
 			continue
 		}

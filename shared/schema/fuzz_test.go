@@ -228,24 +228,20 @@ var pageFields = schema.Fields(reflect.TypeFor[pageInput]())
 // page binds a call of a list as HTTP does and as a tool does, and checks that both give the same result.
 func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor, schema.CursorScope, []string) {
 	t.Helper()
-	values := map[string]string{"boardId": board, "status": status}
+	values, query := map[string]string{"boardId": board, "status": status}, url.Values{"status": {status}}
 	if cursor != "" {
 		values["cursor"] = cursor
+		query.Set("cursor", cursor)
 	}
 	text, err := json.Marshal(values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	object, problems := schema.ParseObject(text, "arguments")
-	overHTTP, asTool := schema.NewBinder(reflect.TypeFor[pageInput]()), schema.NewBinder(reflect.TypeFor[pageInput]())
-	asTool.Problems = problems
-	for i := range pageFields {
-		value, present := values[pageFields[i].Name]
-		overHTTP.Text(&pageFields[i], value, present)
-	}
-	asTool.Flat(pageFields, object)
-	scope := overHTTP.BindCursor(pageFields, operation)
-	tool := asTool.BindCursor(pageFields, operation)
+	in := reflect.TypeFor[pageInput]()
+	overHTTP := schema.Bind(in, pageFields, schema.Source{Operation: operation, Path: map[string]string{"boardId": board}, Query: query.Encode()})
+	asTool := schema.BindFlat(in, pageFields, schema.Flat{Operation: operation, Arguments: object, Problems: problems})
+	scope, tool := overHTTP.Page, asTool.Page
 	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.Missing != asTool.Missing || !slices.Equal(scope.Filters, tool.Filters) || !reflect.DeepEqual(overHTTP.Input.Interface(), asTool.Input.Interface()) {
 		t.Fatalf("%s: over HTTP %v %v, as a tool %v %v", text, overHTTP.Problems, scope, asTool.Problems, tool)
 	}

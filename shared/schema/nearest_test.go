@@ -38,10 +38,8 @@ func TestNearest(t *testing.T) {
 func TestHintsOfUnknownArguments(t *testing.T) {
 	t.Parallel()
 	problems := func(in reflect.Type, arguments string) []string {
-		b := schema.NewBinder(in)
 		o, wrong := schema.ParseObject([]byte(arguments), "arguments")
-		b.Flat(schema.Fields(in), o)
-		return append(wrong, b.Problems...)
+		return schema.BindFlat(in, schema.Fields(in), schema.Flat{Arguments: o, Problems: wrong}).Problems
 	}
 	names := make([]string, 22)
 	for n := range names {

@@ -55,14 +55,8 @@ func TestAnyJSON(t *testing.T) {
 		"{\"findings\":\"\xff\"}":                            {"", "body: is not valid UTF-8"},
 		`{"findings":[1],"nope":{"findings":{"b":1,"b":2}}}`: {"", "body.nope.findings.b: is repeated"},
 	} {
-		b := schema.NewBinder(reflect.TypeFor[report]())
-		o, problems, _ := schema.ParseLarge([]byte(text), "body", schema.Uncut(fields), len(text))
-		for i := range fields {
-			if o != nil {
-				b.JSON(&fields[i], o)
-			}
-		}
-		all := strings.Join(append(problems, b.Problems...), "\n")
+		b, problems := bindBody(reflect.TypeFor[report](), fields, text)
+		all := strings.Join(problems, "\n")
 		if !strings.HasPrefix(all, want.problem) || (all == "") != (want.problem == "") {
 			t.Errorf("%s: %q, want %q", text, all, want.problem)
 		}
@@ -79,11 +73,7 @@ func TestAnyJSONClears(t *testing.T) {
 	for text, want := range map[string]schema.Clearable[json.RawMessage]{
 		`{"old":null}`: {Sent: true}, `{}`: {}, `{"old":[ 1 ]}`: {Sent: true, Value: json.RawMessage(`[1]`)},
 	} {
-		b := schema.NewBinder(reflect.TypeFor[report]())
-		o, _, _ := schema.ParseLarge([]byte(text), "body", schema.Uncut(fields), len(text))
-		for i := range fields {
-			b.JSON(&fields[i], o)
-		}
+		b, _ := bindBody(reflect.TypeFor[report](), fields, text)
 		if got := b.Input.Interface().(report).Old; len(b.Problems) > 0 || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v %v", text, got, b.Problems)
 		}

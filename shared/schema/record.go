@@ -27,7 +27,7 @@ func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
 	known, bad := map[string]bool{}, false // bad: a value is wrong; a missing one is not
 	inputs := make([]*Binder, len(rules))
 	for i, r := range rules {
-		inputs[i] = NewBinder(r.input)
+		inputs[i] = newBinder(r.input)
 	}
 	for _, f := range reflect.VisibleFields(target.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -29,12 +29,11 @@ type newerCreate struct {
 func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 	t.Helper()
 	o, problems := schema.ParseObject([]byte(object), "arguments")
-	b := schema.NewBinder(in)
 	fields := schema.Fields(in)
 	schema.AcceptNull(fields)
-	b.Flat(fields, o)
-	if problems = append(problems, b.Problems...); len(problems) > 0 {
-		t.Fatal(object, problems)
+	b := schema.BindFlat(in, fields, schema.Flat{Arguments: o, Problems: problems})
+	if len(b.Problems) > 0 {
+		t.Fatal(object, b.Problems)
 	}
 	sum, err := b.Digest("Idempotency-Key")
 	if err != nil {

@@ -392,7 +392,7 @@ func TestReindex(t *testing.T) {
 		}
 	}
 	raced := false
-	_, err = table.Modify(t.Context(), c, key, keysOf, func(n *note) error {
+	_, err = table.Modify(t.Context(), c, key, indexes, func(n *note) error {
 		if n.Text = new("t"); !raced {
 			raced = true
 			if _, err := table.Reindex(t.Context(), c, key, indexes); err != nil {
@@ -410,6 +410,37 @@ func TestReindex(t *testing.T) {
 	}
 	if rev := after["rev"].(*types.AttributeValueMemberN).Value; after["gsi5sk"] == nil || rev != "5" {
 		t.Errorf("revision %s and index key %v, want 5 and one: %v", rev, after["gsi5sk"], after)
+	}
+}
+
+// Ensure a change gives a record the index keys that it lacks and removes those that it should not have, even if they do not
+// depend on the change, and that a change of nothing writes none.
+func TestModifyCorrectsIndexKeys(t *testing.T) {
+	t.Parallel()
+	p := &proxy{}
+	c, _ := client(t, p)
+	n := insert(t, c, newNote(c))
+	key := noteKey(n.Company, n.ID)
+	fifth := func(n note) table.Keys {
+		keys := keysOf(n)
+		keys.GSI5, keys.GSI1 = table.Key{PK: table.Partition(n.Company, "notes", "fifth"), SK: "s"}, table.Key{}
+		return keys
+	}
+	if _, err := table.Modify(t.Context(), c, key, fifth, func(*note) error { return nil }); err != nil || p.count("UpdateItem") != 0 {
+		t.Errorf("%d updates, %v", p.count("UpdateItem"), err)
+	}
+	for _, keysOf := range []func(note) table.Keys{fifth, keysOf} {
+		got, err := table.Modify(t.Context(), c, key, keysOf, func(n *note) error { n.Count++; return nil })
+		item, failure := table.GetItem(t.Context(), c, key)
+		if err != nil || failure != nil {
+			t.Fatal(err, failure)
+		}
+		wanted := c.NewItem(keysOf(got), got)
+		for _, i := range table.Indexes() {
+			if !reflect.DeepEqual(item[i.PK()], wanted[i.PK()]) || !reflect.DeepEqual(item[i.SK()], wanted[i.SK()]) {
+				t.Errorf("%s: %v, want %v", i.Name(), item[i.PK()], wanted[i.PK()])
+			}
+		}
 	}
 }
 

@@ -27,16 +27,17 @@ const contendedMax = 500
 // NewItem returns the item of a new record: its fields, its keys, rev 1 and a new write token.
 func (c *Client) NewItem(keys Keys, record any) Item {
 	item := Encode(record)
-	keys.into(item)
+	maps.Copy(item, keys.item())
+	keys.indexes(item)
 	item[revAttr] = Number(1)
 	item[writeIDAttr] = String(c.newID(writePrefix))
 	return item
 }
 
-func (k Keys) into(item Item) {
-	maps.Copy(item, k.item())
-	for i, key := range map[Index]Key{GSI1: k.GSI1, GSI2: k.GSI2, GSI3: k.GSI3, GSI4: k.GSI4, GSI5: k.GSI5} {
-		if key.PK != "" {
+// indexes adds the keys of the indexes to an item.
+func (k Keys) indexes(item Item) {
+	for n, key := range [...]Key{k.GSI1, k.GSI2, k.GSI3, k.GSI4, k.GSI5} {
+		if i := GSI1 + Index(n); key.PK != "" {
 			item[i.PK()], item[i.SK()] = String(key.PK), String(key.SK)
 		}
 	}
@@ -90,8 +91,8 @@ func sameWrite(stored Item, writeID types.AttributeValue) bool {
 // lets change edit the record, and writes the difference under the condition that no other write came in between. If
 // one did, it starts again with the new record. So every rule that change applies is a condition on the write itself.
 //
-// updatedAt moves only when a value changes, never back (NowAfter), and nothing is written when none does. If change
-// returns an error, Modify returns it unwrapped and writes nothing. Returns fault.ErrNotFound if there is no record, and
+// updatedAt moves only when a value changes, never back (NowAfter), and nothing is written when none does. The changed
+// record has the index keys that keysOf returns, and no others. If change returns an error, Modify returns it unwrapped and writes nothing. Returns fault.ErrNotFound if there is no record, and
 // ErrContended after very many lost races.
 func Modify[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys, change func(*T) error) (T, error) {
 	stored, err := c.get(ctx, key)
@@ -113,16 +114,9 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 		if err := change(&after); err != nil {
 			return none, err
 		}
-		wanted, current := withIndexes(after, keysOf(after)), withIndexes(before, keysOf(before))
-		if maps.EqualFunc(wanted, current, equalAttribute) {
+		current, wanted := c.difference(stored, before, after, keysOf(after))
+		if wanted == nil {
 			return before, nil
-		}
-		if holds[T](updatedAtAttr) || stored[updatedAtAttr] != nil {
-			var last *string
-			if text, ok := stored[updatedAtAttr].(*types.AttributeValueMemberS); ok {
-				last = &text.Value
-			}
-			wanted[updatedAtAttr] = String(c.NowAfter(last))
 		}
 		written, lost, err := c.update(ctx, key, stored, current, wanted)
 		if err != nil {
@@ -138,17 +132,35 @@ func ModifyRead[T any](ctx context.Context, c *Client, key Key, stored Item, key
 	return none, ErrContended
 }
 
-// indexKeys returns the keys of all indexes in an item.
-func indexKeys(item Item) Item {
-	keys := Item{}
+// difference returns the attributes of a record before and after a change: its fields, and the keys of the indexes, before the
+// change those that are stored. wanted is nil if no field has changed.
+func (c *Client) difference(stored Item, before, after any, keys Keys) (current, wanted Item) {
+	current, wanted = Encode(before), Encode(after)
+	if maps.EqualFunc(wanted, current, equalAttribute) {
+		return current, nil
+	}
+	copyIndexKeys(current, stored)
+	keys.indexes(wanted)
+	_, isField := planOf(reflect.TypeOf(after)).byName[updatedAtAttr]
+	if last := stored[updatedAtAttr]; isField || last != nil {
+		var text *string
+		if last, ok := last.(*types.AttributeValueMemberS); ok {
+			text = &last.Value
+		}
+		wanted[updatedAtAttr] = String(c.NowAfter(text))
+	}
+	return current, wanted
+}
+
+// copyIndexKeys adds the keys of the indexes in an item to another.
+func copyIndexKeys(to, from Item) {
 	for _, i := range Indexes() {
-		for _, name := range []string{i.PK(), i.SK()} {
-			if key := item[name]; key != nil {
-				keys[name] = key
+		for _, name := range [...]string{i.PK(), i.SK()} {
+			if key := from[name]; key != nil {
+				to[name] = key
 			}
 		}
 	}
-	return keys
 }
 
 // Reindex gives a stored record the index keys that keysOf returns, and removes others. It changes nothing else but the
@@ -164,9 +176,10 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 		if err != nil {
 			break
 		}
-		wanted, current := Item{}, indexKeys(stored)
-		keysOf(record).into(wanted)
-		if wanted = indexKeys(wanted); maps.EqualFunc(wanted, current, equalAttribute) {
+		current, wanted := Item{}, Item{}
+		copyIndexKeys(current, stored)
+		keysOf(record).indexes(wanted)
+		if maps.EqualFunc(wanted, current, equalAttribute) {
 			return false, nil
 		}
 		var lost bool
@@ -178,18 +191,6 @@ func Reindex[T any](ctx context.Context, c *Client, key Key, keysOf func(T) Keys
 		return false, nil
 	}
 	return false, cmp.Or(err, error(ErrContended))
-}
-
-// holds reports whether records of type T have a field of this name.
-func holds[T any](attribute string) bool {
-	_, ok := planOf(reflect.TypeFor[T]()).byName[attribute]
-	return ok
-}
-
-func withIndexes(record any, keys Keys) Item {
-	item := Encode(record)
-	keys.into(item)
-	return item
 }
 
 // update writes the difference from current to wanted, if the stored revision is still the one that was read. If

@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/broadcast"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(broadcast.Operations) }
+func main() { api.Start(broadcast.Operations) }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/company"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(company.Operations) }
+func main() { api.Start(company.Operations) }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/context"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(context.Operations) }
+func main() { api.Start(context.Operations) }

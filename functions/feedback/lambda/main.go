@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/feedback"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(feedback.Operations) }
+func main() { api.Start(feedback.Operations) }

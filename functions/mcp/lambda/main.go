@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/mcp"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Serve(mcp.Handler) }
+func main() { api.Serve(mcp.Handler) }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/metrics"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(metrics.Operations) }
+func main() { api.Start(metrics.Operations) }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/optimise"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(optimise.Operations) }
+func main() { api.Start(optimise.Operations) }

@@ -3,7 +3,7 @@ package main
 
 import (
 	"growthworkspace/functions/plan"
-	"growthworkspace/shared/service"
+	"growthworkspace/shared/api"
 )
 
-func main() { service.Start(plan.Operations) }
+func main() { api.Start(plan.Operations) }

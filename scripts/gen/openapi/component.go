@@ -11,7 +11,6 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/schema/jsonschema"
-	"growthworkspace/shared/version"
 )
 
 // The names of the components that operations share. A header's component has the header's name.
@@ -26,7 +25,6 @@ const (
 	seenHeader       = "If-None-Match"
 	notModified      = "NotModified"
 	otherError       = "Error"
-	keyHeader        = "Idempotency-Key"
 	replayedHeader   = "Idempotent-Replayed"
 	retryHeader      = "Retry-After"
 	challengeHeader  = "WWW-Authenticate"
@@ -133,7 +131,7 @@ func (b *builder) components() components {
 	b.schemas.set(envelopeSchema, errorEnvelope())
 	b.schemas.set(entrySchema, errorEntry())
 	b.schemas.set(codeSchema, errorCodes())
-	b.schemas.set(versionSchema, closedList(version.Current))
+	b.schemas.set(versionSchema, closedList(fault.Version))
 	return components{
 		SecuritySchemes: ordered[any]{{securityScheme, map[string]string{
 			"type": "http", "scheme": "bearer",
@@ -164,7 +162,7 @@ func headers() (out ordered[header]) {
 		out.set(name, header{description, required, &s, example})
 	}
 	whole := jsonschema.Schema{Type: "integer", Minimum: new(float64(0))}
-	text(versionHeader, "The current API version.", true, jsonschema.Schema{Type: "string", Format: "date"}, version.Current)
+	text(versionHeader, "The current API version.", true, jsonschema.Schema{Type: "string", Format: "date"}, fault.Version)
 	text(requestIDHeader, "The id of this request, for questions to the operator.", true, jsonschema.Schema{Type: "string"}, "req_01k2c5v0q8e9t3m7x4r6n1b2wz")
 	text("RateLimit-Limit", "The requests of this quota that the key may send in the window.", false, whole, 600)
 	text("RateLimit-Remaining", "The requests that are left now.", false, whole, 599)

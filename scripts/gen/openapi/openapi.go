@@ -56,7 +56,7 @@ func Build(operations []api.Operation, source Source) ([]byte, error) {
 		Security: []map[string][]string{{securityScheme: {}}},
 	}
 	for _, op := range operations {
-		d.Tags = b.addTag(d.Tags, areaOf(op))
+		d.Tags = b.addTag(d.Tags, op.Area)
 		item := d.Paths.at(op.Path)
 		item.set(strings.ToLower(op.Method), b.operation(op))
 		d.Paths.set(op.Path, item)
@@ -101,15 +101,6 @@ func (b *builder) unused() {
 			b.problem("the source has %s, which does not exist", name)
 		}
 	}
-}
-
-// areaOf returns the path segment after the company's id, or "company" when there is none.
-func areaOf(op api.Operation) string {
-	segments := strings.Split(op.Path, "/")
-	if len(segments) > 4 {
-		return segments[4]
-	}
-	return "company"
 }
 
 func (b *builder) addTag(tags []tag, area string) []tag {

@@ -16,7 +16,7 @@ import (
 
 func (b *builder) operation(op api.Operation) operation {
 	out := operation{
-		ID: op.ID, Tags: []string{areaOf(op)}, Summary: op.Summary, Description: describe(op),
+		ID: op.ID, Tags: []string{op.Area}, Summary: op.Summary, Description: describe(op),
 		Scope: string(op.Scope), Quota: string(op.Class), Parameters: b.parameters(op),
 	}
 	success := b.success(op)
@@ -63,11 +63,12 @@ func refusals(op api.Operation) []fault.Code {
 		switch {
 		case f.In == schema.InHeader && f.Name == "If-Match":
 			codes = append(codes, fault.PreconditionFailed)
-		case f.In == schema.InHeader && f.Name == "Idempotency-Key":
-			codes = append(codes, fault.Conflict) // the response of an earlier request cannot be read
 		case f.In == schema.InBody:
 			codes = append(codes, fault.PayloadTooLarge)
 		}
+	}
+	if op.IdempotencyKey != nil {
+		codes = append(codes, fault.Conflict) // the response of an earlier request cannot be read
 	}
 	codes = append(codes, op.Errors...)
 	slices.SortFunc(codes, func(a, b fault.Code) int { return a.Status() - b.Status() })
@@ -119,7 +120,7 @@ func (b *builder) success(op api.Operation) response {
 	if op.Tagged() {
 		headers = append(headers, tagHeader)
 	}
-	if slices.ContainsFunc(op.Input, func(f schema.Field) bool { return f.Name == keyHeader }) {
+	if op.IdempotencyKey != nil {
 		headers = append(headers, replayedHeader)
 	}
 	for _, h := range headers {

@@ -6,12 +6,11 @@ import (
 
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/version"
 )
 
 func information() info {
 	return info{
-		Title: "Company Growth Workspace API", Version: number(version.Current), Date: version.Current,
+		Title: "Company Growth Workspace API", Version: number(fault.Version), Date: fault.Version,
 		Summary:     "One company's roadmap boards, customer feedback, metrics, site audits, posts and brand context.",
 		Description: description(),
 		Contact:     contact{"The maintainers"},
@@ -35,7 +34,7 @@ func description() string {
 		quotas = append(quotas, fmt.Sprintf("`%s` %d", class, auth.DefaultQuota(class)))
 	}
 	return strings.NewReplacer(
-		"{prefix}", auth.SecretPrefix, "{version}", version.Current, "{refusals}", strings.Join(refusals, "\n"),
+		"{prefix}", auth.SecretPrefix, "{version}", fault.Version, "{refusals}", strings.Join(refusals, "\n"),
 		"{quotas}", strings.Join(quotas, ", "), "{window}", fmt.Sprint(int(auth.QuotaWindow.Seconds())),
 	).Replace(strings.TrimSpace(guide))
 }

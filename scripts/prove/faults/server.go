@@ -24,7 +24,6 @@ import (
 	"growthworkspace/scripts/workspace/serve/front"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/gateway"
-	"growthworkspace/shared/service"
 )
 
 // attemptTimeout is that of `workspace serve`. A function's is one second, but an engine on a busy machine sometimes takes
@@ -73,7 +72,7 @@ func beServer(text string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	h := o.Plant.handler(functions.Handler(t, log))
 	if o.Plant == plantBare {
-		c := service.Config(t, log)
+		c := api.ConfigFor(t, log)
 		c.Keys = bare{t}
 		h = gateway.Local(api.New(company.Operations(t), c), t.NewID)
 	}

@@ -18,12 +18,12 @@ import (
 
 	"growthworkspace/functions"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
 	"growthworkspace/shared/transfer"
-	"growthworkspace/shared/version"
 )
 
 // Region and TableName are those of a testbed's table.
@@ -115,7 +115,7 @@ func (t *Testbed) NewCompany(ctx context.Context, quota auth.Quota) (Company, er
 // each, because every request writes its key's record.
 func (t *Testbed) NewKey(ctx context.Context, companyID string, quota auth.Quota) (Company, error) {
 	store := keys.NewStore(t.Table, time.Now)
-	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: version.Current}, rand.Reader)
+	issued, secret, err := store.Issue(ctx, companyID, keys.Grant{Name: "prove", Scopes: auth.Scopes(), APIVersion: fault.Version}, rand.Reader)
 	if err != nil {
 		return Company{}, err
 	}

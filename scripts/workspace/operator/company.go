@@ -16,9 +16,9 @@ import (
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/version"
 )
 
 const nameCharsMax = 200 // the API's limit
@@ -96,7 +96,7 @@ func (o *operator) createCompany(ctx context.Context, s *session.Session, name s
 	if !issue {
 		return o.Print(createdCompany{CompanyID: c.ID, Company: c}, "%s  %s\n\nIts first key:\n  %s", c.ID, name, command)
 	}
-	grant := keys.Grant{Scopes: auth.Scopes(), APIVersion: version.Current}
+	grant := keys.Grant{Scopes: auth.Scopes(), APIVersion: fault.Version}
 	key, secret, err := s.Keys().Issue(ctx, c.ID, grant, rand.Reader)
 	if err != nil {
 		return fmt.Errorf("company %s was created without a key; issue one with `%s`: %w", c.ID, command, err)

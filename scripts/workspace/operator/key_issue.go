@@ -13,8 +13,8 @@ import (
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/version"
 )
 
 // issuedKey is a new key. Its secret is printed once.
@@ -38,7 +38,7 @@ func (o *operator) keyIssueCommand() *cobra.Command {
 	expires := cmd.Flags().String("expires", "", "expire after this `duration` (90d, 12h) or on a date (2027-01-31); default: never")
 	var grant keys.Grant
 	check := func(cmd *cobra.Command) (err error) {
-		grant = keys.Grant{Name: *name, APIVersion: version.Current}
+		grant = keys.Grant{Name: *name, APIVersion: fault.Version}
 		if grant.Scopes, err = parseScopes(*scopes); err != nil {
 			return terminal.Misuse(cmd, "--scopes: %s", err)
 		}

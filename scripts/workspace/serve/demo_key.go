@@ -17,7 +17,6 @@ import (
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/version"
 )
 
 // demoCompany is a key of the demo company, and the file that stores it.
@@ -58,7 +57,7 @@ func openDemo(ctx context.Context, t *terminal.Terminal, flags session.Flags, op
 	if works, err := d.read(ctx, open); err != nil || works {
 		return d, err
 	}
-	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: version.Current}
+	grant := keys.Grant{Name: "Demo key of workspace serve", Scopes: auth.Scopes(), APIVersion: fault.Version}
 	_, secret, err := open.Keys().Issue(ctx, demo.CompanyID, grant, rand.Reader)
 	if err != nil {
 		return demoCompany{}, fmt.Errorf("issue the demo key: %w", err)

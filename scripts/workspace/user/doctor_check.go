@@ -15,8 +15,8 @@ import (
 	"growthworkspace/scripts/workspace/terminal"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/client"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/timestamp"
-	"growthworkspace/shared/version"
 )
 
 // Thresholds of the checks.
@@ -152,14 +152,14 @@ func (d *doctor) examineClock(response *http.Response) {
 
 func (d *doctor) examineVersion(served string) {
 	switch {
-	case served == version.Current:
+	case served == fault.Version:
 		d.find("version", verdictOK, "", "%s, the version of this program", served)
 	case served == "":
 		d.find("version", verdictFail, "check the address: the server there is not this API", "the response has no Service-Version")
-	case served > version.Current:
-		d.find("version", verdictWarn, "update this program; until then it uses version "+version.Current, "%s, newer than %s of this program", served, version.Current)
+	case served > fault.Version:
+		d.find("version", verdictWarn, "update this program; until then it uses version "+fault.Version, "%s, newer than %s of this program", served, fault.Version)
 	default:
-		d.find("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", served, version.Current)
+		d.find("version", verdictWarn, "some operations of this program may be missing in the service", "%s, older than %s of this program", served, fault.Version)
 	}
 }
 

@@ -345,7 +345,7 @@ func readFile(in io.Reader, name string) ([]byte, error) {
 func (c *operationCall) request() client.Request {
 	r := client.Request{
 		Method: c.Method, Path: c.Path, Query: url.Values{}, Body: c.body,
-		Repeatable: c.Method != http.MethodPost || c.Effect == api.Read, TakesKey: c.fields["Idempotency-Key"] != nil,
+		Repeatable: c.Method != http.MethodPost || c.Effect == api.Read, TakesKey: c.IdempotencyKey != nil,
 	}
 	body := map[string]json.RawMessage{}
 	for _, f := range c.Input {

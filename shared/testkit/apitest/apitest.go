@@ -18,13 +18,12 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/gateway"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/keys"
-	"growthworkspace/shared/service"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/engine"
-	"growthworkspace/shared/version"
 )
 
 // EndpointVariable is the environment variable with the address of a running engine, so that many test binaries share it. Without
@@ -74,13 +73,13 @@ type Service struct {
 }
 
 // New returns a service of the operations for a test.
-func New(t testing.TB, operations service.Operations) *Service {
+func New(t testing.TB, operations api.Operations) *Service {
 	t.Helper()
 	return NewOver(t, operations, nil)
 }
 
 // NewOver is New with another transport to the engine, to count, delay or break calls. nil: Transport.
-func NewOver(t testing.TB, operations service.Operations, transport http.RoundTripper) *Service {
+func NewOver(t testing.TB, operations api.Operations, transport http.RoundTripper) *Service {
 	t.Helper()
 	clock := &Clock{now: Epoch}
 	client := table.New(Options(t, clock.Now, transport))
@@ -94,7 +93,7 @@ func NewOver(t testing.TB, operations service.Operations, transport http.RoundTr
 
 // Serve returns a handler of operations that are declared over the handlers' client. Its calls may take callTimeout.
 func (s *Service) Serve(operations []api.Operation) http.Handler {
-	config := service.Config(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	config := api.ConfigFor(s.Serving, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	config.BaseURL, config.Timeout = gateway.BaseURL, callTimeout
 	return api.New(operations, config)
 }
@@ -173,7 +172,7 @@ func (s *Service) Key(t *testing.T, scopes ...auth.Scope) string {
 	if len(scopes) == 0 {
 		scopes = auth.Scopes()
 	}
-	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: t.Name(), Scopes: scopes, APIVersion: version.Current}, rand.Reader)
+	_, secret, err := s.Keys.Issue(t.Context(), s.CompanyID, keys.Grant{Name: t.Name(), Scopes: scopes, APIVersion: fault.Version}, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

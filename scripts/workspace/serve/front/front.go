@@ -108,7 +108,7 @@ const headerSlop = 4 << 10
 
 // serve handles a request: it reads the body, waits for a slot, and calls the handler.
 func (s *Server) serve(h http.Handler, w http.ResponseWriter, r *http.Request) {
-	out := &response{ResponseWriter: w, server: s, until: time.Now().Add(writeTimeout)}
+	out := &response{ResponseWriter: w, server: s, request: r, until: time.Now().Add(writeTimeout)}
 	defer out.end()
 	if len(r.TransferEncoding) > 0 { // perhaps with a Content-Length, which net/http drops (RFC 9112, 6.1)
 		w.Header().Set("Connection", "close")

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -74,13 +73,11 @@ func (c *conn) refuse() {
 	requestID, body := c.listener.server.newID("req"), fault.Envelope(fault.ErrUnavailable)
 	out := http.Response{
 		StatusCode: fault.Unavailable.Status(), ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header: http.Header{
-			"Date":        {time.Now().UTC().Format(http.TimeFormat)},
-			"Retry-After": {strconv.Itoa(fault.RetryAfterSeconds)},
-		},
-		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}},
+		Body:   io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
-	envelopeHeader(out.Header, requestID, len(body))
+	fault.SetHeader(out.Header, requestID, len(body))
+	fault.ErrUnavailable.SetHeader(out.Header)
 	c.listener.server.log.Warn("connection refused", "requestId", requestID)
 	if c.SetDeadline(time.Now().Add(lingerTimeout)) == nil && out.Write(c.Conn) == nil && c.CloseWrite() == nil {
 		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)

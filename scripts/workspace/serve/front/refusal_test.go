@@ -157,10 +157,7 @@ func requireEnvelope(t *testing.T, out *http.Response, body string, status int, 
 func api() http.Handler {
 	newID := id.NewGenerator(time.Now, rand.Reader)
 	return gateway.Local(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := fault.Envelope(fault.ErrNotFound)
-		envelopeHeader(w.Header(), newID("req"), len(body))
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write(body)
+		fault.Write(w, r, newID("req"), fault.ErrNotFound)
 	}), newID)
 }
 

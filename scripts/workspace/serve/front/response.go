@@ -3,11 +3,9 @@ package front
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/version"
 )
 
 // response is the response of one request. The handler writes a body in one piece, so its size is
@@ -15,10 +13,11 @@ import (
 type response struct {
 	http.ResponseWriter
 
-	server *Server
-	path   string    // method and path of the request
-	until  time.Time // the response must be written by then
-	leave  func()    // frees the slot of the request; nil: it has none
+	server  *Server
+	request *http.Request
+	path    string    // method and path of the request
+	until   time.Time // the response must be written by then
+	leave   func()    // frees the slot of the request; nil: it has none
 
 	status int  // that the handler has set
 	sent   bool // the status is sent
@@ -97,27 +96,7 @@ func (w *response) shed(what string) { w.refuse(fmt.Errorf("%s: %w", what, fault
 // refuse responds with an error in place of the handler.
 func (w *response) refuse(err error) {
 	requestID, public := w.server.newID("req"), fault.Public(err)
-	body := fault.Envelope(public)
-	h := w.Header()
-	envelopeHeader(h, requestID, len(body))
-	w.status, w.shut = public.Code.Status(), true
-	if w.status >= http.StatusInternalServerError {
-		h.Set("Retry-After", strconv.Itoa(fault.RetryAfterSeconds))
-	}
-	if public.Code == fault.Unauthorised {
-		h.Set("WWW-Authenticate", "Bearer")
-	}
-	w.send()
-	_, _ = w.ResponseWriter.Write(body) // an error means that the caller has left
+	w.status, w.sent, w.shut = public.Code.Status(), true, true
+	fault.Write(w.ResponseWriter, w.request, requestID, public)
 	w.server.log.Warn("request refused", "reason", err, "requestId", requestID)
-}
-
-// envelopeHeader sets the headers of a response of this package, which are those of every response
-// of the API.
-func envelopeHeader(h http.Header, requestID string, length int) {
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(length))
-	h.Set("Content-Type", "application/json")
-	h.Set("Service-Request-Id", requestID)
-	h.Set("Service-Version", version.Current)
 }

@@ -1,7 +1,9 @@
-package service
+package table_test
 
 import (
 	"testing"
+
+	"growthworkspace/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -11,7 +13,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_SESSION_TOKEN", "token")
-	c, err := environment(t.Context())
+	c, err := table.EnvironmentCredentials(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +24,7 @@ func TestEnvironment(t *testing.T) {
 		t.Setenv("AWS_ACCESS_KEY_ID", "id")
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 		t.Setenv(name, "")
-		if _, err := environment(t.Context()); err == nil {
+		if _, err := table.EnvironmentCredentials(t.Context()); err == nil {
 			t.Errorf("no error without %s", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package service
+package table
 
 import (
 	"context"
@@ -8,8 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// environment returns the credentials in the environment of a Lambda function. They are valid as long as the process runs, so
-// they are never refreshed. Package config of the SDK does the same more slowly.
+// EnvironmentCredentials are the credentials in the environment of a Lambda function. They are valid as long as the process runs,
+// so they are never refreshed. Package config of the SDK does the same more slowly.
+var EnvironmentCredentials aws.CredentialsProviderFunc = environment
+
 func environment(context.Context) (aws.Credentials, error) {
 	c := aws.Credentials{
 		AccessKeyID: os.Getenv("AWS_ACCESS_KEY_ID"), SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),

@@ -1,0 +1,19 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"growthworkspace/shared/fault"
+)
+
+var served = fault.Versions()
+
+// checkKeyVersion checks the version for which a key was issued, for a request without the header Service-Version. Empty means
+// the current version. The error is bad_request when that version is no longer served.
+func checkKeyVersion(date string) error {
+	if date == "" || slices.Contains(served, date) {
+		return nil
+	}
+	return fault.Invalid("header.Service-Version", "is required, because the key's version %s is no longer served; must be one of %s", date, strings.Join(served, ", "))
+}

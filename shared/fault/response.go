@@ -1,0 +1,48 @@
+package fault
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// Write writes an error response: the status, the envelope, and the headers of every response and of the error. A header that was
+// set before stays; one that was set to nil is left out. The response to a HEAD has no body.
+func Write(w http.ResponseWriter, r *http.Request, requestID string, err *Error) {
+	body := Envelope(err)
+	SetHeader(w.Header(), requestID, len(body))
+	err.SetHeader(w.Header())
+	w.WriteHeader(err.Code.Status())
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // an error means that the caller has left
+	}
+}
+
+// SetHeader sets the headers of every response: its version and its request, and that no cache may keep it. bytes is the size of
+// its body, which is JSON; 0: it has none. requestID may be empty.
+func SetHeader(h http.Header, requestID string, bytes int) {
+	h.Set("Service-Version", Version)
+	h.Set("Cache-Control", "no-store")
+	if requestID != "" {
+		h.Set("Service-Request-Id", requestID)
+	}
+	if bytes > 0 {
+		h.Set("Content-Type", "application/json")
+		unlessSet(h, "Content-Length", strconv.Itoa(bytes))
+	}
+}
+
+// SetHeader sets the headers of responses with this error. Rate limits have their own Retry-After.
+func (e *Error) SetHeader(h http.Header) {
+	switch {
+	case e.Code == Unauthorised:
+		h.Set("WWW-Authenticate", "Bearer")
+	case e.Code.Status() >= http.StatusInternalServerError:
+		unlessSet(h, "Retry-After", strconv.Itoa(RetryAfterSeconds))
+	}
+}
+
+func unlessSet(h http.Header, name, value string) {
+	if _, set := h[name]; !set {
+		h.Set(name, value)
+	}
+}

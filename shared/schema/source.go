@@ -1,0 +1,102 @@
+package schema
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Source has the arguments of an HTTP request as they were sent.
+type Source struct {
+	Operation string            // for which a cursor is valid
+	Path      map[string]string // by parameter
+	Query     string            // without the question mark
+	Header    http.Header
+	Refused   []string // the problems of headers that no field has
+	Body      []byte   // a JSON object; nil: one without properties
+	BodyBytes int      // the largest body, without its properties with any JSON
+	Unread    string   // the problem of a request whose body cannot be read; the body does not count then
+}
+
+// Bind binds an input of type t with these fields to an HTTP request. It reports all problems: of the body as a whole, of the
+// query, of the headers that no field has, and then of each field. The body is read as strictly as ParseObject does, and the query
+// as strictly: net/url would drop malformed pairs and use only the first of repeated parameters.
+func Bind(t reflect.Type, fields []Field, s Source) *Binder {
+	b := newBinder(t)
+	body := Object{}
+	switch {
+	case s.Unread != "":
+		b.Problems, body = append(b.Problems, s.Unread), nil
+	case s.Body != nil:
+		body, b.Problems, b.TooLarge = ParseLarge(s.Body, string(InBody), Uncut(fields), s.BodyBytes)
+	}
+	if b.TooLarge {
+		return b
+	}
+	query := b.query(fields, s.Query)
+	for _, problem := range s.Refused {
+		b.Problems = add(b.Problems, problem)
+	}
+	for i := range fields {
+		switch f := &fields[i]; f.In {
+		case InPath:
+			b.text(f, s.Path[f.Name], true)
+		case InQuery:
+			text, ok := query[f.Name]
+			b.text(f, text, ok)
+		case InHeader:
+			values := s.Header.Values(f.Name)
+			text, problem := HeaderText(values)
+			if problem != "" {
+				b.Problem(string(InHeader)+"."+f.Name, "%s", problem)
+			}
+			b.text(f, text, len(values) > 0 && problem == "")
+		case InBody:
+			if body != nil { // else the problem is that of the body as a whole
+				b.json(f, body)
+			}
+		}
+	}
+	b.unknown(fields, InBody, string(InBody), body)
+	b.bindCursor(fields, s.Operation)
+	return b
+}
+
+// HeaderText returns the values of a header as one text. A text that is not UTF-8 has a problem and is not returned: the gateway
+// replaces each byte of it with U+FFFD, so two different values would be the same.
+func HeaderText(values []string) (text, problem string) {
+	text = strings.Join(values, ", ")
+	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
+		return "", "is not valid UTF-8, or has U+FFFD"
+	}
+	return text, ""
+}
+
+// query returns the parameters of a query.
+func (b *Binder) query(fields []Field, text string) map[string]string {
+	out := map[string]string{}
+	for pair := range strings.SplitSeq(text, "&") {
+		if pair == "" {
+			continue
+		}
+		raw, value, _ := strings.Cut(pair, "=")
+		name, err1 := url.QueryUnescape(raw)
+		value, err2 := url.QueryUnescape(value)
+		_, repeated := out[name]
+		switch {
+		case err1 != nil || err2 != nil || strings.Contains(pair, ";"):
+			b.Problem("query: "+raw, "is malformed") // without the value, which may be a key sent here by mistake
+		case !slices.ContainsFunc(fields, func(f Field) bool { return f.In == InQuery && f.Name == name }):
+			b.Problem("query."+name, "unknown parameter")
+		case repeated:
+			b.Problem("query."+name, "is repeated")
+		}
+		if err1 == nil && err2 == nil {
+			out[name] = value
+		}
+	}
+	return out
+}

@@ -1,7 +1,7 @@
-package context
+package brand
 
 import (
-	stdcontext "context"
+	"context"
 	"encoding/json"
 
 	"growthworkspace/shared/api"
@@ -29,7 +29,7 @@ type BrandKit struct {
 
 type getBrandKitInput struct{}
 
-func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBrandKitInput) (BrandKit, error) {
+func (s service) getBrandKit(ctx context.Context, caller api.Caller, _ getBrandKitInput) (BrandKit, error) {
 	return s.store.BrandKit(ctx, caller.CompanyID)
 }
 
@@ -46,7 +46,7 @@ type updateBrandKitInput struct {
 	Context         api.Clearable[*string]  `json:"context" max:"10000" doc:"anything else a writer should know"`
 }
 
-func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
+func (s service) updateBrandKit(ctx context.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
 	return s.store.ModifyBrandKit(ctx, caller.CompanyID, func(k *BrandKit) error {
 		if err := in.Condition.Check(*k); err != nil {
 			return err

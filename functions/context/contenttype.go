@@ -1,7 +1,7 @@
-package context
+package brand
 
 import (
-	stdcontext "context"
+	"context"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/table"
@@ -26,7 +26,7 @@ type listContentTypesInput struct {
 	Cursor api.Cursor `query:"cursor"`
 }
 
-func (s service) listContentTypes(ctx stdcontext.Context, caller api.Caller, in listContentTypesInput) (api.List[ContentType], error) {
+func (s service) listContentTypes(ctx context.Context, caller api.Caller, in listContentTypesInput) (api.List[ContentType], error) {
 	all, err := s.store.ContentTypes(ctx, caller.CompanyID)
 	if err != nil {
 		return api.List[ContentType]{}, err
@@ -52,7 +52,7 @@ type getContentTypeInput struct {
 	ContentTypeID string `path:"contentTypeId"`
 }
 
-func (s service) getContentType(ctx stdcontext.Context, caller api.Caller, in getContentTypeInput) (ContentType, error) {
+func (s service) getContentType(ctx context.Context, caller api.Caller, in getContentTypeInput) (ContentType, error) {
 	return s.store.ContentType(ctx, caller.CompanyID, in.ContentTypeID)
 }
 
@@ -67,7 +67,7 @@ type createContentTypeInput struct {
 	Active           bool     `json:"active" doc:"whether the type is in use"`
 }
 
-func (s service) createContentType(ctx stdcontext.Context, caller api.Caller, in createContentTypeInput) (ContentType, error) {
+func (s service) createContentType(ctx context.Context, caller api.Caller, in createContentTypeInput) (ContentType, error) {
 	return s.store.CreateContentType(ctx, caller.CompanyID, ContentType{
 		Name: &in.Name, Description: in.Description, Guidance: in.Guidance, DefaultPlatforms: in.DefaultPlatforms,
 		Cadence: in.Cadence, Active: &in.Active,
@@ -86,7 +86,7 @@ type updateContentTypeInput struct {
 	Active           *bool                   `json:"active" doc:"whether the type is in use"`
 }
 
-func (s service) updateContentType(ctx stdcontext.Context, caller api.Caller, in updateContentTypeInput) (ContentType, error) {
+func (s service) updateContentType(ctx context.Context, caller api.Caller, in updateContentTypeInput) (ContentType, error) {
 	return s.store.ModifyContentType(ctx, caller.CompanyID, in.ContentTypeID, func(t *ContentType) error {
 		if err := in.Condition.Check(*t); err != nil {
 			return err
@@ -107,7 +107,7 @@ type deleteContentTypeInput struct {
 	ContentTypeID string `path:"contentTypeId"`
 }
 
-func (s service) deleteContentType(ctx stdcontext.Context, caller api.Caller, in deleteContentTypeInput) (api.Deleted, error) {
+func (s service) deleteContentType(ctx context.Context, caller api.Caller, in deleteContentTypeInput) (api.Deleted, error) {
 	check := func(t ContentType) error { return in.Condition.Check(t) }
 	if err := s.store.RemoveContentType(ctx, caller.CompanyID, in.ContentTypeID, check); err != nil {
 		return api.Deleted{}, err

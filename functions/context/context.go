@@ -1,6 +1,6 @@
-// Package context is the area of a company's brand kit, content types and brand goals: the context that a writer needs.
-// The standard library's package context is imported as stdcontext here.
-package context
+// Package brand is the area context: a company's brand kit, content types and brand goals, which a writer needs. It is not called
+// context because its files need the standard library's package of that name.
+package brand
 
 import (
 	"growthworkspace/shared/api"

@@ -1,7 +1,7 @@
-package context
+package brand
 
 import (
-	stdcontext "context"
+	"context"
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/table"
@@ -34,7 +34,7 @@ type listGoalsInput struct {
 	Cursor api.Cursor `query:"cursor"`
 }
 
-func (s service) listGoals(ctx stdcontext.Context, caller api.Caller, in listGoalsInput) (api.List[Goal], error) {
+func (s service) listGoals(ctx context.Context, caller api.Caller, in listGoalsInput) (api.List[Goal], error) {
 	all, err := s.store.Goals(ctx, caller.CompanyID)
 	if err != nil {
 		return api.List[Goal]{}, err
@@ -49,7 +49,7 @@ type getGoalInput struct {
 	GoalID string `path:"goalId"`
 }
 
-func (s service) getGoal(ctx stdcontext.Context, caller api.Caller, in getGoalInput) (Goal, error) {
+func (s service) getGoal(ctx context.Context, caller api.Caller, in getGoalInput) (Goal, error) {
 	return s.store.Goal(ctx, caller.CompanyID, in.GoalID)
 }
 
@@ -66,7 +66,7 @@ type createGoalInput struct {
 	Priority      *int64     `json:"priority" doc:"1 is the most important"`
 }
 
-func (s service) createGoal(ctx stdcontext.Context, caller api.Caller, in createGoalInput) (Goal, error) {
+func (s service) createGoal(ctx context.Context, caller api.Caller, in createGoalInput) (Goal, error) {
 	return s.store.CreateGoal(ctx, caller.CompanyID, Goal{
 		Name: &in.Name, Description: in.Description, MetricKey: in.MetricKey, BaselineValue: in.BaselineValue,
 		TargetValue: in.TargetValue, DueAt: in.DueAt, Status: &in.Status, Priority: in.Priority,
@@ -87,7 +87,7 @@ type updateGoalInput struct {
 	Priority      api.Clearable[*int64]   `json:"priority" doc:"1 is the most important"`
 }
 
-func (s service) updateGoal(ctx stdcontext.Context, caller api.Caller, in updateGoalInput) (Goal, error) {
+func (s service) updateGoal(ctx context.Context, caller api.Caller, in updateGoalInput) (Goal, error) {
 	return s.store.ModifyGoal(ctx, caller.CompanyID, in.GoalID, func(g *Goal) error {
 		if err := in.Condition.Check(*g); err != nil {
 			return err
@@ -110,7 +110,7 @@ type deleteGoalInput struct {
 	GoalID string `path:"goalId"`
 }
 
-func (s service) deleteGoal(ctx stdcontext.Context, caller api.Caller, in deleteGoalInput) (api.Deleted, error) {
+func (s service) deleteGoal(ctx context.Context, caller api.Caller, in deleteGoalInput) (api.Deleted, error) {
 	check := func(g Goal) error { return in.Condition.Check(g) }
 	if err := s.store.RemoveGoal(ctx, caller.CompanyID, in.GoalID, check); err != nil {
 		return api.Deleted{}, err

@@ -1,7 +1,7 @@
-package context
+package brand
 
 import (
-	stdcontext "context"
+	"context"
 	"errors"
 
 	"growthworkspace/shared/fault"
@@ -55,7 +55,7 @@ func collection(companyID, kind string) table.Collection {
 }
 
 // BrandKit returns the company's brand kit. Returns fault.ErrNotFound when it has none.
-func (s Store) BrandKit(ctx stdcontext.Context, companyID string) (BrandKit, error) {
+func (s Store) BrandKit(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
@@ -66,7 +66,7 @@ const brandKitTries = 3
 // ModifyBrandKit changes the company's brand kit by compare-and-set, and creates it when there is none. When two callers
 // find none, one creates the kit and the other changes it, so both changes are kept. It calls absent before it creates a
 // kit, and returns its error.
-func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
+func (s Store) ModifyBrandKit(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitTries {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
 		if !errors.Is(err, fault.ErrNotFound) {
@@ -88,7 +88,7 @@ func (s Store) ModifyBrandKit(ctx stdcontext.Context, companyID string, change f
 }
 
 // ContentTypes returns the company's content types in no particular order.
-func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]ContentType, error) {
+func (s Store) ContentTypes(ctx context.Context, companyID string) ([]ContentType, error) {
 	return table.Whole[ContentType](ctx, s.table, collection(companyID, contentTypeKind))
 }
 
@@ -96,13 +96,13 @@ func (s Store) ContentTypes(ctx stdcontext.Context, companyID string) ([]Content
 const collectionMax = 200
 
 // ContentType returns one content type. Returns fault.ErrNotFound when there is none.
-func (s Store) ContentType(ctx stdcontext.Context, companyID, contentTypeID string) (ContentType, error) {
+func (s Store) ContentType(ctx context.Context, companyID, contentTypeID string) (ContentType, error) {
 	return table.Get[ContentType](ctx, s.table, contentTypeKey(companyID, contentTypeID))
 }
 
 // CreateContentType stores a new content type and sets its id, company and times. Returns fault.Conflict when the company
 // has collectionMax of them.
-func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t ContentType) (ContentType, error) {
+func (s Store) CreateContentType(ctx context.Context, companyID string, t ContentType) (ContentType, error) {
 	if err := table.Room(ctx, s.table, collection(companyID, contentTypeKind), collectionMax, "content types"); err != nil {
 		return ContentType{}, err
 	}
@@ -112,29 +112,29 @@ func (s Store) CreateContentType(ctx stdcontext.Context, companyID string, t Con
 }
 
 // ModifyContentType changes one content type by compare-and-set, as table.Modify does.
-func (s Store) ModifyContentType(ctx stdcontext.Context, companyID, contentTypeID string, change func(*ContentType) error) (ContentType, error) {
+func (s Store) ModifyContentType(ctx context.Context, companyID, contentTypeID string, change func(*ContentType) error) (ContentType, error) {
 	return table.Modify(ctx, s.table, contentTypeKey(companyID, contentTypeID), contentTypeKeys, change)
 }
 
 // RemoveContentType deletes one content type, as table.Remove does.
-func (s Store) RemoveContentType(ctx stdcontext.Context, companyID, contentTypeID string, check func(ContentType) error) error {
+func (s Store) RemoveContentType(ctx context.Context, companyID, contentTypeID string, check func(ContentType) error) error {
 	_, err := table.Remove(ctx, s.table, contentTypeKey(companyID, contentTypeID), check)
 	return err
 }
 
 // Goals returns the company's brand goals in no particular order.
-func (s Store) Goals(ctx stdcontext.Context, companyID string) ([]Goal, error) {
+func (s Store) Goals(ctx context.Context, companyID string) ([]Goal, error) {
 	return table.Whole[Goal](ctx, s.table, collection(companyID, goalKind))
 }
 
 // Goal returns one brand goal. Returns fault.ErrNotFound when there is none.
-func (s Store) Goal(ctx stdcontext.Context, companyID, goalID string) (Goal, error) {
+func (s Store) Goal(ctx context.Context, companyID, goalID string) (Goal, error) {
 	return table.Get[Goal](ctx, s.table, goalKey(companyID, goalID))
 }
 
 // CreateGoal stores a new brand goal and sets its id, company and times. Returns fault.Conflict when the company has
 // collectionMax of them.
-func (s Store) CreateGoal(ctx stdcontext.Context, companyID string, g Goal) (Goal, error) {
+func (s Store) CreateGoal(ctx context.Context, companyID string, g Goal) (Goal, error) {
 	if err := table.Room(ctx, s.table, collection(companyID, goalKind), collectionMax, "brand goals"); err != nil {
 		return Goal{}, err
 	}
@@ -144,12 +144,12 @@ func (s Store) CreateGoal(ctx stdcontext.Context, companyID string, g Goal) (Goa
 }
 
 // ModifyGoal changes one brand goal by compare-and-set, as table.Modify does.
-func (s Store) ModifyGoal(ctx stdcontext.Context, companyID, goalID string, change func(*Goal) error) (Goal, error) {
+func (s Store) ModifyGoal(ctx context.Context, companyID, goalID string, change func(*Goal) error) (Goal, error) {
 	return table.Modify(ctx, s.table, goalKey(companyID, goalID), goalKeys, change)
 }
 
 // RemoveGoal deletes one brand goal, as table.Remove does.
-func (s Store) RemoveGoal(ctx stdcontext.Context, companyID, goalID string, check func(Goal) error) error {
+func (s Store) RemoveGoal(ctx context.Context, companyID, goalID string, check func(Goal) error) error {
 	_, err := table.Remove(ctx, s.table, goalKey(companyID, goalID), check)
 	return err
 }

@@ -1,4 +1,4 @@
-package context
+package brand
 
 import (
 	"growthworkspace/shared/table"

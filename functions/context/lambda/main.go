@@ -2,8 +2,8 @@
 package main
 
 import (
-	"growthworkspace/functions/context"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/service"
 )
 
-func main() { service.Start(context.Operations) }
+func main() { service.Start(brand.Operations) }

@@ -75,8 +75,8 @@ type createIdeaInput struct {
 	api.Idempotent
 
 	Title         string     `json:"title" min:"1" max:"200" doc:"in a line"`
-	PlanID        *string    `json:"planId" max:"50" pattern:"planId" doc:"its plan"`
-	ContentTypeID *string    `json:"contentTypeId" max:"50" pattern:"contentTypeId" doc:"kind of post it would become"`
+	PlanID        *string    `json:"planId" ref:"pln" doc:"its plan"`
+	ContentTypeID *string    `json:"contentTypeId" ref:"cty" doc:"kind of post it would become"`
 	Summary       *string    `json:"summary" max:"2000" doc:"what the post would say"`
 	Rationale     *string    `json:"rationale" max:"2000" doc:"why to post it"`
 	Platforms     []Platform `json:"platforms" items:"50" doc:"suggested platforms"`
@@ -99,8 +99,8 @@ type updateIdeaInput struct {
 
 	IdeaID        string                    `path:"ideaId"`
 	Title         *string                   `json:"title" min:"1" max:"200" doc:"in a line"`
-	PlanID        api.Clearable[*string]    `json:"planId" max:"50" pattern:"planId" doc:"its plan"`
-	ContentTypeID api.Clearable[*string]    `json:"contentTypeId" max:"50" pattern:"contentTypeId" doc:"kind of post it would become"`
+	PlanID        api.Clearable[*string]    `json:"planId" ref:"pln" doc:"its plan"`
+	ContentTypeID api.Clearable[*string]    `json:"contentTypeId" ref:"cty" doc:"kind of post it would become"`
 	Summary       api.Clearable[*string]    `json:"summary" max:"2000" doc:"what the post would say"`
 	Rationale     api.Clearable[*string]    `json:"rationale" max:"2000" doc:"why to post it"`
 	Platforms     api.Clearable[[]Platform] `json:"platforms" items:"50" doc:"replaces the list"`

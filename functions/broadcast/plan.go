@@ -66,10 +66,10 @@ type createPlanInput struct {
 	Name           string     `json:"name" min:"1" max:"200" doc:"in a few words"`
 	Brief          *string    `json:"brief" max:"2000" doc:"what it is about"`
 	Objective      *string    `json:"objective" max:"2000" doc:"what it is for"`
-	GoalID         *string    `json:"goalId" max:"50" pattern:"brandGoalId" doc:"the goal it serves"`
+	GoalID         *string    `json:"goalId" ref:"bgl" doc:"the goal it serves"`
 	Audience       *string    `json:"audience" max:"2000" doc:"whom it addresses"`
 	Platforms      []Platform `json:"platforms" items:"50" doc:"platforms of its posts"`
-	ContentTypeIDs []string   `json:"contentTypeIds" items:"50" each:"50" pattern:"contentTypeId" doc:"content types of its posts"`
+	ContentTypeIDs []string   `json:"contentTypeIds" items:"50" ref:"cty" doc:"content types of its posts"`
 	Cadence        *string    `json:"cadence" max:"200" doc:"how often to post, in words"`
 	Status         PlanStatus `json:"status" default:"draft" doc:"the plan's state"`
 	StartsAt       *string    `json:"startsAt" format:"date-time" doc:"start"`
@@ -105,10 +105,10 @@ type updatePlanInput struct {
 	Name           *string                   `json:"name" min:"1" max:"200" doc:"in a few words"`
 	Brief          api.Clearable[*string]    `json:"brief" max:"2000" doc:"what it is about"`
 	Objective      api.Clearable[*string]    `json:"objective" max:"2000" doc:"what it is for"`
-	GoalID         api.Clearable[*string]    `json:"goalId" max:"50" pattern:"brandGoalId" doc:"the goal it serves"`
+	GoalID         api.Clearable[*string]    `json:"goalId" ref:"bgl" doc:"the goal it serves"`
 	Audience       api.Clearable[*string]    `json:"audience" max:"2000" doc:"whom it addresses"`
 	Platforms      api.Clearable[[]Platform] `json:"platforms" items:"50" doc:"replaces the list"`
-	ContentTypeIDs api.Clearable[[]string]   `json:"contentTypeIds" items:"50" each:"50" pattern:"contentTypeId" doc:"replaces the list"`
+	ContentTypeIDs api.Clearable[[]string]   `json:"contentTypeIds" items:"50" ref:"cty" doc:"replaces the list"`
 	Cadence        api.Clearable[*string]    `json:"cadence" max:"200" doc:"how often to post, in words"`
 	Status         *PlanStatus               `json:"status" doc:"any may follow any"`
 	StartsAt       api.Clearable[*string]    `json:"startsAt" format:"date-time" doc:"start"`

@@ -170,7 +170,7 @@ type createPostInput struct {
 	Title        *string             `json:"title" max:"200" doc:"a headline, where the platform has one"`
 	Body         string              `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
 	Hashtags     []string            `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
-	IdeaID       *string             `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
+	IdeaID       *string             `json:"ideaId" ref:"ida" doc:"the content idea it is based on"`
 	Destination  *string             `json:"destination" max:"200" doc:"push only: the segment to send to"`
 	DeepLink     *string             `json:"deepLink" max:"2000" doc:"the link that the post opens"`
 	ScheduledFor *string             `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once"`

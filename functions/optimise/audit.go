@@ -92,7 +92,7 @@ type createAuditInput struct {
 	api.Idempotent
 
 	RootURL      string          `json:"rootUrl" max:"2000" format:"web" doc:"the URL at which the audit started"`
-	SiteID       *string         `json:"siteId" max:"50" pattern:"siteId" doc:"from service_list_optimise_sites"`
+	SiteID       *string         `json:"siteId" ref:"sit" doc:"from service_list_optimise_sites"`
 	Status       AuditStatus     `json:"status" default:"complete" doc:"running: it has no result yet"`
 	StartedAt    *string         `json:"startedAt" format:"date-time" doc:"when it began; now if left out"`
 	FinishedAt   *string         `json:"finishedAt" format:"date-time" doc:"when it ended; now if left out; not while running"`
@@ -154,7 +154,7 @@ type updateAuditInput struct {
 
 	AuditID      string                         `path:"auditId"`
 	RootURL      *string                        `json:"rootUrl" max:"2000" format:"web" doc:"the URL at which the audit started"`
-	SiteID       api.Clearable[*string]         `json:"siteId" max:"50" pattern:"siteId" doc:"from service_list_optimise_sites"`
+	SiteID       api.Clearable[*string]         `json:"siteId" ref:"sit" doc:"from service_list_optimise_sites"`
 	Status       *AuditStatus                   `json:"status" doc:"only running can change, to complete or failed"`
 	StartedAt    *string                        `json:"startedAt" format:"date-time" doc:"when it began"`
 	FinishedAt   *string                        `json:"finishedAt" format:"date-time" doc:"when it ended; now if left out when status changes; not while running"`

@@ -168,8 +168,9 @@ var floors = [][]string{
 	{"auth", "schema", "version"},
 	{"schema/jsonschema", "table"},
 	{"claim", "idempotency", "transfer"},
+	{"record"},
 	{"api", "keys"},
-	{"gateway", "mcpserver"},
+	{"gateway", "mcpserver", "resource"},
 	{"service"},
 	{"testkit/apitest"},
 }

@@ -100,8 +100,8 @@ func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (val
 }
 
 func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument) {
-	if f.Null == NullClears {
-		target = received(target)
+	if f.Null == NullClears && f.record == nil {
+		target = clearing(target)
 	}
 	if a.isNull() {
 		if f.Null != NullClears {

@@ -75,6 +75,7 @@ type Field struct {
 
 	notNull bool // null stays a problem in a POST
 	index   []int
+	record  []int // of a field of a Body: its index in the record
 }
 
 // Enum is a string type with a closed list of values. Values works on the zero value.
@@ -98,11 +99,13 @@ func Fields(t reflect.Type) []Field {
 	var out []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
+		checkTags(t, f)
 		if f.Anonymous {
-			for _, inner := range Fields(f.Type) {
-				inner.index = append([]int{i}, inner.index...)
-				out = append(out, inner)
+			inner := fieldsOf(f)
+			for n := range inner {
+				inner[n].index = append([]int{i}, inner[n].index...)
 			}
+			out = append(out, inner...)
 			continue
 		}
 		field := Field{index: []int{i}, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
@@ -120,12 +123,29 @@ func Fields(t reflect.Type) []Field {
 		field.describe(f)
 		out = append(out, field)
 	}
+	slices.SortStableFunc(out, func(a, b Field) int { return cmp.Compare(a.late(), b.late()) })
 	for i, f := range out {
 		if slices.ContainsFunc(out[:i], func(other Field) bool { return other.Name == f.Name }) {
 			panic(fmt.Sprintf("schema: %s has two fields %s", t, f.Name))
 		}
 	}
 	return out
+}
+
+// fieldsOf returns the fields of an embedded struct.
+func fieldsOf(embedded reflect.StructField) []Field {
+	if record, ok := recordOf(embedded.Type); ok {
+		return bodyFields(record, embedded.Tag.Get("body"))
+	}
+	return Fields(embedded.Type)
+}
+
+// late is 1 for a property of the body: it comes after the other arguments, wherever a Body is embedded.
+func (f *Field) late() int {
+	if f.In == InBody {
+		return 1
+	}
+	return 0
 }
 
 func (f *Field) describe(s reflect.StructField) {

@@ -22,12 +22,16 @@ type UpdateBody[T any] struct {
 	schema.Body[T] `body:"update"`
 }
 
-// Change is the change for table.Modify: it checks the condition, applies what was sent, and checks the rules of the record. Returns
-// bad_request with the rules that the changed record breaks.
+// Change is a change for table.Modify: it checks the condition, then it is Edit.
 func (in *UpdateBody[T]) Change(record *T) error {
 	if err := in.Condition.Check(*record); err != nil {
 		return err
 	}
+	return in.Edit(record)
+}
+
+// Edit applies to a record what was sent, and checks the rules of the record. Returns bad_request with those that it breaks now.
+func (in *UpdateBody[T]) Edit(record *T) error {
 	in.Apply(record)
 	if problems := in.Problems(*record); len(problems) > 0 {
 		return &fault.Error{Code: fault.BadRequest, Messages: problems}

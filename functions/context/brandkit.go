@@ -11,10 +11,10 @@ import (
 type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
-	VoiceTone       []string        `json:"voiceTone" set:"optional" items:"50" each:"200" doc:"words that describe the tone"`
+	VoiceTone       []string        `json:"voiceTone" set:"optional" items:"50" each:"200" doc:"words that describe the tone" tool:"words that describe the tone"`
 	VoiceGuidelines *string         `json:"voiceGuidelines" set:"optional" max:"10000" doc:"what writers and text generators should and should not do, as prose" tool:"dos and don'ts for writers, as prose"`
-	VoiceExamples   []string        `json:"voiceExamples" set:"optional" items:"50" each:"200" doc:"phrases that sound like the company"`
-	AvoidWords      []string        `json:"avoidWords" set:"optional" items:"50" each:"200" doc:"words and phrases never to use"`
+	VoiceExamples   []string        `json:"voiceExamples" set:"optional" items:"50" each:"200" doc:"phrases that sound like the company" tool:"phrases that sound like the company"`
+	AvoidWords      []string        `json:"avoidWords" set:"optional" items:"50" each:"200" doc:"words and phrases never to use" tool:"words and phrases never to use"`
 	Colors          json.RawMessage `json:"colors" doc:"any JSON value, as imported"`
 	Fonts           json.RawMessage `json:"fonts" doc:"any JSON value, as imported"`
 	ArtStyle        *string         `json:"artStyle" set:"optional" max:"2000" doc:"how images look"`

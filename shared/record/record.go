@@ -136,7 +136,9 @@ func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T
 // Transfer returns the type of record for imports and exports. An import keeps the rules of a create, and stores a record as it
 // is given, under its id.
 func (s Store[T]) Transfer() transfer.Type {
-	owner := func(r *T) *string { return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string) }
+	owner := func(r *T) *string {
+		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
+	}
 	stored := transfer.Stored(s.Name, s.Prefix, transfer.CheckSize, s.table, s.Keys, owner, transfer.Each[T](s.table, s.Collection))
 	return transfer.Keep[created[T]](stored)
 }

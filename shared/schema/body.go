@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -94,8 +93,9 @@ const (
 	ofUpdate = "update"
 )
 
-// replaces is the end of the description of a list in an update.
-const replaces = "; replaces the list"
+// replaces is the end of the description of a list in an update. For a tool that has said with its create what the list is, it is all
+// of it, unless the field has the tag tool.
+const replaces = "replaces the list"
 
 // bodyFields returns the fields of a record that a create or an update may set. It panics on an invalid record.
 func bodyFields(record reflect.Type, operation string) (out []Field) {
@@ -123,8 +123,8 @@ func bodyFields(record reflect.Type, operation string) (out []Field) {
 				f.Null = NullClears
 			}
 			if f.Kind == Array {
-				f.ToolDoc = cmp.Or(f.ToolDoc, f.Doc) + replaces
-				f.Doc += replaces
+				f.ToolDoc = strings.TrimPrefix(f.ToolDoc+"; "+replaces, "; ")
+				f.Doc += "; " + replaces
 			}
 		}
 		if !set.first {

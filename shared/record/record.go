@@ -133,13 +133,13 @@ func (s Store[T]) Remove(ctx context.Context, companyID, id string, check func(T
 	return err
 }
 
-// Transfer returns the type of record for imports and exports. An import keeps the rules of a create, and stores a record as it
-// is given, under its id.
+// Transfer returns the type of record for imports and exports. An import keeps the rules of a create, checks the tag format also of
+// fields that no request sets, and stores a record as it is given, under its id.
 func (s Store[T]) Transfer() transfer.Type {
 	owner := func(r *T) *string {
 		return reflect.ValueOf(r).Elem().FieldByName("CompanyID").Addr().Interface().(*string)
 	}
-	stored := transfer.Stored(s.Name, s.Prefix, transfer.CheckSize, s.table, s.Keys, owner, transfer.Each[T](s.table, s.Collection))
+	stored := transfer.Stored(s.Name, s.Prefix, check[T], s.table, s.Keys, owner, transfer.Each[T](s.table, s.Collection))
 	return transfer.Keep[created[T]](stored)
 }
 
@@ -150,3 +150,17 @@ type created[T any] struct {
 
 // Check returns the problems of the rules that concern several fields.
 func (c created[T]) Check() []string { return c.Problems(c.Record) }
+
+// check returns the problems of an imported record that its fields have by themselves.
+func check[T any](r *T) (problems []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		value, ok := reflect.ValueOf(r).Elem().FieldByIndex(f.Index).Interface().(*string)
+		format := f.Tag.Get("format")
+		if _, set := f.Tag.Lookup("set"); !ok || set || format == "" || format == "date-time" { // the decoder has checked these
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		problems = append(problems, transfer.CheckFormat(name, format, value)...)
+	}
+	return append(problems, transfer.CheckSize(r)...)
+}

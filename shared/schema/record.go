@@ -11,7 +11,7 @@ import (
 )
 
 // DecodeRecord fills a record from a JSON object, as strictly as a request's body. Problems are unknown and repeated properties,
-// wrong types, values outside a closed list or without the format of the field, and what breaks the rules.
+// wrong types, values outside a closed list, invalid timestamps where the field has format:"date-time", and what breaks the rules.
 // A record may be partial: only fields that cannot be null are required. Timestamps are normalised. It is for imports, whose
 // records have more fields than requests do.
 func DecodeRecord(text []byte, record any, rules ...Rules) (problems []string) {
@@ -166,13 +166,11 @@ func decodeScalar(f reflect.StructField, target reflect.Value, value any) (wrong
 		if e, ok := target.Interface().(Enum); ok && !slices.Contains(e.Values(), s) {
 			return "must be one of " + strings.Join(e.Values(), ", ")
 		}
-		if format := f.Tag.Get("format"); format != "" {
-			if wrong := formats[format].check(s); wrong != "" {
+		if f.Tag.Get("format") == "date-time" {
+			if wrong := checkTimestamp(s); wrong != "" {
 				return wrong
 			}
-			if format == "date-time" {
-				s = timestamp.Normalise(s)
-			}
+			s = timestamp.Normalise(s)
 		}
 		target.SetString(s)
 	case reflect.Float64:

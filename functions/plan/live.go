@@ -102,7 +102,7 @@ const rereadsMax = 5
 
 // itemAndHeads reads an item and the heads in one transaction. A concurrent write of the item, or a publish of any board,
 // cancels the transaction; then it reads them one after the other. Returns fault.ErrNotFound when the item does not exist.
-func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (table.Item, heads, error) {
+func (s itemStore) itemAndHeads(ctx context.Context, companyID, itemID string) (table.Item, heads, error) {
 	found, err := table.GetAtOnce(ctx, s.table, itemKey(companyID, itemID), headsKey(companyID))
 	for n := 0; errors.Is(err, table.ErrContended) && n < rereadsMax; n++ {
 		found, err = s.headsThenItem(ctx, companyID, itemID)
@@ -118,7 +118,7 @@ func (s Store) itemAndHeads(ctx context.Context, companyID, itemID string) (tabl
 
 // headsThenItem reads the heads and then the item, which heads.seen accepts. Returns table.ErrContended when two publishes of the
 // item's board came between.
-func (s Store) headsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
+func (s itemStore) headsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, headsKey(companyID))
 	if err != nil {
 		return nil, err
@@ -147,6 +147,6 @@ func (s Store) writeHead(companyID, boardID string, version int64, at string) ta
 }
 
 // dropHead returns the write that removes a board from the heads.
-func (s Store) dropHead(companyID, boardID string) table.Write {
+func (s boardStore) dropHead(companyID, boardID string) table.Write {
 	return s.table.WriteUpdate(headsKey(companyID), "REMOVE #board", "", map[string]string{"#board": boardID}, nil)
 }

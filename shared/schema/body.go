@@ -17,8 +17,7 @@ import (
 //	default         a create may leave it out, and the field has this value then; null does not clear it
 //
 // Options follow in the tag set, after commas: create or update when only such an operation sets the field, and first when the
-// field comes before the others in descriptions. Fields with neither tag are set by the service alone. Those that requests set
-// are pointers or slices, unless they are required, because an imported record may lack them.
+// field comes before the others in descriptions. Fields with neither tag are set by the service alone.
 //
 // A tag that does not exist panics, so that no field becomes read-only by a misspelled one.
 type Body[T any] struct {
@@ -165,9 +164,8 @@ func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
 			panic(fmt.Sprintf("schema: %s.%s: set has an unknown option %q", record, s.Name, option))
 		}
 	}
-	nullable := s.Type.Kind() == reflect.Pointer || s.Type.Kind() == reflect.Slice
-	if out.settable() && out.how != "required" && !nullable {
-		panic(fmt.Sprintf("schema: %s.%s: a field that need not be sent is a pointer or a slice", record, s.Name))
+	if out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice {
+		panic(fmt.Sprintf("schema: %s.%s: a field that null clears is a pointer or a slice", record, s.Name))
 	}
 	if !out.settable() || out.filled && out.how != "" || !slices.Contains([]string{"", "required", "optional", "filled"}, out.how) || out.by == ofCreate+ofUpdate {
 		panic(fmt.Sprintf("schema: %s.%s: set says neither or both of two things", record, s.Name))

@@ -18,7 +18,7 @@ type Definition struct {
 	Aggregation *Aggregation `json:"aggregation" set:"optional" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed" tool:"how days combine into weeks and months; never sum a ratio"`
 	Polarity    *Polarity    `json:"polarity" set:"optional" doc:"which direction is good"`
 	Kind        *Kind        `json:"kind" default:"measured" set:"create" doc:"where the values come from: split has dimensions; derived has a formula, and no points can be pushed to it; never changes" tool:"split has dimensions; derived has a formula and takes no points; never changes"`
-	Formula     *string      `json:"formula" set:"filled" min:"1" max:"2000" doc:"derived metrics only, required there: an expression over other metric keys; stored, not computed" tool:"derived only, and needed there: an expression over metric keys; stored, not computed"`
+	Formula     *string      `json:"formula" set:"filled" min:"1" max:"2000" doc:"derived metrics only, required there: an expression over other metric keys; stored, not computed" tool:"derived needs one: an expression over metric keys; stored, not computed"`
 	Dimensions  []string     `json:"dimensions" set:"optional" items:"50" each:"200" doc:"names of the dimensions that points may have; required for split" tool:"dimension names; split needs some"`
 	Source      *string      `json:"source" set:"optional" max:"200" doc:"the system that the values come from"`
 	NeedsReview *bool        `json:"needsReview" set:"filled,update" doc:"true when a push created the key and nobody has confirmed it yet; an update can only send false, which confirms it" tool:"only false: the definition is confirmed"`

@@ -11,7 +11,7 @@ type Board struct {
 	CompanyID        string   `json:"companyId"`
 	Name             *string  `json:"name" set:"required" min:"1" max:"200" doc:"the board's name"`
 	PublicKey        *string  `json:"publicKey" doc:"publishable; selects this board for the delivery API; authorises nothing"`
-	AllowedOrigins   []string `json:"allowedOrigins" set:"filled" items:"50" each:"267" format:"origin" doc:"sites that may submit feedback, such as https://example.com; an empty list, the default, allows any" tool:"sites that may submit feedback, such as https://example.com; an empty list allows any"`
+	AllowedOrigins   []string `json:"allowedOrigins" set:"filled" items:"50" each:"267" format:"origin" doc:"sites that may submit feedback, such as https://example.com; an empty list, the default, allows any" tool:"sites that may submit feedback, such as https://example.com; [] allows any"`
 	PublishedVersion *int64   `json:"publishedVersion" doc:"the version that is live; null when the board was never published"`
 	PublishedAt      *string  `json:"publishedAt" format:"date-time" doc:"when the live version was published"`
 	Active           *bool    `json:"active" default:"true" doc:"whether the board is in use"`

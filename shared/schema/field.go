@@ -123,7 +123,9 @@ func Fields(t reflect.Type) []Field {
 		field.describe(f)
 		out = append(out, field)
 	}
-	slices.SortStableFunc(out, func(a, b Field) int { return cmp.Compare(a.late(), b.late()) })
+	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
+		slices.SortStableFunc(out, func(a, b Field) int { return cmp.Compare(a.late(), b.late()) })
+	}
 	for i, f := range out {
 		if slices.ContainsFunc(out[:i], func(other Field) bool { return other.Name == f.Name }) {
 			panic(fmt.Sprintf("schema: %s has two fields %s", t, f.Name))
@@ -140,7 +142,7 @@ func fieldsOf(embedded reflect.StructField) []Field {
 	return Fields(embedded.Type)
 }
 
-// late is 1 for a property of the body: it comes after the other arguments, wherever a Body is embedded.
+// late is 1 for a property of the body. In an input with a Body these come after the other arguments, wherever the Body is embedded.
 func (f *Field) late() int {
 	if f.In == InBody {
 		return 1

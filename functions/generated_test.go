@@ -91,8 +91,16 @@ func (d *twins) valid() map[string]any {
 
 var samples = map[string][]string{
 	"web": {"https://example.com", "http://[::1]:80/a?b=c#d"}, "timezone": {"Europe/Berlin", "Asia/Calcutta", "UTC"}, "language": {"de", "zu"}, "date-time": {"2026-08-11T09:30:00Z", "2020-02-29T23:59:60.5+02:00", "2026-08-11T09:30:00.123456789-11:00"},
-	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "seriesId": {"6t2v8x0z4b1d3f5h"}, "ideaId": {"ida_1"},
-	"planId": {"pln_1"}, "siteId": {"sit_1"}, "contentTypeId": {"cty_1"}, "brandGoalId": {"bgl_1"}, "host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
+	"day": {"2026-08-10", "2026-08-11T09:30:00+14:00"}, "slug": {"a", "dark-mode", "b-2"}, "metricKey": {"growth.signups", "a"}, "currency": {"EUR"}, "seriesId": {"6t2v8x0z4b1d3f5h"},
+	"host": {"a.example", "Shop.example"}, "origin": {"https://a.example", "http://localhost:3000"},
+}
+
+// samplesOf returns valid values of a text with a form of its own, nil if it has none.
+func samplesOf(f schema.Field) []string {
+	if f.Ref != "" {
+		return []string{f.Ref + "_1"}
+	}
+	return samples[f.Format+f.Pattern]
 }
 
 func (d *twins) pick(values []string) string { return values[d.random.Intn(len(values))] }
@@ -112,8 +120,8 @@ func (d *twins) value(f schema.Field) any {
 	case schema.Array:
 		list := []any{}
 		for range d.random.Intn(min(4, f.Items)) {
-			if f.Fields == nil && f.Format+f.Pattern != "" {
-				list = append(list, d.pick(samples[f.Format+f.Pattern]))
+			if f.Fields == nil && samplesOf(f) != nil {
+				list = append(list, d.pick(samplesOf(f)))
 				continue
 			}
 			if f.Fields == nil {
@@ -135,11 +143,10 @@ func (d *twins) value(f schema.Field) any {
 	switch {
 	case f.Enum != nil:
 		return d.pick(f.Enum)
+	case samplesOf(f) != nil:
+		return d.pick(samplesOf(f))
 	case f.Format+f.Pattern != "":
-		if samples[f.Format+f.Pattern] == nil {
-			d.t.Fatalf("%s: samples has no %s%s", f.Name, f.Format, f.Pattern)
-		}
-		return d.pick(samples[f.Format+f.Pattern])
+		d.t.Fatalf("%s: samples has no %s%s", f.Name, f.Format, f.Pattern)
 	}
 	least, most := 0, 40
 	if f.Min != nil {

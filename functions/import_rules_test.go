@@ -51,7 +51,7 @@ type rule struct {
 // broken returns values that break each rule of a field.
 func broken(f schema.Field) (out []rule) {
 	add := func(name string, value any) { out = append(out, rule{name, value}) }
-	form := f.Pattern + f.Format
+	form := f.Pattern + f.Format + f.Ref
 	switch f.Kind {
 	case schema.String:
 		add("a number", 7)
@@ -110,8 +110,8 @@ func good(f schema.Field) any {
 	switch {
 	case f.Enum != nil:
 		return f.Enum[0]
-	case f.Pattern+f.Format != "":
-		return samples[f.Format+f.Pattern][0]
+	case samplesOf(f) != nil:
+		return samplesOf(f)[0]
 	}
 	return "x"
 }

@@ -195,8 +195,8 @@ func (d drawer) value(f schema.Field) any {
 	switch {
 	case f.Enum != nil:
 		return d.among(f.Name, f.Enum...)
-	case samples[f.Format+f.Pattern] != nil:
-		return d.among(f.Name, samples[f.Format+f.Pattern]...)
+	case samplesOf(f) != nil:
+		return d.among(f.Name, samplesOf(f)...)
 	}
 	return d.text(f)
 }

@@ -168,9 +168,9 @@ var floors = [][]string{
 	{"auth", "gateway", "schema"},
 	{"schema/jsonschema", "table"},
 	{"claim", "idempotency", "transfer"},
-	{"keys"},
+	{"keys", "record"},
 	{"api"},
-	{"mcpserver"},
+	{"mcpserver", "resource"},
 	{"testkit/apitest"},
 }
 

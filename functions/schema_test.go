@@ -40,6 +40,22 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// Ensure every reference of an input is to the ids of a type of record, so that a wrong prefix does not refuse every id.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	prefixes := map[string]bool{}
+	for _, typ := range functions.Transfers(nil) {
+		prefixes[typ.Prefix] = true
+	}
+	for _, op := range functions.Operations(nil) {
+		for _, f := range op.Input {
+			if f.Ref != "" && !prefixes[f.Ref] {
+				t.Errorf("%s: no record has an id with the prefix %s of %s", op.ID, f.Ref, f.Name)
+			}
+		}
+	}
+}
+
 func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 	t.Helper()
 	schema, err := json.Marshal(s)

@@ -8,63 +8,35 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/resource"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 )
 
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	const plans, ideas = "/v1/companies/{companyId}/broadcast/plans", "/v1/companies/{companyId}/broadcast/ideas"
+	plans, ideas := resource.Of(plans, s.store.Plans), resource.Of(ideas, s.store.Ideas)
+	posts, channels := resource.Of(posts, s.store.Posts), resource.Of(channels, s.store.Channels)
 	return []api.Operation{
+		plans.ShortPage("list_broadcast_plans", "List the content plans, newest first",
+			"A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas."),
+		plans.Get("get_broadcast_plan", "Get a content plan", "Its brief, audience and period."),
+		plans.Create("create_broadcast_plan", "Create a content plan", "A company has at most 200 (conflict). Creates no ideas and posts nothing."),
+		plans.Update("update_broadcast_plan", "Update a content plan", "Changes only what is sent. Its status changes neither ideas nor posts."),
+		plans.Delete("delete_broadcast_plan", "Delete a content plan",
+			"Its ideas stay and keep its id. To keep it on record instead, update status to archived."),
 		api.Define(api.Spec{
-			ID: "list_broadcast_plans", Method: "GET", Path: plans, Scope: auth.BroadcastRead,
-			Summary:     "List the content plans, newest first",
-			Description: "A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas.",
-		}, s.listPlans),
-		api.Define(api.Spec{
-			ID: "get_broadcast_plan", Method: "GET", Path: plans + "/{planId}", Scope: auth.BroadcastRead,
-			Summary: "Get a content plan", Description: "Its brief, audience and period.",
-		}, s.getPlan),
-		api.Define(api.Spec{
-			ID: "create_broadcast_plan", Method: "POST", Path: plans, Scope: auth.BroadcastWrite, Effect: api.Create,
-			Errors:      []fault.Code{fault.Conflict},
-			Summary:     "Create a content plan",
-			Description: "A company has at most 200 (conflict). Creates no ideas and posts nothing.",
-		}, s.createPlan),
-		api.Define(api.Spec{
-			ID: "update_broadcast_plan", Method: "PATCH", Path: plans + "/{planId}", Scope: auth.BroadcastWrite, Effect: api.Write,
-			Summary:     "Update a content plan",
-			Description: "Changes only what is sent. Its status changes neither ideas nor posts.",
-		}, s.updatePlan),
-		api.Define(api.Spec{
-			ID: "delete_broadcast_plan", Method: "DELETE", Path: plans + "/{planId}", Scope: auth.BroadcastWrite, Effect: api.Destructive,
-			Summary:     "Delete a content plan",
-			Description: "Its ideas stay and keep its id. To keep it on record instead, update status to archived.",
-		}, s.deletePlan),
-		api.Define(api.Spec{
-			ID: "list_broadcast_ideas", Method: "GET", Path: ideas, Scope: auth.BroadcastRead,
+			ID: "list_broadcast_ideas", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/ideas", Scope: auth.BroadcastRead,
 			Summary:     "List content ideas, newest first",
 			Description: "An idea is what a post could be about. Its posts: service_list_broadcast_posts.",
 		}, s.listIdeas),
-		api.Define(api.Spec{
-			ID: "get_broadcast_idea", Method: "GET", Path: ideas + "/{ideaId}", Scope: auth.BroadcastRead,
-			Summary: "Get a content idea", Description: "What to say, why, and where it comes from.",
-		}, s.getIdea),
-		api.Define(api.Spec{
-			ID: "create_broadcast_idea", Method: "POST", Path: ideas, Scope: auth.BroadcastWrite, Effect: api.Create,
-			Summary:     "Create a content idea",
-			Description: "People or agents accept or reject it later. Creates no post.",
-		}, s.createIdea),
-		api.Define(api.Spec{
-			ID: "update_broadcast_idea", Method: "PATCH", Path: ideas + "/{ideaId}", Scope: auth.BroadcastWrite, Effect: api.Write,
-			Summary:     "Update a content idea",
-			Description: "Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id.",
-		}, s.updateIdea),
-		api.Define(api.Spec{
-			ID: "delete_broadcast_idea", Method: "DELETE", Path: ideas + "/{ideaId}", Scope: auth.BroadcastWrite, Effect: api.Destructive,
-			Summary:     "Delete a content idea",
-			Description: "Its posts stay and keep its id. To keep it on record instead, update status to rejected.",
-		}, s.deleteIdea),
+		ideas.Get("get_broadcast_idea", "Get a content idea", "What to say, why, and where it comes from."),
+		ideas.Create("create_broadcast_idea", "Create a content idea", "People or agents accept or reject it later. Creates no post."),
+		ideas.Update("update_broadcast_idea", "Update a content idea",
+			"Changes only what is sent. Accepting it creates no post: call service_create_broadcast_post with its id."),
+		ideas.Delete("delete_broadcast_idea", "Delete a content idea",
+			"Its posts stay and keep its id. To keep it on record instead, update status to rejected."),
 		api.Define(api.Spec{
 			ID: "list_broadcast_posts", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts", Scope: auth.BroadcastRead,
 			Summary:     "List posts of every state, latest first",
@@ -75,28 +47,17 @@ func Operations(t *table.Client) []api.Operation {
 			Summary:     "Create a post",
 			Description: "A draft unless status is scheduled, which needs scheduledFor. Sends nothing: a dispatcher sends scheduled posts when they are due.",
 		}, s.createPost),
-		api.Define(api.Spec{
-			ID: "get_broadcast_post", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}", Scope: auth.BroadcastRead,
-			Summary:     "Get a post",
-			Description: "externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed.",
-		}, s.getPost),
+		posts.Get("get_broadcast_post", "Get a post",
+			"externalId and externalUrl are set when the dispatcher has published the post, failureReason when that failed."),
 		api.Define(api.Spec{
 			ID: "update_broadcast_post", Method: "PATCH", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}", Scope: auth.BroadcastWrite, Effect: api.Write,
 			Errors:      []fault.Code{fault.Conflict},
 			Summary:     "Update an unsent post",
 			Description: "Changes only what is sent. Sends nothing. status scheduled queues it, or a failed one again, and needs a scheduledFor; draft takes it out. conflict while publishing and once published.",
 		}, s.updatePost),
-		api.Define(api.Spec{
-			ID: "delete_broadcast_post", Method: "DELETE", Path: "/v1/companies/{companyId}/broadcast/posts/{postId}", Scope: auth.BroadcastWrite, Effect: api.Destructive,
-			Errors:      []fault.Code{fault.Conflict},
-			Summary:     "Delete an unsent post",
-			Description: "conflict while publishing and once published.",
-		}, s.deletePost),
-		api.Define(api.Spec{
-			ID: "list_broadcast_channels", Method: "GET", Path: "/v1/companies/{companyId}/broadcast/channels", Scope: auth.BroadcastRead,
-			Summary:     "List the connected channels, by platform",
-			Description: "A channel is an account on a platform; status says whether its credentials still work. Never returns tokens.",
-		}, s.listChannels),
+		posts.Delete("delete_broadcast_post", "Delete an unsent post", "conflict while publishing and once published.", fault.Conflict),
+		channels.Whole("list_broadcast_channels", "List the connected channels, by platform",
+			"A channel is an account on a platform; status says whether its credentials still work. Never returns tokens."),
 	}
 }
 
@@ -117,14 +78,8 @@ func (Platform) Values() []string {
 	return []string{string(PlatformX), "instagram", "tiktok", "facebook", "reddit", string(PlatformPush)}
 }
 
-// names returns platforms as records have them, which may have other names from an import. nil stays nil.
-func names(platforms []Platform) []string {
-	if platforms == nil {
-		return nil
-	}
-	out := make([]string, len(platforms))
-	for i, p := range platforms {
-		out[i] = string(p)
-	}
-	return out
-}
+// PlatformName is the name of a platform in a record, which an import may bring. Requests send a Platform.
+type PlatformName string
+
+// Accepts implements schema.Narrowed.
+func (PlatformName) Accepts() schema.Enum { return Platform("") }

@@ -1,9 +1,7 @@
 package broadcast
 
 import (
-	"context"
-
-	"growthworkspace/shared/api"
+	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
 
@@ -15,7 +13,7 @@ type Channel struct {
 	Name                *string        `json:"name"`
 	Handle              *string        `json:"handle" doc:"the account's name on the platform"`
 	ExternalID          *string        `json:"externalId" doc:"the platform's own id"`
-	ExternalURL         *string        `json:"externalUrl" doc:"the account's URL on the platform"`
+	ExternalURL         *string        `json:"externalUrl" format:"web" doc:"the account's URL on the platform"`
 	Status              *ChannelStatus `json:"status" doc:"state of the connection"`
 	CredentialsValid    *bool          `json:"credentialsValid" doc:"whether the credentials worked when last checked; null: never checked"`
 	CredentialsExpireAt *string        `json:"credentialsExpireAt" format:"date-time" doc:"when the credentials expire"`
@@ -34,6 +32,11 @@ func (ChannelStatus) Values() []string {
 	return []string{"connected", "expiring", "disconnected", "error"}
 }
 
+var channels = record.Kind[Channel]{
+	Name: "channel", Plural: "channels", Prefix: "chn", Path: "broadcast/channels", Parameter: "channelId", SortPrefix: "channel",
+	Consistent: true, Order: Channel.byPlatform,
+}
+
 // byPlatform returns the position of a channel in the list: by platform, channels without one last.
 func (c Channel) byPlatform() string {
 	platform := "~"
@@ -41,16 +44,4 @@ func (c Channel) byPlatform() string {
 		platform = string(*c.Platform)
 	}
 	return table.Join(platform, c.ID)
-}
-
-type listChannelsInput struct {
-	Cursor api.Cursor `query:"cursor"`
-}
-
-func (s service) listChannels(ctx context.Context, caller api.Caller, in listChannelsInput) (api.List[Channel], error) {
-	channels, err := s.store.ListChannels(ctx, caller.CompanyID, string(in.Cursor))
-	if err != nil {
-		return api.List[Channel]{}, err
-	}
-	return api.NewList(channels), nil
 }

@@ -32,10 +32,10 @@ type Dispatch struct {
 
 // dispatches describes posts to package claim: a post is claimed while it is publishing.
 var dispatches = claim.Kind[Dispatch]{
-	Name: "post", Prefix: postIDs, Busy: string(PostStatusPublishing),
+	Name: "post", Prefix: posts.Prefix, Busy: string(PostStatusPublishing),
 	Status: func(d Dispatch) string { return d.status() },
-	Key:    func(companyID, postID string) table.Key { return recordKey(companyID, kindPost, postID) },
-	KeysOf: func(d Dispatch) table.Keys { return postKeys(d.Post) },
+	Key:    posts.Key,
+	KeysOf: func(d Dispatch) table.Keys { return posts.Keys(d.Post) },
 	Index:  table.GSI2, Partitions: func(companyID string) []string { return postsIn(companyID, PostStatusPublishing) },
 }
 

@@ -94,7 +94,7 @@ func TestDispatchMoves(t *testing.T) {
 		for move, want := range map[string]string{"claim": tc.claim, "published": tc.published, "failed": tc.failed, "retry": tc.retry} {
 			t.Run(tc.name+" "+move, func(t *testing.T) {
 				claimID := tc.make()
-				before, err := store.GetPost(t.Context(), s.CompanyID, id)
+				before, err := store.Posts.Get(t.Context(), s.CompanyID, id)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +110,7 @@ func TestDispatchMoves(t *testing.T) {
 				case "retry":
 					got, err = store.RetryPost(t.Context(), s.CompanyID, id, claimID)
 				}
-				after, readErr := store.GetPost(t.Context(), s.CompanyID, id)
+				after, readErr := store.Posts.Get(t.Context(), s.CompanyID, id)
 				if readErr != nil {
 					t.Fatal(readErr)
 				}

@@ -50,7 +50,7 @@ func TestMovesSurviveLostResponses(t *testing.T) {
 	if first == second || second == third || losing.lost.Load() != 6 {
 		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, losing.lost.Load())
 	}
-	if p, err := store.GetPost(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublished {
+	if p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublished {
 		t.Error(p, err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
+	"growthworkspace/shared/record"
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/timestamp"
 )
@@ -16,20 +18,20 @@ import (
 type Post struct {
 	ID            string          `json:"id"`
 	CompanyID     string          `json:"companyId"`
-	IdeaID        *string         `json:"ideaId" doc:"the content idea it is based on"`
-	Platform      *Platform       `json:"platform" doc:"where to publish it; cannot be changed"`
-	Title         *string         `json:"title"`
-	Body          *string         `json:"body"`
+	IdeaID        *string         `json:"ideaId" set:"optional,create" ref:"ida" doc:"the content idea it is based on"`
+	Platform      *Platform       `json:"platform" set:"required,create,first" doc:"where to publish it; cannot be changed later"`
+	Title         *string         `json:"title" set:"optional,first" max:"200" doc:"a headline, where the platform has one"`
+	Body          *string         `json:"body" set:"required,first" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
 	ThreadParts   []string        `json:"threadParts" doc:"the parts of the body when it exceeds one post (x: a weight of 280)"`
-	Hashtags      []string        `json:"hashtags" doc:"stored as sent"`
+	Hashtags      []string        `json:"hashtags" set:"optional,first" items:"50" each:"200" doc:"stored as sent"`
 	Media         json.RawMessage `json:"media" doc:"pictures and videos, any JSON value"`
-	Destination   *string         `json:"destination" doc:"push only: the segment to send to"`
-	DeepLink      *string         `json:"deepLink" doc:"the link that the post opens"`
-	ScheduledFor  *string         `json:"scheduledFor" format:"date-time" doc:"when the post is due; null: no time is set"`
-	Status        *PostStatus     `json:"status" doc:"publishing: the dispatcher is sending it"`
+	Destination   *string         `json:"destination" set:"optional" max:"200" doc:"push only: the segment to send to"`
+	DeepLink      *string         `json:"deepLink" set:"optional" max:"2000" doc:"the link that the post opens"`
+	ScheduledFor  *string         `json:"scheduledFor" set:"optional" format:"date-time" doc:"when to send it; the past is due at once; a scheduled post needs one" tool:"when to send it; the past is due at once"`
+	Status        *PostStatus     `json:"status" set:"filled" doc:"draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states" tool:"scheduled needs a scheduledFor, sent or stored"`
 	PublishedAt   *string         `json:"publishedAt" format:"date-time" doc:"when it was published"`
 	ExternalID    *string         `json:"externalId" doc:"the platform's own id"`
-	ExternalURL   *string         `json:"externalUrl" doc:"the post's URL on the platform"`
+	ExternalURL   *string         `json:"externalUrl" format:"web" doc:"the post's URL on the platform"`
 	FailureReason *string         `json:"failureReason" doc:"why sending failed"`
 	CreatedAt     *string         `json:"createdAt" format:"date-time"`
 	UpdatedAt     *string         `json:"updatedAt" format:"date-time"`
@@ -46,6 +48,9 @@ const (
 	PostStatusPublished  PostStatus = "published"
 	PostStatusFailed     PostStatus = "failed"
 )
+
+// Accepts implements schema.Narrowed.
+func (PostStatus) Accepts() schema.Enum { return SettablePostStatus("") }
 
 // Values implements schema.Enum.
 func (PostStatus) Values() []string {
@@ -100,19 +105,21 @@ func (p Post) checkUnsent() error {
 	return nil
 }
 
-// setStatus changes the status of an unsent post. If the post had failed, it also clears failureReason.
-func (p *Post) setStatus(to PostStatus) {
-	if p.Status != nil && *p.Status == PostStatusFailed {
-		p.FailureReason = nil
+// Problems implements schema.Ruled: only a push notification has a destination, and a scheduled post has its time.
+func (p Post) Problems(sent func(string) bool) (out []string) {
+	if sent("destination") && p.Destination != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
+		out = append(out, "body.destination: is allowed only when platform is push")
 	}
-	p.Status = &to
+	if p.is(PostStatusScheduled) && p.ScheduledFor == nil {
+		out = append(out, "body.scheduledFor: is required when status is scheduled")
+	}
+	return out
 }
 
-// Messages that create and update share.
-const (
-	needsPush = "body.destination: is allowed only when platform is push"
-	needsTime = "body.scheduledFor: is required when status is scheduled"
-)
+var posts = record.Kind[Post]{
+	Name: "post", Plural: "posts", Prefix: "pst", Path: "broadcast/posts", Parameter: "postId", SortPrefix: "post",
+	Indexes: Post.indexes,
+}
 
 type listPostsInput struct {
 	Limit    int64       `query:"limit" default:"50" min:"1" max:"200"`
@@ -144,7 +151,7 @@ func (PostOrder) Values() []string { return []string{"desc", string(OrderAscendi
 
 // listPosts lists posts. A malformed ideaId matches nothing, like an unknown one.
 func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsInput) (api.List[Post], error) {
-	if in.IdeaID != nil && !id.Valid(ideaIDs, *in.IdeaID) {
+	if in.IdeaID != nil && !id.Valid(ideas.Prefix, *in.IdeaID) {
 		return api.List[Post]{}, nil
 	}
 	filter := PostFilter{IdeaID: in.IdeaID, Platform: in.Platform, Status: in.Status, Order: in.Order}
@@ -156,139 +163,56 @@ func (s service) listPosts(ctx context.Context, caller api.Caller, in listPostsI
 		day, _ := timestamp.ParseDay(*in.To)
 		filter.Until = new(timestamp.Format(day.AddDate(0, 0, 1).Add(-time.Millisecond)))
 	}
-	posts, err := s.store.ListPosts(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
+	page, err := s.store.Posts.List(ctx, caller.CompanyID, filter, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Post]{}, err
 	}
-	return api.NewTextList[Post](posts), nil
+	return api.NewTextList[Post](page), nil
 }
 
-type createPostInput struct {
-	api.Idempotent
-
-	Platform     Platform            `json:"platform" doc:"where to publish it; cannot be changed later"`
-	Title        *string             `json:"title" max:"200" doc:"a headline, where the platform has one"`
-	Body         string              `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
-	Hashtags     []string            `json:"hashtags" items:"50" each:"200" doc:"stored as sent"`
-	IdeaID       *string             `json:"ideaId" max:"50" pattern:"ideaId" doc:"the content idea it is based on"`
-	Destination  *string             `json:"destination" max:"200" doc:"push only: the segment to send to"`
-	DeepLink     *string             `json:"deepLink" max:"2000" doc:"the link that the post opens"`
-	ScheduledFor *string             `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once"`
-	Status       *SettablePostStatus `json:"status" doc:"draft when omitted; scheduled needs scheduledFor"`
-}
-
-// Check implements api.Checker.
-func (in createPostInput) Check() (out []string) {
-	if in.Destination != nil && in.Platform != PlatformPush {
-		out = append(out, needsPush)
-	}
-	if in.Status != nil && *in.Status == SettablePostStatus(PostStatusScheduled) && in.ScheduledFor == nil {
-		out = append(out, needsTime)
-	}
-	return out
-}
+type createPostInput struct{ api.CreateBody[Post] }
 
 // createPost creates a post. It accepts the id of an idea that does not exist: the specification does not require it to exist,
 // and imports change ideas at any time, so a check before the write would prove nothing.
 func (s service) createPost(ctx context.Context, caller api.Caller, in createPostInput) (Post, error) {
-	status := PostStatusDraft
-	if in.Status != nil {
-		status = PostStatus(*in.Status)
+	p := in.Record
+	if p.Status == nil {
+		p.Status = new(PostStatusDraft)
 	}
-	return s.store.InsertPost(ctx, caller.CompanyID, Post{
-		IdeaID: in.IdeaID, Platform: &in.Platform, Title: in.Title, Body: &in.Body,
-		ThreadParts: threadParts(&in.Platform, &in.Body), Hashtags: in.Hashtags, Destination: in.Destination,
-		DeepLink: in.DeepLink, ScheduledFor: in.ScheduledFor, Status: &status,
-	})
-}
-
-type getPostInput struct {
-	PostID string `path:"postId"`
-}
-
-func (s service) getPost(ctx context.Context, caller api.Caller, in getPostInput) (Post, error) {
-	return s.store.GetPost(ctx, caller.CompanyID, in.PostID)
+	p.ThreadParts = threadParts(p.Platform, p.Body)
+	return s.store.Posts.Insert(ctx, caller.CompanyID, p)
 }
 
 type updatePostInput struct {
-	api.Condition
+	api.UpdateBody[Post]
 
-	PostID       string                  `path:"postId"`
-	Title        api.Clearable[*string]  `json:"title" max:"200" doc:"a headline, where the platform has one"`
-	Body         *string                 `json:"body" max:"10000" doc:"on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23" tool:"what weighs over 280 becomes a thread on x"`
-	Hashtags     api.Clearable[[]string] `json:"hashtags" items:"50" each:"200" doc:"replaces the list"`
-	Destination  api.Clearable[*string]  `json:"destination" max:"200" doc:"push only: the segment to send to"`
-	DeepLink     api.Clearable[*string]  `json:"deepLink" max:"2000" doc:"the link that the post opens"`
-	ScheduledFor api.Clearable[*string]  `json:"scheduledFor" format:"date-time" doc:"when to send it; the past is due at once; a scheduled post needs one"`
-	Status       *SettablePostStatus     `json:"status" doc:"scheduled needs a scheduledFor, sent or stored; draft keeps it"`
+	PostID string `path:"postId"`
 }
 
-// empty reports whether the request changes nothing.
-func (in updatePostInput) empty() bool {
-	return !in.Title.Sent && in.Body == nil && !in.Hashtags.Sent && !in.Destination.Sent && !in.DeepLink.Sent &&
-		!in.ScheduledFor.Sent && in.Status == nil
-}
-
-// updatePost changes an unsent post. table.Modify writes only if the post is unchanged since apply checked it, so an edit and a
+// updatePost changes an unsent post. table.Modify writes only if the post is unchanged since edit checked it, so an edit and a
 // dispatcher's claim cannot both succeed.
 func (s service) updatePost(ctx context.Context, caller api.Caller, in updatePostInput) (Post, error) {
-	return s.store.ModifyPost(ctx, caller.CompanyID, in.PostID, in.apply)
+	return s.store.Posts.Modify(ctx, caller.CompanyID, in.PostID, in.edit)
 }
 
-// apply edits a post, or returns why it cannot be edited. An empty update is accepted in every state. Any other update of a sent
+// edit edits a post, or returns why it cannot be edited. An empty update is accepted in every state. Any other update of a sent
 // post is a conflict, even with the stored values.
-func (in updatePostInput) apply(p *Post) error {
-	if err := in.Condition.Check(*p); err != nil {
+func (in *updatePostInput) edit(p *Post) error {
+	if err := in.Condition.Check(*p); err != nil || in.Empty() {
 		return err
-	}
-	if in.empty() {
-		return nil
 	}
 	if err := p.checkUnsent(); err != nil {
 		return err
 	}
-	changed := in.Body != nil && (p.Body == nil || *p.Body != *in.Body)
-	in.Title.Apply(&p.Title)
-	api.Set(&p.Body, in.Body)
-	in.Hashtags.Apply(&p.Hashtags)
-	in.DeepLink.Apply(&p.DeepLink)
-	in.Destination.Apply(&p.Destination)
-	in.ScheduledFor.Apply(&p.ScheduledFor)
-	if in.Status != nil {
-		p.setStatus(PostStatus(*in.Status))
-	}
-	if changed { // imported parts are kept while the body stays the same
-		p.ThreadParts = threadParts(p.Platform, p.Body)
-	}
-	var problems []string
-	if in.Destination.Value != nil && (p.Platform == nil || *p.Platform != PlatformPush) {
-		problems = append(problems, needsPush)
-	}
-	if p.status() == string(PostStatusScheduled) && p.ScheduledFor == nil {
-		problems = append(problems, needsTime)
-	}
-	if len(problems) > 0 {
-		return &fault.Error{Code: fault.BadRequest, Messages: problems}
-	}
-	return nil
-}
-
-type deletePostInput struct {
-	api.Condition
-
-	PostID string `path:"postId"`
-}
-
-func (in deletePostInput) check(p Post) error {
-	if err := in.Condition.Check(p); err != nil {
+	before := *p
+	if err := in.Edit(p); err != nil {
 		return err
 	}
-	return p.checkUnsent()
-}
-
-func (s service) deletePost(ctx context.Context, caller api.Caller, in deletePostInput) (api.Deleted, error) {
-	if err := s.store.RemovePost(ctx, caller.CompanyID, in.PostID, in.check); err != nil {
-		return api.Deleted{}, err
+	if in.Sent("status") && before.is(PostStatusFailed) {
+		p.FailureReason = nil
 	}
-	return api.Deleted{ID: in.PostID, Deleted: true}, nil
+	if in.Sent("body") && (before.Body == nil || *before.Body != *p.Body) { // imported parts are kept while the body stays the same
+		p.ThreadParts = threadParts(p.Platform, p.Body)
+	}
+	return nil
 }

@@ -90,7 +90,7 @@ func TestReportLimits(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if p, err := store.GetPost(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublishing {
+	if p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublishing {
 		t.Error(p, err)
 	}
 	longest := broadcast.Outcome{ExternalID: new(strings.Repeat("é", 200)), ExternalURL: new("https://x.example/" + strings.Repeat("a", 1982))}

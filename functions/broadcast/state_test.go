@@ -193,7 +193,7 @@ func TestClaimWinsOverEdit(t *testing.T) {
 		load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
 		claimed := false
 		between.run = func() {
-			_, err := broadcast.NewStore(s.Table).ModifyPost(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
+			_, err := broadcast.NewStore(s.Table).Posts.Modify(t.Context(), s.CompanyID, "pst_1", func(p *broadcast.Post) error {
 				publishing := broadcast.PostStatusPublishing
 				p.Status = &publishing
 				return nil

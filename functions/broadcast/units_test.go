@@ -46,7 +46,7 @@ func TestReadUnits(t *testing.T) {
 				name := fmt.Sprintf("posts platform=%t status=%t ideaId=%t", p != nil, st != nil, i != nil)
 				compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
 					ctx, m := apitest.Request(t)
-					got, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, filter, "", limit)
+					got, err := broadcast.NewStore(s.Table).Posts.List(ctx, s.CompanyID, filter, "", limit)
 					if err != nil || len(got.Records) != limit || got.Next == "" {
 						t.Errorf("%s: %d posts, next %q, %v", name, len(got.Records), got.Next, err)
 					}
@@ -61,7 +61,7 @@ func TestReadUnits(t *testing.T) {
 			name := fmt.Sprintf("ideas planId=%t status=%t", p != nil, st != nil)
 			compareUnits(t, name, few, many, func(s *apitest.Service) table.Units {
 				ctx, m := apitest.Request(t)
-				got, err := broadcast.NewStore(s.Table).ListIdeas(ctx, s.CompanyID, broadcast.IdeaFilter{PlanID: p, Status: st}, "", limit)
+				got, err := broadcast.NewStore(s.Table).Ideas.List(ctx, s.CompanyID, broadcast.IdeaFilter{PlanID: p, Status: st}, "", limit)
 				if err != nil || len(got.Records) != limit || got.Next == "" {
 					t.Errorf("%s: %d ideas, next %q, %v", name, len(got.Records), got.Next, err)
 				}
@@ -104,7 +104,7 @@ func TestReadUnitsOfDays(t *testing.T) {
 			for page, after := 1, ""; page == 1 || after != ""; page++ {
 				compareUnits(t, fmt.Sprintf("%s, page %d", name, page), few, many, func(s *apitest.Service) table.Units {
 					ctx, m := apitest.Request(t)
-					got, err := broadcast.NewStore(s.Table).ListPosts(ctx, s.CompanyID, f, after, limit)
+					got, err := broadcast.NewStore(s.Table).Posts.List(ctx, s.CompanyID, f, after, limit)
 					if err != nil {
 						t.Error(err)
 					}
@@ -176,7 +176,7 @@ func TestDefaultListUnits(t *testing.T) {
 			"posts of a platform with a status": {Platform: new(broadcast.PlatformX), Status: new(broadcast.PostStatusPublished)},
 		} {
 			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {
-				page, err := store.ListPosts(ctx, s.CompanyID, f, "", limit)
+				page, err := store.Posts.List(ctx, s.CompanyID, f, "", limit)
 				return len(page.Records), err
 			})
 		}
@@ -184,7 +184,7 @@ func TestDefaultListUnits(t *testing.T) {
 			"ideas": {}, "ideas of a plan": {PlanID: new("pln_a")}, "ideas with a status": {Status: new(broadcast.IdeaStatus("accepted"))},
 		} {
 			check(what, func(ctx context.Context, store broadcast.Store) (int, error) {
-				page, err := store.ListIdeas(ctx, s.CompanyID, f, "", limit)
+				page, err := store.Ideas.List(ctx, s.CompanyID, f, "", limit)
 				return len(page.Records), err
 			})
 		}

@@ -10,17 +10,17 @@ import (
 // Company is the profile of a company.
 type Company struct {
 	ID               string        `json:"id" doc:"the company's id"`
-	Name             *string       `json:"name" doc:"display name"`
+	Name             *string       `json:"name" set:"required" min:"1" max:"200" doc:"display name"`
 	Slug             *string       `json:"slug" doc:"a short name for URLs"`
-	Summary          *string       `json:"summary" doc:"one or two sentences describing the product"`
-	WebsiteURL       *string       `json:"websiteUrl" doc:"URL of the website"`
-	RepositoryURL    *string       `json:"repositoryUrl" doc:"URL of the source code"`
-	Industry         *string       `json:"industry" doc:"free text"`
-	Stage            *Stage        `json:"stage" doc:"the stage of the company"`
+	Summary          *string       `json:"summary" set:"optional" max:"2000" doc:"one or two sentences describing the product"`
+	WebsiteURL       *string       `json:"websiteUrl" set:"optional" format:"web" max:"2000" doc:"URL of the website, http or https" tool:"the website, http or https"`
+	RepositoryURL    *string       `json:"repositoryUrl" set:"optional" format:"web" max:"2000" doc:"URL of the source code, http or https" tool:"the source code, http or https"`
+	Industry         *string       `json:"industry" set:"optional" max:"200" doc:"free text" tool:"the industry, as free text"`
+	Stage            *Stage        `json:"stage" set:"optional" doc:"the stage of the company"`
 	TeamSize         *TeamSize     `json:"teamSize" doc:"how many people work at the company"`
-	TargetMarket     *TargetMarket `json:"targetMarket" doc:"the kind of customers it sells to"`
-	PrimaryLanguage  *string       `json:"primaryLanguage" doc:"ISO 639-1 code"`
-	Timezone         *string       `json:"timezone" doc:"IANA time-zone name"`
+	TargetMarket     *TargetMarket `json:"targetMarket" set:"optional" doc:"the kind of customers it sells to"`
+	PrimaryLanguage  *string       `json:"primaryLanguage" set:"optional" format:"language" doc:"ISO 639-1 code in small letters, such as de" tool:"ISO 639-1, such as de"`
+	Timezone         *string       `json:"timezone" set:"optional" format:"timezone" doc:"a name of the IANA time zone database, such as Europe/Berlin" tool:"IANA name such as Europe/Berlin"`
 	EmailDomain      *string       `json:"emailDomain" doc:"domain of the company's email addresses"`
 	OnboardingStatus *Onboarding   `json:"onboardingStatus" doc:"progress of setting up the workspace"`
 	CreatedAt        *string       `json:"createdAt" format:"date-time"`
@@ -71,34 +71,8 @@ func (s service) getCompany(ctx context.Context, caller api.Caller, _ getCompany
 	return s.store.Get(ctx, caller.CompanyID)
 }
 
-type updateCompanyInput struct {
-	api.Condition
-
-	Name            *string                      `json:"name" min:"1" max:"200" doc:"display name"`
-	Summary         api.Clearable[*string]       `json:"summary" max:"2000" doc:"one or two sentences describing the product"`
-	WebsiteURL      api.Clearable[*string]       `json:"websiteUrl" format:"web" max:"2000" doc:"URL of the website, http or https" tool:"the website, http or https"`
-	RepositoryURL   api.Clearable[*string]       `json:"repositoryUrl" format:"web" max:"2000" doc:"URL of the source code, http or https" tool:"the source code, http or https"`
-	Industry        api.Clearable[*string]       `json:"industry" max:"200" doc:"free text" tool:"the industry, as free text"`
-	Stage           api.Clearable[*Stage]        `json:"stage" doc:"the stage of the company"`
-	TargetMarket    api.Clearable[*TargetMarket] `json:"targetMarket" doc:"the kind of customers it sells to"`
-	PrimaryLanguage api.Clearable[*string]       `json:"primaryLanguage" format:"language" doc:"ISO 639-1 code in small letters, such as de" tool:"ISO 639-1, such as de"`
-	Timezone        api.Clearable[*string]       `json:"timezone" format:"timezone" doc:"a name of the IANA time zone database, such as Europe/Berlin" tool:"IANA name such as Europe/Berlin"`
-}
+type updateCompanyInput struct{ api.UpdateBody[Company] }
 
 func (s service) updateCompany(ctx context.Context, caller api.Caller, in updateCompanyInput) (Company, error) {
-	return s.store.Modify(ctx, caller.CompanyID, func(c *Company) error {
-		if err := in.Condition.Check(*c); err != nil {
-			return err
-		}
-		api.Set(&c.Name, in.Name)
-		in.Summary.Apply(&c.Summary)
-		in.WebsiteURL.Apply(&c.WebsiteURL)
-		in.RepositoryURL.Apply(&c.RepositoryURL)
-		in.Industry.Apply(&c.Industry)
-		in.Stage.Apply(&c.Stage)
-		in.TargetMarket.Apply(&c.TargetMarket)
-		in.PrimaryLanguage.Apply(&c.PrimaryLanguage)
-		in.Timezone.Apply(&c.Timezone)
-		return nil
-	})
+	return s.store.Modify(ctx, caller.CompanyID, in.Change)
 }

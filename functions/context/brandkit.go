@@ -1,7 +1,7 @@
-package context
+package brand
 
 import (
-	stdcontext "context"
+	"context"
 	"encoding/json"
 
 	"growthworkspace/shared/api"
@@ -11,16 +11,16 @@ import (
 type BrandKit struct {
 	ID              string          `json:"id"`
 	CompanyID       string          `json:"companyId"`
-	VoiceTone       []string        `json:"voiceTone" doc:"words that describe the tone"`
-	VoiceGuidelines *string         `json:"voiceGuidelines" doc:"what writers and text generators should and should not do, as prose"`
-	VoiceExamples   []string        `json:"voiceExamples" doc:"phrases that sound like the company"`
-	AvoidWords      []string        `json:"avoidWords" doc:"words and phrases never to use"`
+	VoiceTone       []string        `json:"voiceTone" set:"optional" items:"50" each:"200" doc:"words that describe the tone" tool:"words that describe the tone"`
+	VoiceGuidelines *string         `json:"voiceGuidelines" set:"optional" max:"10000" doc:"what writers and text generators should and should not do, as prose" tool:"dos and don'ts for writers, as prose"`
+	VoiceExamples   []string        `json:"voiceExamples" set:"optional" items:"50" each:"200" doc:"phrases that sound like the company" tool:"phrases that sound like the company"`
+	AvoidWords      []string        `json:"avoidWords" set:"optional" items:"50" each:"200" doc:"words and phrases never to use" tool:"words and phrases never to use"`
 	Colors          json.RawMessage `json:"colors" doc:"any JSON value, as imported"`
 	Fonts           json.RawMessage `json:"fonts" doc:"any JSON value, as imported"`
-	ArtStyle        *string         `json:"artStyle" doc:"how images look"`
-	ArtDirection    *string         `json:"artDirection" doc:"what images show"`
-	ImageryNotes    *string         `json:"imageryNotes" doc:"other notes about images"`
-	Context         *string         `json:"context" doc:"anything else a writer should know"`
+	ArtStyle        *string         `json:"artStyle" set:"optional" max:"2000" doc:"how images look"`
+	ArtDirection    *string         `json:"artDirection" set:"optional" max:"2000" doc:"what images show"`
+	ImageryNotes    *string         `json:"imageryNotes" set:"optional" max:"2000" doc:"other notes about images"`
+	Context         *string         `json:"context" set:"optional" max:"10000" doc:"anything else a writer should know"`
 	ExtractedFrom   *string         `json:"extractedFrom" doc:"the source that the kit was extracted from"`
 	LastExtractedAt *string         `json:"lastExtractedAt" format:"date-time" doc:"when it was last extracted"`
 	CreatedAt       *string         `json:"createdAt" format:"date-time"`
@@ -29,36 +29,12 @@ type BrandKit struct {
 
 type getBrandKitInput struct{}
 
-func (s service) getBrandKit(ctx stdcontext.Context, caller api.Caller, _ getBrandKitInput) (BrandKit, error) {
-	return s.store.BrandKit(ctx, caller.CompanyID)
+func (s service) getBrandKit(ctx context.Context, caller api.Caller, _ getBrandKitInput) (BrandKit, error) {
+	return s.store.BrandKit.Get(ctx, caller.CompanyID)
 }
 
-type updateBrandKitInput struct {
-	api.Condition
+type updateBrandKitInput struct{ api.UpdateBody[BrandKit] }
 
-	VoiceTone       api.Clearable[[]string] `json:"voiceTone" items:"50" each:"200" doc:"words that describe the tone; replaces the list"`
-	VoiceGuidelines api.Clearable[*string]  `json:"voiceGuidelines" max:"10000" doc:"what writers and text generators should and should not do, as prose" tool:"dos and don'ts for writers, as prose"`
-	VoiceExamples   api.Clearable[[]string] `json:"voiceExamples" items:"50" each:"200" doc:"phrases that sound like the company; replaces the list"`
-	AvoidWords      api.Clearable[[]string] `json:"avoidWords" items:"50" each:"200" doc:"words and phrases never to use; replaces the list"`
-	ArtStyle        api.Clearable[*string]  `json:"artStyle" max:"2000" doc:"how images look"`
-	ArtDirection    api.Clearable[*string]  `json:"artDirection" max:"2000" doc:"what images show"`
-	ImageryNotes    api.Clearable[*string]  `json:"imageryNotes" max:"2000" doc:"other notes about images"`
-	Context         api.Clearable[*string]  `json:"context" max:"10000" doc:"anything else a writer should know"`
-}
-
-func (s service) updateBrandKit(ctx stdcontext.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
-	return s.store.ModifyBrandKit(ctx, caller.CompanyID, func(k *BrandKit) error {
-		if err := in.Condition.Check(*k); err != nil {
-			return err
-		}
-		in.VoiceTone.Apply(&k.VoiceTone)
-		in.VoiceGuidelines.Apply(&k.VoiceGuidelines)
-		in.VoiceExamples.Apply(&k.VoiceExamples)
-		in.AvoidWords.Apply(&k.AvoidWords)
-		in.ArtStyle.Apply(&k.ArtStyle)
-		in.ArtDirection.Apply(&k.ArtDirection)
-		in.ImageryNotes.Apply(&k.ImageryNotes)
-		in.Context.Apply(&k.Context)
-		return nil
-	}, in.Condition.Absent)
+func (s service) updateBrandKit(ctx context.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
+	return s.store.BrandKit.Modify(ctx, caller.CompanyID, in.Change, in.Condition.Absent)
 }

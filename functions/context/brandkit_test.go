@@ -1,4 +1,4 @@
-package context_test
+package brand_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/functions/context"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -112,14 +112,14 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	store := context.NewStore(s.Table)
-	var first context.BrandKit
+	store := brand.NewStore(s.Table)
+	var first brand.BrandKit
 	overtaken, anything := false, func() error { return nil }
-	second, err := store.ModifyBrandKit(t.Context(), s.CompanyID, func(k *context.BrandKit) error {
+	second, err := store.BrandKit.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
 		if !overtaken {
 			overtaken = true
 			var err error
-			first, err = store.ModifyBrandKit(t.Context(), s.CompanyID, func(k *context.BrandKit) error {
+			first, err = store.BrandKit.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
 				k.ArtStyle = new("flat")
 				return nil
 			}, anything)

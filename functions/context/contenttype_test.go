@@ -1,4 +1,4 @@
-package context_test
+package brand_test
 
 import (
 	"fmt"

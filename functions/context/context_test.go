@@ -1,21 +1,21 @@
-package context_test
+package brand_test
 
 import (
-	stdcontext "context"
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
-	"growthworkspace/functions/context"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/testkit/apitest"
 )
 
 func start(t *testing.T) *apitest.Service {
 	t.Helper()
-	return apitest.New(t, context.Operations)
+	return apitest.New(t, brand.Operations)
 }
 
 const brandKitPath = "/v1/companies/{companyId}/context/brand-kit"
@@ -121,7 +121,7 @@ func TestKindsAndCompaniesAreApart(t *testing.T) {
 func TestReadUnits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	store := context.NewStore(s.Table)
+	store := brand.NewStore(s.Table)
 	importLines(t, s, "brand-kit", s.CompanyID, `{"id":"kit_1"}`)
 	for kind, prefix := range map[string]string{"content-type": "cty", "brand-goal": "bgl"} {
 		var lines []string
@@ -133,11 +133,14 @@ func TestReadUnits(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		units float64
-		read  func(ctx stdcontext.Context) error
+		read  func(ctx context.Context) error
 	}{
-		{"brand kit", 1, func(ctx stdcontext.Context) error { _, err := store.BrandKit(ctx, s.CompanyID); return err }},
-		{"200 content types", 15, func(ctx stdcontext.Context) error { _, err := store.ContentTypes(ctx, s.CompanyID); return err }},
-		{"200 goals", 15, func(ctx stdcontext.Context) error { _, err := store.Goals(ctx, s.CompanyID); return err }},
+		{"brand kit", 1, func(ctx context.Context) error { _, err := store.BrandKit.Get(ctx, s.CompanyID); return err }},
+		{"200 content types", 15, func(ctx context.Context) error {
+			_, err := store.ContentTypes.Page(ctx, s.CompanyID, "", 200)
+			return err
+		}},
+		{"200 goals", 15, func(ctx context.Context) error { _, err := store.Goals.Page(ctx, s.CompanyID, "", 200); return err }},
 	} {
 		ctx, m := apitest.Request(t)
 		if err := tt.read(ctx); err != nil {

@@ -1,4 +1,4 @@
-package context_test
+package brand_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"growthworkspace/functions/context"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/testkit/apitest"
 )
 
@@ -111,7 +111,7 @@ func TestUpdateGoal(t *testing.T) {
 		{Name: "an imported goal without a name", Op: "update_context_goal", Args: map[string]any{"goalId": "bgl_2", "status": "archived"}, WantFields: map[string]any{"name": nil, "status": "archived"}},
 		{Name: "400 before 404", Op: "update_context_goal", Args: map[string]any{"goalId": "bgl_none", "priority": "x"}, Want: 400},
 	}
-	s.Run(t, append(scenarios, apitest.EveryMove("update_context_goal", args, context.GoalStatus("").Values())...))
+	s.Run(t, append(scenarios, apitest.EveryMove("update_context_goal", args, brand.GoalStatus("").Values())...))
 }
 
 // Ensure a deleted goal or content type is gone for every operation, and that a second delete is 404 like one of an id that

@@ -1,4 +1,4 @@
-package context_test
+package brand_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"growthworkspace/functions/context"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/transfer"
@@ -15,7 +15,7 @@ import (
 
 func transferType(t *testing.T, client *table.Client, name string) transfer.Type {
 	t.Helper()
-	for _, typ := range context.Transfers(client) {
+	for _, typ := range brand.Transfers(client) {
 		if typ.Name == name {
 			return typ
 		}

@@ -6,6 +6,7 @@ import (
 
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/schema"
 )
 
 // ReplyStatus is the state of a reply. The transitions are in scripts/docs/reference/states.md#replies.
@@ -23,6 +24,9 @@ const (
 	ReplyStatusSkipped     ReplyStatus = "skipped"
 )
 
+// Accepts implements schema.Narrowed.
+func (ReplyStatus) Accepts() schema.Enum { return SettableReplyStatus("") }
+
 // Values implements schema.Enum.
 func (ReplyStatus) Values() []string {
 	return []string{"none", "draft", "needs_review", "approved", "posting", "posted", "failed", "skipped"}
@@ -39,25 +43,23 @@ func (SettableReplyStatus) Values() []string {
 }
 
 type updateFeedbackReplyInput struct {
-	api.Condition
+	api.UpdateBody[Feedback]
 
-	FeedbackID  string                 `path:"feedbackId"`
-	ReplyBody   api.Clearable[*string] `json:"replyBody" max:"6000" doc:"the text that would be posted"`
-	ReplyStatus *SettableReplyStatus   `json:"replyStatus" doc:"agents should stop at needs_review; a person approves. posting, posted and failed are set by whoever posts" tool:"agents should stop at needs_review; a person approves"`
+	FeedbackID string `path:"feedbackId"`
 }
 
 func (s service) updateFeedbackReply(ctx context.Context, caller api.Caller, in updateFeedbackReplyInput) (Feedback, error) {
-	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, func(f *Feedback) error { return f.reply(in) })
+	return s.store.Modify(ctx, caller.CompanyID, in.FeedbackID, in.reply)
 }
 
 // reply applies an update of the reply. A null status counts as none. The empty update succeeds in every state. While the
 // reply is posting or posted, any other update is a conflict, even one with the stored values: its caller assumes that
 // the reply can still change.
-func (f *Feedback) reply(in updateFeedbackReplyInput) error {
+func (in *updateFeedbackReplyInput) reply(f *Feedback) error {
 	if err := in.Condition.Check(*f); err != nil {
 		return err
 	}
-	if !in.ReplyBody.Sent && in.ReplyStatus == nil {
+	if in.Empty() {
 		return nil
 	}
 	status := ReplyStatusNone
@@ -67,15 +69,12 @@ func (f *Feedback) reply(in updateFeedbackReplyInput) error {
 	if status == ReplyStatusPosting || status == ReplyStatusPosted {
 		return fault.New(fault.Conflict, "the reply is %s and cannot be changed", status)
 	}
-	text := in.ReplyBody.Value
+	text := in.Record.ReplyBody
 	// The approval was for the old text. Of a reply without one, the first text was never approved.
-	reworded := in.ReplyBody.Sent && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
+	reworded := in.Sent("replyBody") && (text == nil || f.ReplyBody == nil || *f.ReplyBody != *text)
 	if reworded && status == ReplyStatusApproved {
 		f.ReplyStatus = new(ReplyStatusDraft)
 	}
-	in.ReplyBody.Apply(&f.ReplyBody)
-	if in.ReplyStatus != nil {
-		f.ReplyStatus = new(ReplyStatus(*in.ReplyStatus))
-	}
+	in.Apply(f)
 	return nil
 }

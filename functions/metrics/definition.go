@@ -11,17 +11,17 @@ import (
 type Definition struct {
 	ID          string       `json:"id"`
 	CompanyID   string       `json:"companyId"`
-	Key         string       `json:"key" doc:"stable dotted slug, group.name; keys specific to the company start with custom."`
-	Name        *string      `json:"name" doc:"display name"`
-	Description *string      `json:"description" doc:"what the metric counts"`
-	Unit        *Unit        `json:"unit" doc:"the unit of the values"`
-	Aggregation *Aggregation `json:"aggregation" doc:"how daily values combine into weeks and months; a ratio must not be summed"`
-	Polarity    *Polarity    `json:"polarity" doc:"which direction is good"`
-	Kind        *Kind        `json:"kind" doc:"where the values come from"`
-	Formula     *string      `json:"formula" doc:"derived metrics only: an expression over other metric keys"`
-	Dimensions  []string     `json:"dimensions" doc:"names of the dimensions that points may have"`
-	Source      *string      `json:"source" doc:"the system that the values come from"`
-	NeedsReview *bool        `json:"needsReview" doc:"true when a push created the key and nobody has confirmed it yet"`
+	Key         string       `json:"key" set:"required,create" max:"127" pattern:"metricKey" doc:"stable dotted slug, group.name, of at most 120 characters; keys specific to the company start with custom. and have up to 127" tool:"dotted slug, group.name; never changes"`
+	Name        *string      `json:"name" set:"optional" max:"200" doc:"display name"`
+	Description *string      `json:"description" set:"optional" max:"2000" doc:"what the metric counts"`
+	Unit        *Unit        `json:"unit" set:"optional" doc:"the unit of the values"`
+	Aggregation *Aggregation `json:"aggregation" set:"optional" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed" tool:"how days combine into weeks and months; never sum a ratio"`
+	Polarity    *Polarity    `json:"polarity" set:"optional" doc:"which direction is good"`
+	Kind        *Kind        `json:"kind" default:"measured" set:"create" doc:"where the values come from: split has dimensions; derived has a formula, and no points can be pushed to it; never changes" tool:"split has dimensions; derived has a formula and takes no points; never changes"`
+	Formula     *string      `json:"formula" set:"filled" min:"1" max:"2000" doc:"derived metrics only, required there: an expression over other metric keys; stored, not computed" tool:"derived needs one: an expression over metric keys; stored, not computed"`
+	Dimensions  []string     `json:"dimensions" set:"optional" items:"50" each:"200" doc:"names of the dimensions that points may have; required for split" tool:"dimension names; split needs some"`
+	Source      *string      `json:"source" set:"optional" max:"200" doc:"the system that the values come from"`
+	NeedsReview *bool        `json:"needsReview" set:"filled,update" doc:"true when a push created the key and nobody has confirmed it yet; an update can only send false, which confirms it" tool:"only false: the definition is confirmed"`
 	CreatedAt   *string      `json:"createdAt" format:"date-time"`
 	UpdatedAt   *string      `json:"updatedAt" format:"date-time"`
 }
@@ -79,6 +79,9 @@ func (Kind) Values() []string {
 // rollupRule returns how days and series of the metric combine.
 func (d Definition) rollupRule() rollupRule { return rollupRule{d.Aggregation, d.Kind} }
 
+// split reports whether the metric has a series for each value of a dimension.
+func (d Definition) split() bool { return d.Kind != nil && *d.Kind == KindSplit }
+
 // derived reports whether the metric's values follow from other metrics.
 func (d Definition) derived() bool { return d.rollupRule().derived() }
 
@@ -128,34 +131,22 @@ type getDefinitionInput struct {
 }
 
 func (s service) getDefinition(ctx context.Context, caller api.Caller, in getDefinitionInput) (Definition, error) {
-	return s.store.Definition(ctx, caller.CompanyID, in.DefinitionID)
+	return s.store.GetDefinition(ctx, caller.CompanyID, in.DefinitionID)
 }
 
-type createDefinitionInput struct {
-	api.Idempotent
-
-	Key         string       `json:"key" max:"127" pattern:"metricKey" doc:"dotted slug, group.name; at most 120 characters, or 127 with custom.; never changes" tool:"dotted slug, group.name; never changes"`
-	Name        *string      `json:"name" max:"200" doc:"display name"`
-	Description *string      `json:"description" max:"2000" doc:"what the metric counts"`
-	Unit        *Unit        `json:"unit" doc:"the unit of the values"`
-	Aggregation *Aggregation `json:"aggregation" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed" tool:"how days combine into weeks and months; never sum a ratio"`
-	Polarity    *Polarity    `json:"polarity" doc:"which direction is good"`
-	Kind        Kind         `json:"kind" default:"measured" doc:"split has dimensions; derived has a formula, and no points can be pushed to it; never changes" tool:"split has dimensions; derived has a formula and takes no points; never changes"`
-	Formula     *string      `json:"formula" min:"1" max:"2000" doc:"derived only, required there: an expression over other metric keys; stored, not computed" tool:"derived needs one: an expression over metric keys; stored, not computed"`
-	Dimensions  []string     `json:"dimensions" items:"50" each:"200" doc:"names of the dimensions that points may have; required for split" tool:"dimension names; split needs some"`
-	Source      *string      `json:"source" max:"200" doc:"the system that the values come from"`
-}
+type createDefinitionInput struct{ api.CreateBody[Definition] }
 
 // Check implements api.Checker.
 func (in createDefinitionInput) Check() (problems []string) {
-	problems = keyProblems("body.key", in.Key)
+	d := in.Record
+	problems = keyProblems("body.key", d.Key)
 	switch {
-	case in.Kind == KindDerived && in.Formula == nil:
+	case d.derived() && d.Formula == nil:
 		problems = append(problems, "body.formula: is required for a metric of kind derived")
-	case in.Kind != KindDerived && in.Formula != nil:
+	case !d.derived() && d.Formula != nil:
 		problems = append(problems, "body.formula: "+formulaOfOthers)
 	}
-	if in.Kind == KindSplit && len(in.Dimensions) == 0 {
+	if d.split() && len(d.Dimensions) == 0 {
 		problems = append(problems, "body.dimensions: is required "+dimensionsOfSplit)
 	}
 	return problems
@@ -168,57 +159,41 @@ const dimensionsOfSplit = "for a metric of kind split, with at least one name"
 const formulaOfOthers = "is only for a metric of kind derived"
 
 func (s service) createDefinition(ctx context.Context, caller api.Caller, in createDefinitionInput) (Definition, error) {
-	return s.store.CreateDefinition(ctx, caller.CompanyID, Definition{
-		Key: in.Key, Name: in.Name, Description: in.Description, Unit: in.Unit, Aggregation: in.Aggregation, Polarity: in.Polarity,
-		Kind: &in.Kind, Formula: in.Formula, Dimensions: in.Dimensions, Source: in.Source, NeedsReview: new(false),
-	})
+	d := in.Record
+	d.NeedsReview = new(false)
+	return s.store.InsertDefinition(ctx, caller.CompanyID, d)
 }
 
 type updateDefinitionInput struct {
-	api.Condition
+	api.UpdateBody[Definition]
 
-	DefinitionID string                      `path:"definitionId"`
-	Name         api.Clearable[*string]      `json:"name" max:"200" doc:"display name"`
-	Description  api.Clearable[*string]      `json:"description" max:"2000" doc:"what the metric counts"`
-	Unit         api.Clearable[*Unit]        `json:"unit" doc:"the unit of the values"`
-	Aggregation  api.Clearable[*Aggregation] `json:"aggregation" doc:"how days combine into weeks and months that are not stored; a ratio must not be summed" tool:"how days combine into weeks and months; never sum a ratio"`
-	Polarity     api.Clearable[*Polarity]    `json:"polarity" doc:"which direction is good"`
-	Formula      *string                     `json:"formula" min:"1" max:"2000" doc:"derived metrics only: an expression over other metric keys; stored, not computed" tool:"derived only: an expression over metric keys; stored, not computed"`
-	Dimensions   api.Clearable[[]string]     `json:"dimensions" items:"50" each:"200" doc:"names of the dimensions that points may have; replaces the list" tool:"dimension names; replaces the list"`
-	Source       api.Clearable[*string]      `json:"source" max:"200" doc:"the system that the values come from"`
-	NeedsReview  *bool                       `json:"needsReview" doc:"only false: the definition is confirmed"`
+	DefinitionID string `path:"definitionId"`
 }
 
 // Check implements api.Checker.
 func (in updateDefinitionInput) Check() []string {
-	if in.NeedsReview != nil && *in.NeedsReview {
+	if review := in.Record.NeedsReview; review != nil && *review {
 		return []string{"body.needsReview: must be false, which confirms the definition; leave it out to keep it"}
 	}
 	return nil
 }
 
 func (s service) updateDefinition(ctx context.Context, caller api.Caller, in updateDefinitionInput) (Definition, error) {
-	return s.store.ModifyDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d *Definition) error {
-		if err := in.Condition.Check(*d); err != nil {
-			return err
-		}
-		if in.Formula != nil && !d.derived() {
-			return fault.Invalid("body.formula", formulaOfOthers)
-		}
-		if in.Dimensions.Sent && len(in.Dimensions.Value) == 0 && d.Kind != nil && *d.Kind == KindSplit {
-			return fault.Invalid("body.dimensions", "must stay "+dimensionsOfSplit)
-		}
-		in.Name.Apply(&d.Name)
-		in.Description.Apply(&d.Description)
-		in.Unit.Apply(&d.Unit)
-		in.Aggregation.Apply(&d.Aggregation)
-		in.Polarity.Apply(&d.Polarity)
-		api.Set(&d.Formula, in.Formula)
-		in.Dimensions.Apply(&d.Dimensions)
-		in.Source.Apply(&d.Source)
-		api.Set(&d.NeedsReview, in.NeedsReview)
-		return nil
-	})
+	return s.store.ModifyDefinition(ctx, caller.CompanyID, in.DefinitionID, in.edit)
+}
+
+func (in *updateDefinitionInput) edit(d *Definition) error {
+	if err := in.Condition.Check(*d); err != nil {
+		return err
+	}
+	if in.Sent("formula") && !d.derived() {
+		return fault.Invalid("body.formula", formulaOfOthers)
+	}
+	if in.Sent("dimensions") && len(in.Record.Dimensions) == 0 && d.split() {
+		return fault.Invalid("body.dimensions", "must stay "+dimensionsOfSplit)
+	}
+	in.Apply(d)
+	return nil
 }
 
 type deleteDefinitionInput struct {
@@ -228,6 +203,6 @@ type deleteDefinitionInput struct {
 }
 
 func (s service) deleteDefinition(ctx context.Context, caller api.Caller, in deleteDefinitionInput) (api.Deleted, error) {
-	err := s.store.DeleteDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d Definition) error { return in.Condition.Check(d) })
+	err := s.store.RemoveDefinition(ctx, caller.CompanyID, in.DefinitionID, func(d Definition) error { return in.Condition.Check(d) })
 	return api.Deleted{ID: in.DefinitionID, Deleted: true}, err
 }

@@ -88,8 +88,8 @@ func (s Store) writeDefinitionName(d Definition) table.Write {
 	return s.table.WriteAny(table.Keys{Key: definitionIDKey(d.CompanyID, d.ID)}, definitionName{d.Key})
 }
 
-// Definition returns the definition with an id. Returns fault.ErrNotFound when the company has none.
-func (s Store) Definition(ctx context.Context, companyID, definitionID string) (Definition, error) {
+// GetDefinition returns the definition with an id. Returns fault.ErrNotFound when the company has none.
+func (s Store) GetDefinition(ctx context.Context, companyID, definitionID string) (Definition, error) {
 	d, named, err := s.namedDefinition(ctx, companyID, definitionID)
 	if err != nil || named {
 		return d, err
@@ -149,9 +149,9 @@ func (s Store) byKey(ctx context.Context, companyID, definitionID string, do fun
 	return do(d.Key)
 }
 
-// CreateDefinition stores a new definition and sets its id, company and times. Returns fault.Conflict when the metric has a
+// InsertDefinition stores a new definition and sets its id, company and times. Returns fault.Conflict when the metric has a
 // definition under one of its names.
-func (s Store) CreateDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
+func (s Store) InsertDefinition(ctx context.Context, companyID string, d Definition) (Definition, error) {
 	now := s.table.Now()
 	d.ID, d.CompanyID, d.CreatedAt, d.UpdatedAt = s.table.NewID(definitionIDs), companyID, &now, &now
 	err := idempotency.Transact(ctx, s.table, d, s.writeNewDefinition(d, "")...)
@@ -181,11 +181,11 @@ func (s Store) ModifyDefinition(ctx context.Context, companyID, definitionID str
 	return d, err
 }
 
-// DeleteDefinition deletes the definition with an id, unless check returns an error. Returns fault.ErrNotFound when the company
+// RemoveDefinition deletes the definition with an id, unless check returns an error. Returns fault.ErrNotFound when the company
 // has none, and fault.Conflict when its metric has points. A push that creates the first record of points at the same moment
 // counts it on the definition, in the same transaction; then the delete looks for points again, or the push finds no
 // definition and starts again.
-func (s Store) DeleteDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
+func (s Store) RemoveDefinition(ctx context.Context, companyID, definitionID string, check func(Definition) error) error {
 	return s.byKey(ctx, companyID, definitionID, func(key string) error {
 		at := definitionKey(companyID, key)
 		return table.RemoveParent(ctx, s.table, at, table.Removal[Definition]{

@@ -71,7 +71,7 @@ func (s Store) pushDefinitions(ctx context.Context, companyID string, keys []str
 // concurrent transactions. When it fails half-way, some series and periods are stored and others are not; repeating the push
 // completes it.
 //
-// No point is stored without a definition. DeleteDefinition leaves a definition alone while a record of its points exists, so
+// No point is stored without a definition. RemoveDefinition leaves a definition alone while a record of its points exists, so
 // a push that changes a record only requires that the record exists. A record that does not is created in one transaction
 // with a count on the definition.
 func (s Store) Push(ctx context.Context, companyID string, fresh []Definition, points []Point, respond func(created []string) PushResult) (created []string, err error) {

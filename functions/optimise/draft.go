@@ -37,7 +37,7 @@ func draftKey(companyID string, d draft) table.Key {
 }
 
 // newDraft returns a draft with the chunks of an audit as it was and as it will be.
-func (s Store) newDraft(versions ...storedAudit) draft {
+func (s auditStore) newDraft(versions ...storedAudit) draft {
 	d := draft{SK: table.Join(draftKind, s.table.NewID(draftIDs)), AuditID: versions[0].ID}
 	for _, v := range versions {
 		for _, k := range v.chunkKeys() {
@@ -48,7 +48,7 @@ func (s Store) newDraft(versions ...storedAudit) draft {
 }
 
 // stage stores a draft and then the chunks.
-func (s Store) stage(ctx context.Context, companyID string, d draft, chunks []table.Item) error {
+func (s auditStore) stage(ctx context.Context, companyID string, d draft, chunks []table.Item) error {
 	if err := s.table.Put(ctx, []table.Item{s.table.NewItem(table.Keys{Key: draftKey(companyID, d)}, d)}); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s Store) stage(ctx context.Context, companyID string, d draft, chunks []ta
 
 // settle deletes the chunks of an audit's drafts that it does not refer to, and then the drafts. The request has ended already, so a
 // failure is only noted: the drafts stay for a later request.
-func (s Store) settle(ctx context.Context, companyID string, drafts []draft, a storedAudit) {
+func (s auditStore) settle(ctx context.Context, companyID string, drafts []draft, a storedAudit) {
 	var unused, ended []table.Key
 	used := a.chunkKeys()
 	for _, d := range drafts {
@@ -77,7 +77,7 @@ func (s Store) settle(ctx context.Context, companyID string, drafts []draft, a s
 }
 
 // sweepDrafts settles old drafts of the company. A failure is only noted.
-func (s Store) sweepDrafts(ctx context.Context, companyID string) {
+func (s auditStore) sweepDrafts(ctx context.Context, companyID string) {
 	old := table.Collection{
 		Partition: partition(companyID), Prefix: table.Join(draftKind, ""),
 		Until: table.Join(draftKind, id.Oldest(draftIDs, s.table.Clock()().Add(-draftTime))),
@@ -85,7 +85,7 @@ func (s Store) sweepDrafts(ctx context.Context, companyID string) {
 	drafts, err := table.Whole[draft](ctx, s.table, old)
 	table.RequestOf(ctx).Note(err)
 	for _, d := range drafts[:min(len(drafts), draftsMax)] {
-		a, err := table.Get[storedAudit](ctx, s.table, auditKey(companyID, d.AuditID))
+		a, err := table.Get[storedAudit](ctx, s.table, s.Key(companyID, d.AuditID))
 		if err != nil && !errors.Is(err, fault.ErrNotFound) {
 			table.RequestOf(ctx).Note(err)
 			return
@@ -95,7 +95,7 @@ func (s Store) sweepDrafts(ctx context.Context, companyID string) {
 }
 
 // sweepFindings deletes all chunks of an audit that is gone.
-func (s Store) sweepFindings(ctx context.Context, companyID, auditID string) error {
+func (s auditStore) sweepFindings(ctx context.Context, companyID, auditID string) error {
 	of := table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: true}
 	var found []table.Key
 	err := table.Each(ctx, s.table, of, func(c struct {

@@ -32,7 +32,7 @@ func chunkKey(companyID, auditID, generation string, n int64) table.Key {
 }
 
 // chunks returns all stored chunks of an audit, of any generation.
-func (s Store) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]chunk, error) {
+func (s auditStore) chunks(ctx context.Context, companyID, auditID string, consistent bool) ([]chunk, error) {
 	return table.Whole[chunk](ctx, s.table, table.Collection{Partition: partition(companyID, findingsOf, auditID), Consistent: consistent})
 }
 
@@ -88,7 +88,7 @@ func (a storedAudit) findings(chunks []chunk) (json.RawMessage, error) {
 
 // packFindings makes the audit refer to a new generation of findings and returns the chunks of that generation, which
 // must be written before the audit.
-func (s Store) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
+func (s auditStore) packFindings(a *storedAudit, findings json.RawMessage) ([]table.Item, error) {
 	if findings == nil {
 		return nil, nil
 	}

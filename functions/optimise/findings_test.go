@@ -217,7 +217,7 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 			reader := optimise.NewStore(apitest.NewOver(t, optimise.Operations, b).Table)
 			load(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
 			ctx, m := apitest.Request(t)
-			a, err := reader.GetAudit(ctx, writer.CompanyID, "aud_1")
+			a, err := reader.Audits.Get(ctx, writer.CompanyID, "aud_1")
 			if err != nil || *a.Summary != "new" || string(a.Findings) != `"new"` {
 				t.Errorf("%+v %v", a, err)
 			}

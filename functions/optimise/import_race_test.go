@@ -41,7 +41,7 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 		return kind.Write(t.Context(), s.CompanyID, []any{record})
 	}
 	remove := func(s *apitest.Service, over *apitest.Service) error {
-		return optimise.NewStore(over.Table).RemoveSite(t.Context(), s.CompanyID, "sit_1", func(optimise.Site) error { return nil })
+		return optimise.NewStore(over.Table).Sites.Remove(t.Context(), s.CompanyID, "sit_1", func(optimise.Site) error { return nil })
 	}
 	for _, add := range []bool{false, true} {
 		for _, deleteFirst := range []bool{false, true} {

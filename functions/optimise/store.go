@@ -1,6 +1,9 @@
 package optimise
 
-import "growthworkspace/shared/table"
+import (
+	"growthworkspace/shared/record"
+	"growthworkspace/shared/table"
+)
 
 // Store stores sites, goals and audits in the partition <company>#optimise. The findings of each audit have a partition of
 // their own, so that reading megabytes does not use up the throughput of the shared one.
@@ -16,16 +19,21 @@ import "growthworkspace/shared/table"
 //	... of a site                   the same partitions, merged: one for each status, and `none` for a null status
 //	draft of findings; old ones     draft#<draftId>; the prefix draft#, up to a time
 //	findings of an audit            <company>#optimise#findings#<auditId> / generation#n; the audit has the generation
-type Store struct{ table *table.Client }
+type Store struct {
+	Sites  siteStore
+	Audits auditStore
+
+	goals record.Store[SiteGoal] // of all sites
+	table *table.Client
+}
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store { return Store{t} }
+func NewStore(t *table.Client) Store {
+	return Store{siteStore{sites.In(t), t}, auditStore{audits.In(t), t}, goals.In(t), t}
+}
 
 const (
 	area      = "optimise"
-	siteKind  = "site"
-	goalKind  = "goal"
-	auditKind = "audit"
 	draftKind = "draft"
 
 	// Parts of the keys of narrower partitions.
@@ -37,13 +45,4 @@ const (
 
 func partition(companyID string, narrower ...string) string {
 	return table.Partition(companyID, area, narrower...)
-}
-
-func key(companyID string, parts ...string) table.Key {
-	return table.Key{PK: partition(companyID), SK: table.Join(parts...)}
-}
-
-// collection returns all records of a kind, ordered by id.
-func collection(companyID, kind string) table.Collection {
-	return table.Collection{Partition: partition(companyID), Prefix: table.Join(kind, "")}
 }

@@ -11,6 +11,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
 
@@ -24,11 +25,21 @@ type storedAudit struct {
 	Digest *string `store:"findingsDigest"` // of the findings; null: no findings, or older than this attribute
 }
 
-func auditKey(companyID, auditID string) table.Key { return key(companyID, auditKind, auditID) }
+// auditStore stores audits and their findings.
+type auditStore struct {
+	record.Store[storedAudit]
 
-func keysOfAudit(a storedAudit) table.Keys {
+	table *table.Client
+}
+
+var audits = record.Kind[storedAudit]{
+	Name: "audit", Plural: "audits", Prefix: "aud", Path: "optimise/audits", Parameter: "auditId", SortPrefix: "audit",
+	Indexes: storedAudit.indexes,
+}
+
+// indexes returns the keys of an audit in the indexes.
+func (a storedAudit) indexes() (keys table.Keys) {
 	order := table.Join(table.Newest(a.StartedAt), a.ID)
-	keys := table.Keys{Key: auditKey(a.CompanyID, a.ID)}
 	keys.GSI1 = table.Key{PK: partition(a.CompanyID, auditsOf), SK: order}
 	status := noStatus
 	if a.Status != nil {
@@ -47,8 +58,8 @@ type AuditFilter struct {
 	Status *AuditStatus
 }
 
-// ListAudits returns a page of audits as JSON texts, newest first.
-func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (table.Page[json.RawMessage], error) {
+// List returns a page of audits as JSON texts, newest first.
+func (s auditStore) List(ctx context.Context, companyID string, f AuditFilter, after string, limit int) (table.Page[json.RawMessage], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{partition(companyID, auditsOf)}, After: after, Limit: limit}
 	switch {
 	case f.SiteID != nil && f.Status != nil:
@@ -64,19 +75,19 @@ func (s Store) ListAudits(ctx context.Context, companyID string, f AuditFilter, 
 	return table.ListTexts[AuditSummary](ctx, s.table, q)
 }
 
-// GetAudit returns an audit with its findings. Returns fault.ErrNotFound when there is none.
+// Get returns an audit with its findings. Returns fault.ErrNotFound when there is none.
 //
 // The audit and the chunks are read in parallel, and the chunks with eventual consistency, at half the price. An import
 // between the two reads can make them mismatch. Then both are read again, with strong consistency. A second mismatch
 // means a second import within milliseconds, or missing chunks.
-func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, error) {
+func (s auditStore) Get(ctx context.Context, companyID, auditID string) (Audit, error) {
 	var misfit error
 	for _, consistent := range []bool{false, true} {
 		var stored storedAudit
 		var chunks []chunk
 		err := parallel.Both(
 			func() (err error) {
-				stored, err = table.Get[storedAudit](ctx, s.table, auditKey(companyID, auditID))
+				stored, err = table.Get[storedAudit](ctx, s.table, s.Key(companyID, auditID))
 				return err
 			},
 			func() (err error) {
@@ -95,24 +106,23 @@ func (s Store) GetAudit(ctx context.Context, companyID, auditID string) (Audit, 
 	return Audit{}, fmt.Errorf("get audit: %w", misfit)
 }
 
-// CreateAudit stores a new audit with its findings, nil for none, and sets its id, company and times.
-func (s Store) CreateAudit(ctx context.Context, companyID string, a AuditSummary, findings json.RawMessage) (AuditSummary, error) {
-	now := s.table.Now()
-	a.ID, a.CompanyID, a.CreatedAt, a.UpdatedAt = s.table.NewID(auditIDs), companyID, &now, &now
+// Insert stores a new audit with its findings, nil for none, and sets its id, company and times.
+func (s auditStore) Insert(ctx context.Context, companyID string, a AuditSummary, findings json.RawMessage) (AuditSummary, error) {
 	stored := storedAudit{AuditSummary: a}
+	s.Identify(companyID, &stored)
 	chunks, err := s.packFindings(&stored, findings)
 	if err != nil {
 		return AuditSummary{}, err
 	}
 	if len(chunks) == 0 {
-		return stored.AuditSummary, idempotency.Insert(ctx, s.table, stored.AuditSummary, keysOfAudit(stored), stored)
+		return stored.AuditSummary, idempotency.Insert(ctx, s.table, stored.AuditSummary, s.Keys(stored), stored)
 	}
 	d := s.newDraft(stored)
 	if err := s.stage(ctx, companyID, d, chunks); err != nil {
 		return AuditSummary{}, err
 	}
 	err = idempotency.Transact(ctx, s.table, stored.AuditSummary,
-		s.table.WriteNew(keysOfAudit(stored), stored), s.table.WriteDelete(draftKey(companyID, d), "attribute_exists(pk)", nil, nil))
+		s.table.WriteNew(s.Keys(stored), stored), s.table.WriteDelete(draftKey(companyID, d), "attribute_exists(pk)", nil, nil))
 	if err != nil {
 		return AuditSummary{}, err
 	}
@@ -120,14 +130,14 @@ func (s Store) CreateAudit(ctx context.Context, companyID string, a AuditSummary
 	return stored.AuditSummary, nil
 }
 
-// ModifyAudit changes an audit by compare-and-set, as table.Modify does, and replaces its findings if findings is sent and other than
+// Modify changes an audit by compare-and-set, as table.Modify does, and replaces its findings if findings is sent and other than
 // the stored ones.
-func (s Store) ModifyAudit(
+func (s auditStore) Modify(
 	ctx context.Context, companyID, auditID string, change func(*AuditSummary) error, findings api.Clearable[json.RawMessage],
 ) (AuditSummary, error) {
 	digest := digestOf(findings.Value)
 	var before storedAudit
-	after, err := table.Modify(ctx, s.table, auditKey(companyID, auditID), keysOfAudit, func(a *storedAudit) error {
+	after, err := table.Modify(ctx, s.table, s.Key(companyID, auditID), s.Keys, func(a *storedAudit) error {
 		before = *a
 		if err := change(&a.AuditSummary); err != nil { // before megabytes are stored for nothing
 			return err
@@ -153,7 +163,7 @@ func (s Store) ModifyAudit(
 var errOther = errors.New("the audit has other findings")
 
 // replaceFindings makes an audit refer to the findings of next, which have these chunks, instead of those of before.
-func (s Store) replaceFindings(
+func (s auditStore) replaceFindings(
 	ctx context.Context, companyID string, before, next storedAudit, chunks []table.Item, change func(*AuditSummary) error,
 ) (AuditSummary, error) {
 	var drafts []draft
@@ -162,7 +172,7 @@ func (s Store) replaceFindings(
 		if err := s.stage(ctx, companyID, drafts[len(drafts)-1], chunks); err != nil {
 			return AuditSummary{}, err
 		}
-		after, err := table.Modify(ctx, s.table, auditKey(companyID, before.ID), keysOfAudit, func(a *storedAudit) error {
+		after, err := table.Modify(ctx, s.table, s.Key(companyID, before.ID), s.Keys, func(a *storedAudit) error {
 			if !equal(a.Generation, before.Generation) {
 				before = *a
 				return errOther
@@ -192,9 +202,9 @@ func (s Store) replaceFindings(
 
 func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// RemoveAudit deletes an audit and its findings, as table.RemoveParent does.
-func (s Store) RemoveAudit(ctx context.Context, companyID, auditID string, check func(AuditSummary) error) error {
-	return table.RemoveParent(ctx, s.table, auditKey(companyID, auditID), table.Removal[storedAudit]{
+// Remove deletes an audit and its findings, as table.RemoveParent does.
+func (s auditStore) Remove(ctx context.Context, companyID, auditID string, check func(AuditSummary) error) error {
+	return table.RemoveParent(ctx, s.table, s.Key(companyID, auditID), table.Removal[storedAudit]{
 		Check: func(a storedAudit) error { return check(a.AuditSummary) },
 		Sweep: func(ctx context.Context) error { return s.sweepFindings(ctx, companyID, auditID) },
 	})

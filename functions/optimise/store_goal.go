@@ -8,19 +8,22 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/record"
+	"growthworkspace/shared/resource"
 	"growthworkspace/shared/table"
 )
 
-// goalsMax bounds the creates of a site. An import may bring more.
-const goalsMax = 200
+// goalStore stores the goals of one site. It embeds no record.Store: a method that does not know the site would reach those of others.
+type goalStore struct {
+	siteID string
+	all    record.Store[SiteGoal]
+	sites  siteStore
+	table  *table.Client
+}
 
-func goalKey(companyID, goalID string) table.Key { return key(companyID, goalKind, goalID) }
-
-func keysOfGoal(g SiteGoal) table.Keys {
-	return table.Keys{
-		Key:  goalKey(g.CompanyID, g.ID),
-		GSI1: table.Key{PK: partition(g.CompanyID, goalsOf, g.SiteID), SK: table.Join(table.SortNumber(g.Order), g.ID)},
-	}
+// Goals returns the goals of a site.
+func (s Store) Goals(siteID string) resource.Store[SiteGoal] {
+	return goalStore{siteID, s.goals, s.Sites, s.table}
 }
 
 // goalsOfSite returns the goals of a site, in order.
@@ -28,36 +31,35 @@ func goalsOfSite(companyID, siteID string) table.Collection {
 	return table.Collection{Index: table.GSI1, Partition: partition(companyID, goalsOf, siteID)}
 }
 
-// ListGoals returns the goals of a site behind a position, ordered by their Order field. Returns fault.ErrNotFound when
-// there is no such site.
-func (s Store) ListGoals(ctx context.Context, companyID, siteID, after string) (table.Page[SiteGoal], error) {
-	var goals []SiteGoal
+// Page returns a page of the goals of the site, in their order. Returns fault.ErrNotFound when there is no such site.
+func (s goalStore) Page(ctx context.Context, companyID, after string, limit int) (table.Page[SiteGoal], error) {
+	var found []SiteGoal
 	err := parallel.Both(
 		func() (err error) {
-			_, err = s.GetSite(ctx, companyID, siteID)
+			_, err = s.sites.Get(ctx, companyID, s.siteID)
 			return err
 		},
 		func() (err error) {
-			goals, err = table.Whole[SiteGoal](ctx, s.table, goalsOfSite(companyID, siteID))
+			found, err = table.Whole[SiteGoal](ctx, s.table, goalsOfSite(companyID, s.siteID))
 			return err
 		},
 	)
-	return table.PageOf(goals, func(g SiteGoal) string { return keysOfGoal(g).GSI1.SK }, after, len(goals)), err
+	return table.PageOf(found, SiteGoal.inOrder, after, limit), err
 }
 
-// GetGoal returns a goal of a site. Returns fault.ErrNotFound when there is no such site, or the goal is of another one.
-func (s Store) GetGoal(ctx context.Context, companyID, siteID, goalID string) (g SiteGoal, err error) {
-	item, err := s.readGoal(ctx, companyID, siteID, goalID)
+// Get returns a goal of the site. Returns fault.ErrNotFound when there is no such site, or the goal is of another one.
+func (s goalStore) Get(ctx context.Context, companyID, goalID string) (g SiteGoal, err error) {
+	item, err := s.read(ctx, companyID, goalID)
 	if err != nil {
 		return g, err
 	}
 	return g, table.Decode(item, &g)
 }
 
-// readGoal reads a goal and its site at once. A goal whose site is gone belongs to a removal that was cut off, so it is not found.
-func (s Store) readGoal(ctx context.Context, companyID, siteID, goalID string) (table.Item, error) {
-	at := goalKey(companyID, goalID)
-	items, err := table.ManyItems(ctx, s.table, []table.Key{siteKey(companyID, siteID), at})
+// read reads a goal and its site at once. A goal whose site is gone belongs to a removal that was cut off, so it is not found.
+func (s goalStore) read(ctx context.Context, companyID, goalID string) (table.Item, error) {
+	at := s.all.Key(companyID, goalID)
+	items, err := table.ManyItems(ctx, s.table, []table.Key{s.sites.Key(companyID, s.siteID), at})
 	if err != nil {
 		return nil, err
 	}
@@ -69,29 +71,29 @@ func (s Store) readGoal(ctx context.Context, companyID, siteID, goalID string) (
 	if err := table.Decode(items[n], &g); err != nil {
 		return nil, err
 	}
-	return items[n], ofSite(g, siteID)
+	return items[n], s.owns(g)
 }
 
-// ofSite returns fault.ErrNotFound when the goal is of another site. An import may move a goal.
-func ofSite(g SiteGoal, siteID string) error {
-	if g.SiteID != siteID {
+// owns returns fault.ErrNotFound when the goal is of another site. An import may move a goal.
+func (s goalStore) owns(g SiteGoal) error {
+	if g.SiteID != s.siteID {
 		return fault.ErrNotFound
 	}
 	return nil
 }
 
-// CreateGoal stores a new goal of a site and sets its id, site, company and times. Returns conflict when the site has goalsMax of
+// Insert stores a new goal of the site and sets its id, site, company and times. Returns conflict when the site has goals.Limit of
 // them, and fault.ErrNotFound when there is no such site.
-func (s Store) CreateGoal(ctx context.Context, companyID, siteID string, g SiteGoal) (SiteGoal, error) {
-	if err := table.Room(ctx, s.table, goalsOfSite(companyID, siteID), goalsMax, "goals of this site"); err != nil {
-		if _, missing := s.GetSite(ctx, companyID, siteID); missing != nil { // what is left of a removal that was cut off is no obstacle
+func (s goalStore) Insert(ctx context.Context, companyID string, g SiteGoal) (SiteGoal, error) {
+	if err := table.Room(ctx, s.table, goalsOfSite(companyID, s.siteID), goals.Limit, goals.Plural); err != nil {
+		if _, missing := s.sites.Get(ctx, companyID, s.siteID); missing != nil { // what is left of a removal that was cut off is no obstacle
 			err = missing
 		}
 		return SiteGoal{}, err
 	}
-	now := s.table.Now()
-	g.ID, g.CompanyID, g.SiteID, g.CreatedAt, g.UpdatedAt = s.table.NewID(goalIDs), companyID, siteID, &now, &now
-	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(siteKey(companyID, siteID)), s.table.WriteNew(keysOfGoal(g), g))
+	s.all.Identify(companyID, &g)
+	g.SiteID = s.siteID
+	err := idempotency.Transact(ctx, s.table, g, s.table.WriteChild(s.sites.Key(companyID, s.siteID)), s.table.WriteNew(s.all.Keys(g), g))
 	var canceled *table.CanceledError
 	if errors.As(err, &canceled) {
 		if _, missing := canceled.Failed(0); missing {
@@ -101,27 +103,27 @@ func (s Store) CreateGoal(ctx context.Context, companyID, siteID string, g SiteG
 	return g, err
 }
 
-// ModifyGoal changes a goal of a site by compare-and-set, as table.Modify does.
-func (s Store) ModifyGoal(ctx context.Context, companyID, siteID, goalID string, change func(*SiteGoal) error) (SiteGoal, error) {
-	item, err := s.readGoal(ctx, companyID, siteID, goalID)
+// Modify changes a goal of the site by compare-and-set, as table.Modify does.
+func (s goalStore) Modify(ctx context.Context, companyID, goalID string, change func(*SiteGoal) error) (SiteGoal, error) {
+	item, err := s.read(ctx, companyID, goalID)
 	if err != nil {
 		return SiteGoal{}, err
 	}
-	return table.ModifyRead(ctx, s.table, goalKey(companyID, goalID), item, keysOfGoal, func(g *SiteGoal) error {
-		if err := ofSite(*g, siteID); err != nil {
+	return table.ModifyRead(ctx, s.table, s.all.Key(companyID, goalID), item, s.all.Keys, func(g *SiteGoal) error {
+		if err := s.owns(*g); err != nil {
 			return err
 		}
 		return change(g)
 	})
 }
 
-// RemoveGoal deletes a goal of a site, as table.Remove does.
-func (s Store) RemoveGoal(ctx context.Context, companyID, siteID, goalID string, check func(SiteGoal) error) error {
-	if _, err := s.readGoal(ctx, companyID, siteID, goalID); err != nil {
+// Remove deletes a goal of the site, as table.Remove does.
+func (s goalStore) Remove(ctx context.Context, companyID, goalID string, check func(SiteGoal) error) error {
+	if _, err := s.read(ctx, companyID, goalID); err != nil {
 		return err
 	}
-	_, err := table.Remove(ctx, s.table, goalKey(companyID, goalID), func(g SiteGoal) error {
-		if err := ofSite(g, siteID); err != nil {
+	_, err := table.Remove(ctx, s.table, s.all.Key(companyID, goalID), func(g SiteGoal) error {
+		if err := s.owns(g); err != nil {
 			return err
 		}
 		return check(g)

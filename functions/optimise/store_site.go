@@ -3,46 +3,26 @@ package optimise
 import (
 	"context"
 
-	"growthworkspace/shared/idempotency"
+	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
 
-// sitesMax bounds creates. An import may bring more.
-const sitesMax = 200
+// siteStore stores sites. With a site its goals go.
+type siteStore struct {
+	record.Store[Site]
 
-func siteKey(companyID, siteID string) table.Key { return key(companyID, siteKind, siteID) }
-
-func keysOfSite(s Site) table.Keys { return table.Keys{Key: siteKey(s.CompanyID, s.ID)} }
-
-// ListSites returns the company's sites behind a position, ordered by createdAt.
-func (s Store) ListSites(ctx context.Context, companyID, after string) (table.Page[Site], error) {
-	sites, err := table.Whole[Site](ctx, s.table, collection(companyID, siteKind))
-	return table.PageOf(sites, func(s Site) string { return table.Join(table.SortTime(s.CreatedAt), s.ID) }, after, len(sites)), err
+	table *table.Client
 }
 
-// GetSite returns a site. Returns fault.ErrNotFound when there is none.
-func (s Store) GetSite(ctx context.Context, companyID, siteID string) (Site, error) {
-	return table.Get[Site](ctx, s.table, siteKey(companyID, siteID))
+// Insert stores a new site as record.Store does, with a new key.
+func (s siteStore) Insert(ctx context.Context, companyID string, site Site) (Site, error) {
+	site.SiteKey = new(s.table.NewPublicKey())
+	return s.Store.Insert(ctx, companyID, site)
 }
 
-// CreateSite stores a new site and sets its id, company, key and times. Returns conflict when the company has sitesMax of them.
-func (s Store) CreateSite(ctx context.Context, companyID string, site Site) (Site, error) {
-	if err := table.Room(ctx, s.table, collection(companyID, siteKind), sitesMax, "sites"); err != nil {
-		return Site{}, err
-	}
-	now, publicKey := s.table.Now(), s.table.NewPublicKey()
-	site.ID, site.CompanyID, site.SiteKey, site.CreatedAt, site.UpdatedAt = s.table.NewID(siteIDs), companyID, &publicKey, &now, &now
-	return site, idempotency.Insert(ctx, s.table, site, keysOfSite(site), site)
-}
-
-// ModifySite changes a site by compare-and-set, as table.Modify does.
-func (s Store) ModifySite(ctx context.Context, companyID, siteID string, change func(*Site) error) (Site, error) {
-	return table.Modify(ctx, s.table, siteKey(companyID, siteID), keysOfSite, change)
-}
-
-// RemoveSite deletes a site and its goals, as table.RemoveParent does.
-func (s Store) RemoveSite(ctx context.Context, companyID, siteID string, check func(Site) error) error {
-	return table.RemoveParent(ctx, s.table, siteKey(companyID, siteID), table.Removal[Site]{
+// Remove deletes a site and its goals, as table.RemoveParent does.
+func (s siteStore) Remove(ctx context.Context, companyID, siteID string, check func(Site) error) error {
+	return table.RemoveParent(ctx, s.table, s.Key(companyID, siteID), table.Removal[Site]{
 		Check: check,
 		Sweep: func(ctx context.Context) error { return s.sweepGoals(ctx, companyID, siteID) },
 	})
@@ -50,8 +30,8 @@ func (s Store) RemoveSite(ctx context.Context, companyID, siteID string, check f
 
 // sweepGoals deletes the goals of a site that is gone. It reads the goals of all sites, because the index of one site may not
 // have its newest goal yet.
-func (s Store) sweepGoals(ctx context.Context, companyID, siteID string) error {
-	all := collection(companyID, goalKind)
+func (s siteStore) sweepGoals(ctx context.Context, companyID, siteID string) error {
+	all := goals.Collection(companyID)
 	all.Consistent = true
 	var found []table.Key
 	err := table.Each(ctx, s.table, all, func(g struct {
@@ -59,7 +39,7 @@ func (s Store) sweepGoals(ctx context.Context, companyID, siteID string) error {
 		SiteID string `store:"siteId"`
 	}) error {
 		if g.SiteID == siteID {
-			found = append(found, goalKey(companyID, g.ID))
+			found = append(found, goals.Key(companyID, g.ID))
 		}
 		return nil
 	})

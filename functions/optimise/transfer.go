@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/parallel"
 	"growthworkspace/shared/table"
@@ -22,31 +23,27 @@ const (
 	parallelAudits = 4 // audits whose findings an export holds in memory
 )
 
-// The prefixes of ids.
-const (
-	siteIDs  = "sit"
-	goalIDs  = "gol"
-	auditIDs = "aud"
-)
-
 // Transfers returns the record types that can be imported and exported.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	of := func(kind string) func(string) table.Collection {
-		return func(companyID string) table.Collection { return collection(companyID, kind) }
-	}
-	sites := transfer.Keep[createSiteInput](transfer.Stored("site", siteIDs, transfer.CheckSize, t, keysOfSite, func(s *Site) *string { return &s.CompanyID },
-		transfer.Each[Site](t, of(siteKind))))
-	goals := transfer.Existing(transfer.Keep[createGoalInput](transfer.Define("site-goal", goalIDs, checkGoal, s.importGoals, transfer.Each[SiteGoal](t, of(goalKind)))),
-		transfer.ByKey(t, func(companyID string, g SiteGoal) table.Key { return goalKey(companyID, g.ID) }), s.addGoals)
-	goals = transfer.Unique(goals, func(g SiteGoal) []transfer.Claim { return []transfer.Claim{{Text: "goal " + g.ID, Owner: g.SiteID}} })
 	return []transfer.Type{
-		transfer.Named(sites, func(s Site) string { return nameOf(s.ID) }),
-		transfer.Child(goals, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
-			transfer.Orphans(t, func(companyID string, g SiteGoal) table.Key { return siteKey(companyID, g.SiteID) })),
-		transfer.Existing(transfer.Keep[createAuditInput](transfer.Define("audit", auditIDs, checkAudit, s.importAudits, s.eachAudit)),
-			transfer.ByKey(t, func(companyID string, a Audit) table.Key { return auditKey(companyID, a.ID) }), s.addAudits),
+		transfer.Named(s.Sites.Transfer(), func(s Site) string { return nameOf(s.ID) }), s.transferGoals(), s.Audits.Transfer(),
 	}
+}
+
+// transferGoals replaces the transfer of goals: one is of a site, which must exist.
+func (s Store) transferGoals() transfer.Type {
+	t := transfer.Define(goals.Name, goals.Prefix, checkGoal, s.importGoals, transfer.Each[SiteGoal](s.table, goals.Collection))
+	t = transfer.Existing(transfer.Keep[api.CreateBody[SiteGoal]](t), transfer.ByKey(s.table, func(companyID string, g SiteGoal) table.Key { return goals.Key(companyID, g.ID) }), s.addGoals)
+	t = transfer.Unique(t, func(g SiteGoal) []transfer.Claim { return []transfer.Claim{{Text: "goal " + g.ID, Owner: g.SiteID}} })
+	return transfer.Child(t, func(g SiteGoal) (name, problem string) { return nameOf(g.SiteID), "record.siteId: " + noSite(g) },
+		transfer.Orphans(s.table, func(companyID string, g SiteGoal) table.Key { return sites.Key(companyID, g.SiteID) }))
+}
+
+// Transfer returns audits with their findings for imports and exports.
+func (s auditStore) Transfer() transfer.Type {
+	t := transfer.Keep[createAuditInput](transfer.Define(s.Name, s.Prefix, checkAudit, s.importAudits, s.eachAudit))
+	return transfer.Existing(t, transfer.ByKey(s.table, func(companyID string, a Audit) table.Key { return s.Key(companyID, a.ID) }), s.addAudits)
 }
 
 // nameOf returns the name of a site among the records of a file.
@@ -56,22 +53,22 @@ func nameOf(siteID string) string { return "site " + siteID }
 func noSite(g SiteGoal) string { return "there is no site " + g.SiteID }
 
 // importGoals replaces goals, also those of another site. It refuses goals whose site has been deleted since the file was checked.
-func (s Store) importGoals(ctx context.Context, companyID string, goals []SiteGoal) error {
-	_, err := s.storeGoals(ctx, companyID, goals, s.table.WriteAny)
+func (s Store) importGoals(ctx context.Context, companyID string, records []SiteGoal) error {
+	_, err := s.storeGoals(ctx, companyID, records, s.table.WriteAny)
 	return err
 }
 
 // addGoals stores goals whose ids are free, and returns how many it skipped because another caller has created them. It refuses
 // the same ones as importGoals.
-func (s Store) addGoals(ctx context.Context, companyID string, goals []SiteGoal, _ transfer.File) (skipped int, err error) {
-	return s.storeGoals(ctx, companyID, goals, s.table.WriteNew)
+func (s Store) addGoals(ctx context.Context, companyID string, records []SiteGoal, _ transfer.File) (skipped int, err error) {
+	return s.storeGoals(ctx, companyID, records, s.table.WriteNew)
 }
 
-func (s Store) storeGoals(ctx context.Context, companyID string, goals []SiteGoal, write func(table.Keys, any) table.Write) (skipped int, err error) {
-	return transfer.PutUnits(ctx, s.table, goals, func(g SiteGoal) (table.Key, table.Unit) {
+func (s Store) storeGoals(ctx context.Context, companyID string, records []SiteGoal, write func(table.Keys, any) table.Write) (skipped int, err error) {
+	return transfer.PutUnits(ctx, s.table, records, func(g SiteGoal) (table.Key, table.Unit) {
 		g.CompanyID = companyID
-		keys := keysOfGoal(g)
-		return keys.Key, table.Unit{Writes: []table.Write{write(keys, g)}, Parent: new(siteKey(companyID, g.SiteID))}
+		keys := goals.Keys(g)
+		return keys.Key, table.Unit{Writes: []table.Write{write(keys, g)}, Parent: new(sites.Key(companyID, g.SiteID))}
 	}, func(g SiteGoal, f table.Failure) (problem string, err error) {
 		if f.Orphan {
 			problem = "record.siteId: " + noSite(g)
@@ -82,7 +79,7 @@ func (s Store) storeGoals(ctx context.Context, companyID string, goals []SiteGoa
 
 // checkGoal validates siteId, which becomes part of a key and is no part of a body.
 func checkGoal(g *SiteGoal) []string {
-	return append(transfer.CheckID("siteId", siteIDs, &g.SiteID), transfer.CheckSize(g)...)
+	return append(transfer.CheckID("siteId", sites.Prefix, &g.SiteID), transfer.CheckSize(g)...)
 }
 
 // checkPeriod returns the problem of finishedAt that a create with the same values would have. finishedAt of an audit that ended
@@ -119,7 +116,7 @@ func checkAudit(a *Audit) []string {
 // importAudits writes the new chunks, then the audits that refer to them, then deletes the chunks that the audits referred
 // to before. A concurrent reader gets the old audit or the new one, each with all of its findings. A deleted generation is
 // never referred to again, so concurrent or aborted imports can leave unused chunks behind but never a missing one.
-func (s Store) importAudits(ctx context.Context, companyID string, audits []Audit) error {
+func (s auditStore) importAudits(ctx context.Context, companyID string, audits []Audit) error {
 	audits = transfer.LastWins(audits, func(a Audit) string { return a.ID })
 	replaced, err := s.chunksOf(ctx, companyID, audits)
 	if err != nil {
@@ -134,7 +131,7 @@ func (s Store) importAudits(ctx context.Context, companyID string, audits []Audi
 		if err != nil {
 			return err
 		}
-		items = append(items, s.table.NewItem(keysOfAudit(stored), stored))
+		items = append(items, s.table.NewItem(s.Keys(stored), stored))
 		waiting = append(waiting, chunks...)
 		if size += len(a.Findings); size > writeBytes { // the size before packing, so a batch is smaller than this
 			if err := s.table.Put(ctx, waiting); err != nil {
@@ -153,7 +150,7 @@ func (s Store) importAudits(ctx context.Context, companyID string, audits []Audi
 }
 
 // addAudits stores audits whose ids are free, and returns how many it skipped because another caller has created them.
-func (s Store) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.File) (skipped int, err error) {
+func (s auditStore) addAudits(ctx context.Context, companyID string, audits []Audit, _ transfer.File) (skipped int, err error) {
 	for _, a := range transfer.LastWins(audits, func(a Audit) string { return a.ID }) {
 		stored := storedAudit{AuditSummary: a.AuditSummary}
 		stored.CompanyID = companyID
@@ -164,7 +161,7 @@ func (s Store) addAudits(ctx context.Context, companyID string, audits []Audit, 
 		if err := s.table.Put(ctx, chunks); err != nil {
 			return skipped, err
 		}
-		taken, err := s.table.Add(ctx, []table.Item{s.table.NewItem(keysOfAudit(stored), stored)})
+		taken, err := s.table.Add(ctx, []table.Item{s.table.NewItem(s.Keys(stored), stored)})
 		if err == nil && taken > 0 {
 			skipped++
 			err = s.table.Delete(ctx, stored.chunkKeys())
@@ -177,10 +174,10 @@ func (s Store) addAudits(ctx context.Context, companyID string, audits []Audit, 
 }
 
 // chunksOf returns the keys of the chunks that the stored versions of the audits refer to.
-func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
+func (s auditStore) chunksOf(ctx context.Context, companyID string, audits []Audit) ([]table.Key, error) {
 	found := make([][]table.Key, len(audits))
 	err := parallel.Do(len(audits), parallelReads, func(n int) error {
-		stored, err := table.Get[storedAudit](ctx, s.table, auditKey(companyID, audits[n].ID))
+		stored, err := table.Get[storedAudit](ctx, s.table, s.Key(companyID, audits[n].ID))
 		if errors.Is(err, fault.ErrNotFound) {
 			return nil
 		}
@@ -192,7 +189,7 @@ func (s Store) chunksOf(ctx context.Context, companyID string, audits []Audit) (
 
 // eachAudit calls visit for every audit of the company. It reads the findings of a few audits at a time, because those of
 // a whole page can be gigabytes.
-func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
+func (s auditStore) eachAudit(ctx context.Context, companyID string, visit func(Audit) error) error {
 	var few []storedAudit
 	visitFew := func() error {
 		audits := make([]Audit, len(few))
@@ -208,7 +205,7 @@ func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit
 		}
 		return err
 	}
-	each := transfer.Each[storedAudit](s.table, func(companyID string) table.Collection { return collection(companyID, auditKind) })
+	each := transfer.Each[storedAudit](s.table, s.Collection)
 	err := each(ctx, companyID, func(a storedAudit) error {
 		if few = append(few, a); len(few) < parallelAudits {
 			return nil
@@ -223,7 +220,7 @@ func (s Store) eachAudit(ctx context.Context, companyID string, visit func(Audit
 
 // withFindings adds the findings to an audit that was just read. It reads the audit again when an import has replaced its
 // findings since.
-func (s Store) withFindings(ctx context.Context, stored storedAudit) (Audit, error) {
+func (s auditStore) withFindings(ctx context.Context, stored storedAudit) (Audit, error) {
 	if stored.Generation == nil {
 		return Audit{stored.AuditSummary, nil}, nil
 	}
@@ -233,7 +230,7 @@ func (s Store) withFindings(ctx context.Context, stored storedAudit) (Audit, err
 	}
 	findings, misfit := stored.findings(chunks)
 	if misfit != nil {
-		return s.GetAudit(ctx, stored.CompanyID, stored.ID)
+		return s.Get(ctx, stored.CompanyID, stored.ID)
 	}
 	return Audit{stored.AuditSummary, findings}, nil
 }

@@ -64,7 +64,7 @@ func TestAuditUnits(t *testing.T) {
 	} {
 		list := func(limit int) func(context.Context, optimise.Store, string) error {
 			return func(ctx context.Context, store optimise.Store, companyID string) error {
-				_, err := store.ListAudits(ctx, companyID, optimise.AuditFilter{SiteID: c.site, Status: c.status}, "", limit)
+				_, err := store.Audits.List(ctx, companyID, optimise.AuditFilter{SiteID: c.site, Status: c.status}, "", limit)
 				return err
 			}
 		}
@@ -95,16 +95,16 @@ func TestUnitsBesideMuch(t *testing.T) {
 	}
 	load(t, much, "site-goal", goals...)
 	sites := func(ctx context.Context, s optimise.Store, companyID string) error {
-		_, err := s.ListSites(ctx, companyID, "")
+		_, err := s.Sites.Page(ctx, companyID, "", 200)
 		return err
 	}
 	ofSite := func(ctx context.Context, s optimise.Store, companyID string) error {
-		_, err := s.ListGoals(ctx, companyID, "sit_a", "")
+		_, err := s.Goals("sit_a").Page(ctx, companyID, "", 200)
 		return err
 	}
 	audit := func(id string) func(context.Context, optimise.Store, string) error {
 		return func(ctx context.Context, s optimise.Store, companyID string) error {
-			_, err := s.GetAudit(ctx, companyID, id)
+			_, err := s.Audits.Get(ctx, companyID, id)
 			return err
 		}
 	}

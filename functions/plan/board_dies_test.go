@@ -46,7 +46,7 @@ func TestDeleteBoardDies(t *testing.T) {
 			debris(t, s, "brd_1")
 			whole := left(t, s, "brd_1")
 			ctx, store := mortalStore(t, &mortal{}, 0, calls+1)
-			err := store.RemoveBoard(ctx, s.CompanyID, "brd_1", anyBoard)
+			err := store.Boards.Remove(ctx, s.CompanyID, "brd_1", anyBoard)
 			finished = err == nil
 
 			now := left(t, s, "brd_1")
@@ -56,7 +56,7 @@ func TestDeleteBoardDies(t *testing.T) {
 				t.Errorf("died after %d calls (%v): the board is %d, left %q", calls, err, status, now)
 			}
 			if gone {
-				_, err := plan.NewStore(s.Table).CreateItem(t.Context(), s.CompanyID, plan.Item{ID: "itm_1", CompanyID: s.CompanyID, RoadmapID: "brd_1", Slug: "a", Title: "A"})
+				_, err := plan.NewStore(s.Table).Items.Insert(t.Context(), s.CompanyID, plan.Item{ID: "itm_1", CompanyID: s.CompanyID, RoadmapID: "brd_1", Slug: "a", Title: "A"})
 				if !errors.Is(err, fault.ErrNotFound) {
 					t.Errorf("died after %d calls: an item on it: %v", calls, err)
 				}
@@ -67,7 +67,7 @@ func TestDeleteBoardDies(t *testing.T) {
 					t.Errorf("died after %d calls: the imported board has %q", calls, now)
 				}
 			}
-			again := plan.NewStore(s.Table).RemoveBoard(t.Context(), s.CompanyID, "brd_1", anyBoard)
+			again := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", anyBoard)
 			if now := left(t, s, "brd_1"); len(now) > 0 || finished && !imports != errors.Is(again, fault.ErrNotFound) || !finished && again != nil {
 				t.Errorf("died after %d calls: the next delete: %v, left %q", calls, again, now)
 			}
@@ -135,11 +135,11 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 			return err
 		},
 		"an item": func(ctx context.Context, store plan.Store, companyID string) error {
-			_, err := store.CreateItemWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_1", CompanyID: companyID, RoadmapID: "brd_1", Title: "A"}, "lost") // taken: it looks for a free one
+			_, err := store.Items.InsertWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_1", CompanyID: companyID, RoadmapID: "brd_1", Title: "A"}, "lost") // taken: it looks for a free one
 			return err
 		},
 		"an update": func(ctx context.Context, store plan.Store, companyID string) error {
-			_, err := store.ModifyBoard(ctx, companyID, "brd_1", func(b *plan.Board) error { name := "New"; b.Name = &name; return nil })
+			_, err := store.Boards.Modify(ctx, companyID, "brd_1", func(b *plan.Board) error { name := "New"; b.Name = &name; return nil })
 			return err
 		},
 	} {
@@ -158,7 +158,7 @@ func TestBoardIsDeletedMeanwhile(t *testing.T) {
 					}
 					debris(t, s, "brd_1")
 					meanwhile := &mortal{intrude: func() {
-						if err := plan.NewStore(s.Table).RemoveBoard(t.Context(), s.CompanyID, "brd_1", anyBoard); err != nil && !is(err, fault.Conflict) {
+						if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", anyBoard); err != nil && !is(err, fault.Conflict) {
 							t.Error(err)
 						}
 					}}
@@ -200,7 +200,7 @@ func TestUpdateMeetsPublish(t *testing.T) {
 			before := s.Call(t, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 			s.Clock.Advance(time.Second)
 			update := func(store plan.Store) error {
-				_, err := store.ModifyBoard(t.Context(), s.CompanyID, "brd_1", func(b *plan.Board) error { name := "Renamed"; b.Name = &name; return nil })
+				_, err := store.Boards.Modify(t.Context(), s.CompanyID, "brd_1", func(b *plan.Board) error { name := "Renamed"; b.Name = &name; return nil })
 				return err
 			}
 			publish := func(store plan.Store) error {
@@ -257,7 +257,7 @@ func TestManyChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			deletes := &mortal{action: ".TransactWriteItems", intrude: func() {
-				if err := plan.NewStore(s.Table).RemoveBoard(t.Context(), s.CompanyID, "brd_1", anyBoard); err != nil && !is(err, fault.Conflict) {
+				if err := plan.NewStore(s.Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", anyBoard); err != nil && !is(err, fault.Conflict) {
 					t.Error(err)
 				}
 			}}

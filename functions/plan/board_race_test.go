@@ -72,7 +72,7 @@ func TestBoardRaces(t *testing.T) {
 	}{
 		"an item is created": {
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				_, err := store.CreateItem(ctx, companyID, plan.Item{ID: "itm_" + boardID, CompanyID: companyID, RoadmapID: boardID, Slug: "a", Title: "A"})
+				_, err := store.Items.Insert(ctx, companyID, plan.Item{ID: "itm_" + boardID, CompanyID: companyID, RoadmapID: boardID, Slug: "a", Title: "A"})
 				return err
 			},
 			allowed: func(o outcome) bool {
@@ -81,7 +81,7 @@ func TestBoardRaces(t *testing.T) {
 		},
 		"an item is created without a slug": {
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				_, err := store.CreateItemWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_" + boardID, CompanyID: companyID, RoadmapID: boardID, Title: "A"}, "a")
+				_, err := store.Items.InsertWithFreeSlug(ctx, companyID, plan.Item{ID: "itm_" + boardID, CompanyID: companyID, RoadmapID: boardID, Title: "A"}, "a")
 				return err
 			},
 			allowed: func(o outcome) bool {
@@ -108,7 +108,7 @@ func TestBoardRaces(t *testing.T) {
 		"it is deleted": {
 			prepare: emptied,
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				return store.RemoveBoard(ctx, companyID, boardID, anyBoard)
+				return store.Boards.Remove(ctx, companyID, boardID, anyBoard)
 			},
 			allowed: func(o outcome) bool {
 				return gone(o) && errors.Is(o.other, fault.ErrNotFound) || errors.Is(o.deleted, fault.ErrNotFound) && o.other == nil
@@ -116,7 +116,7 @@ func TestBoardRaces(t *testing.T) {
 		},
 		"it is updated": {
 			other: func(ctx context.Context, store plan.Store, companyID, boardID string) error {
-				_, err := store.ModifyBoard(ctx, companyID, boardID, func(b *plan.Board) error { name := "New"; b.Name = &name; return nil })
+				_, err := store.Boards.Modify(ctx, companyID, boardID, func(b *plan.Board) error { name := "New"; b.Name = &name; return nil })
 				return err
 			},
 			allowed: func(o outcome) bool { return gone(o) && (o.other == nil || errors.Is(o.other, fault.ErrNotFound)) },
@@ -135,7 +135,7 @@ func TestBoardRaces(t *testing.T) {
 				}
 				// One of the two begins when the other is about to make its n-th call.
 				var o outcome
-				remove := func(store plan.Store) { o.deleted = store.RemoveBoard(t.Context(), s.CompanyID, boardID, anyBoard) }
+				remove := func(store plan.Store) { o.deleted = store.Boards.Remove(t.Context(), s.CompanyID, boardID, anyBoard) }
 				other := func(store plan.Store) { o.other = race.other(t.Context(), store, s.CompanyID, boardID) }
 				first, second := remove, other
 				if round%2 == 1 {

@@ -20,14 +20,14 @@ func TestManyWritersAtOnce(t *testing.T) {
 	slugs := make([]string, 60)
 	for n := range slugs {
 		wait.Go(func() {
-			created, err := store.CreateItemWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: fmt.Sprintf("itm_c%d", n), CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "Same"}, "same")
+			created, err := store.Items.InsertWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: fmt.Sprintf("itm_c%d", n), CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "Same"}, "same")
 			if err != nil {
 				t.Error(err)
 			}
 			slugs[n] = created.Slug
 		})
 		wait.Go(func() {
-			_, err := store.ModifyItem(t.Context(), s.CompanyID, item, func(i *plan.Item) error {
+			_, err := store.Items.Modify(t.Context(), s.CompanyID, item, func(i *plan.Item) error {
 				i.CategoryIDs = append(i.CategoryIDs, fmt.Sprint(n))
 				return nil
 			})

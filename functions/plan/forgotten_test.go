@@ -46,7 +46,7 @@ func TestForgottenTransactions(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	store := plan.NewStore(apitest.NewOver(t, plan.Operations, forgetful{}).Table)
-	created, err := store.CreateItemWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: "itm_1", CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "A"}, "a")
+	created, err := store.Items.InsertWithFreeSlug(t.Context(), s.CompanyID, plan.Item{ID: "itm_1", CompanyID: s.CompanyID, RoadmapID: "brd_1", Title: "A"}, "a")
 	if err != nil || created.Slug != "a" {
 		t.Errorf("the item's slug is %q: %v", created.Slug, err)
 	}

@@ -89,7 +89,7 @@ func TestImportDuringADelete(t *testing.T) {
 		var refused error
 		imports := &intruder{intrude: func() { refused = kind.Write(t.Context(), s.CompanyID, records) }}
 		imports.at.Store(at)
-		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).RemoveBoard(t.Context(), s.CompanyID, "brd_1", anyBoard)
+		err := plan.NewStore(apitest.NewOver(t, plan.Operations, imports).Table).Boards.Remove(t.Context(), s.CompanyID, "brd_1", anyBoard)
 		if reached = imports.calls.Load() >= at; !reached {
 			return
 		}

@@ -11,14 +11,14 @@ type Item struct {
 	ID               string   `json:"id" doc:"the item's id"`
 	RoadmapID        string   `json:"roadmapId" doc:"the board's id"`
 	CompanyID        string   `json:"companyId"`
-	Slug             string   `json:"slug" doc:"stable public identifier; never changes"`
-	Title            string   `json:"title" doc:"the title that visitors see"`
-	Summary          *string  `json:"summary" doc:"the text that visitors see below the title"`
-	ColumnID         *string  `json:"columnId" doc:"the item's column on the public board"`
-	CategoryIDs      []string `json:"categoryIds" doc:"the item's categories on the public board"`
-	Status           *Status  `json:"status" doc:"editorial; visitors never see it"`
-	SortOrder        *int64   `json:"sortOrder" doc:"lower numbers come first; items without one come last"`
-	TargetLabel      *string  `json:"targetLabel" doc:"free text such as a quarter label; deliberately not a date"`
+	Slug             string   `json:"slug" set:"filled,create" max:"100" pattern:"slug" doc:"stable public identifier, unique on its board; derived from the title when left out, and never changes" tool:"unique on its board and fixed; derived from the title when left out"`
+	Title            string   `json:"title" set:"required,first" min:"1" max:"200" doc:"what visitors read first"`
+	Summary          *string  `json:"summary" set:"optional,first" max:"2000" doc:"what visitors read below the title"`
+	ColumnID         *string  `json:"columnId" set:"optional" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
+	CategoryIDs      []string `json:"categoryIds" set:"optional" items:"50" each:"200" doc:"categories on the public board: ids that its page knows" tool:"categories on the public board"`
+	Status           *Status  `json:"status" set:"filled" doc:"editorial, draft unless sent; any may follow any; published items appear with the next publish" tool:"published items appear with the next publish"`
+	SortOrder        *int64   `json:"sortOrder" set:"optional" doc:"lower first; items without one come last"`
+	TargetLabel      *string  `json:"targetLabel" set:"optional" max:"60" doc:"free text such as Q3, not a date"`
 	PublishedVersion *int64   `json:"publishedVersion" doc:"the last version of the board that showed the item; the item is live when it equals the board's publishedVersion"`
 	CreatedAt        *string  `json:"createdAt" format:"date-time"`
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
@@ -48,7 +48,7 @@ type listItemsInput struct {
 }
 
 func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsInput) (api.List[Item], error) {
-	page, err := s.store.Items(ctx, caller.CompanyID, in.BoardID, in.Status, string(in.Cursor), int(in.Limit))
+	page, err := s.store.Items.List(ctx, caller.CompanyID, in.BoardID, in.Status, string(in.Cursor), int(in.Limit))
 	if err != nil {
 		return api.List[Item]{}, err
 	}
@@ -56,34 +56,21 @@ func (s service) listItems(ctx context.Context, caller api.Caller, in listItemsI
 }
 
 type createItemInput struct {
-	api.Idempotent
+	api.CreateBody[Item]
 
-	BoardID     string   `path:"boardId"`
-	Title       string   `json:"title" min:"1" max:"200" doc:"what visitors read first"`
-	Summary     *string  `json:"summary" max:"2000" doc:"what visitors read below the title"`
-	Slug        *string  `json:"slug" max:"100" pattern:"slug" doc:"unique on its board and fixed; derived from the title when left out"`
-	ColumnID    *string  `json:"columnId" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
-	CategoryIDs []string `json:"categoryIds" items:"50" each:"200" doc:"categories on the public board: ids that its page knows" tool:"categories on the public board"`
-	Status      *Status  `json:"status" doc:"draft when left out"`
-	SortOrder   *int64   `json:"sortOrder" doc:"lower first; items without one come last"`
-	TargetLabel *string  `json:"targetLabel" max:"60" doc:"free text such as Q3, not a date"`
+	BoardID string `path:"boardId"`
 }
 
 func (s service) createItem(ctx context.Context, caller api.Caller, in createItemInput) (Item, error) {
-	now, status := s.store.table.Now(), StatusDraft
-	if in.Status != nil {
-		status = *in.Status
+	now, i := s.store.table.Now(), in.Record
+	i.ID, i.RoadmapID, i.CompanyID, i.CreatedAt, i.UpdatedAt = s.store.table.NewID(itemIDs), in.BoardID, caller.CompanyID, &now, &now
+	if i.Status == nil {
+		i.Status = new(StatusDraft)
 	}
-	fresh := Item{
-		ID: s.store.table.NewID(itemIDs), RoadmapID: in.BoardID, CompanyID: caller.CompanyID,
-		Title: in.Title, Summary: in.Summary, ColumnID: in.ColumnID, CategoryIDs: in.CategoryIDs, Status: &status,
-		SortOrder: in.SortOrder, TargetLabel: in.TargetLabel, CreatedAt: &now, UpdatedAt: &now,
+	if i.Slug == "" {
+		return s.store.Items.InsertWithFreeSlug(ctx, caller.CompanyID, i, deriveSlug(i.Title))
 	}
-	if in.Slug != nil {
-		fresh.Slug = *in.Slug
-		return s.store.CreateItem(ctx, caller.CompanyID, fresh)
-	}
-	return s.store.CreateItemWithFreeSlug(ctx, caller.CompanyID, fresh, deriveSlug(in.Title))
+	return s.store.Items.Insert(ctx, caller.CompanyID, i)
 }
 
 type getItemInput struct {
@@ -91,38 +78,17 @@ type getItemInput struct {
 }
 
 func (s service) getItem(ctx context.Context, caller api.Caller, in getItemInput) (Item, error) {
-	return s.store.Item(ctx, caller.CompanyID, in.ItemID)
+	return s.store.Items.Get(ctx, caller.CompanyID, in.ItemID)
 }
 
 type updateItemInput struct {
-	api.Condition
+	api.UpdateBody[Item]
 
-	ItemID      string                  `path:"itemId"`
-	Title       *string                 `json:"title" min:"1" max:"200" doc:"what visitors read first"`
-	Summary     api.Clearable[*string]  `json:"summary" max:"2000" doc:"what visitors read below the title"`
-	ColumnID    api.Clearable[*string]  `json:"columnId" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
-	CategoryIDs api.Clearable[[]string] `json:"categoryIds" items:"50" each:"200" doc:"replaces the list"`
-	Status      *Status                 `json:"status" doc:"any may follow any; published items appear with the next publish"`
-	SortOrder   api.Clearable[*int64]   `json:"sortOrder" doc:"lower first; items without one come last"`
-	TargetLabel api.Clearable[*string]  `json:"targetLabel" max:"60" doc:"free text such as Q3, not a date"`
+	ItemID string `path:"itemId"`
 }
 
 func (s service) updateItem(ctx context.Context, caller api.Caller, in updateItemInput) (Item, error) {
-	return s.store.ModifyItem(ctx, caller.CompanyID, in.ItemID, func(i *Item) error {
-		if err := in.Condition.Check(*i); err != nil {
-			return err
-		}
-		if in.Title != nil {
-			i.Title = *in.Title
-		}
-		in.Summary.Apply(&i.Summary)
-		in.ColumnID.Apply(&i.ColumnID)
-		in.CategoryIDs.Apply(&i.CategoryIDs)
-		api.Set(&i.Status, in.Status)
-		in.SortOrder.Apply(&i.SortOrder)
-		in.TargetLabel.Apply(&i.TargetLabel)
-		return nil
-	})
+	return s.store.Items.Modify(ctx, caller.CompanyID, in.ItemID, in.Change)
 }
 
 type deleteItemInput struct {
@@ -132,8 +98,6 @@ type deleteItemInput struct {
 }
 
 func (s service) deleteItem(ctx context.Context, caller api.Caller, in deleteItemInput) (api.Deleted, error) {
-	if err := s.store.DeleteItem(ctx, caller.CompanyID, in.ItemID, func(i Item) error { return in.Condition.Check(i) }); err != nil {
-		return api.Deleted{}, err
-	}
-	return api.Deleted{ID: in.ItemID, Deleted: true}, nil
+	err := s.store.Items.Remove(ctx, caller.CompanyID, in.ItemID, func(i Item) error { return in.Condition.Check(i) })
+	return api.Deleted{ID: in.ItemID, Deleted: true}, err
 }

@@ -107,7 +107,7 @@ const rereadsMax = 5
 // itemAndLiveVersions reads an item and the live versions in one transaction. A concurrent write of
 // the item, or a publish of any board, cancels the transaction; then it reads them one after the
 // other. Returns fault.ErrNotFound when the item does not exist.
-func (s Store) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
+func (s itemStore) itemAndLiveVersions(ctx context.Context, companyID, itemID string) (table.Item, liveVersions, error) {
 	found, err := table.GetAtOnce(ctx, s.table, itemKey(companyID, itemID), liveVersionsKey(companyID))
 	for n := 0; errors.Is(err, table.ErrContended) && n < rereadsMax; n++ {
 		found, err = s.liveVersionsThenItem(ctx, companyID, itemID)
@@ -124,7 +124,7 @@ func (s Store) itemAndLiveVersions(ctx context.Context, companyID, itemID string
 // liveVersionsThenItem reads the live versions and then the item, the order that
 // liveVersions.withVersion needs. Returns table.ErrContended when two publishes of the item's board
 // came between.
-func (s Store) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
+func (s itemStore) liveVersionsThenItem(ctx context.Context, companyID, itemID string) ([]table.Item, error) {
 	live, err := table.GetItem(ctx, s.table, liveVersionsKey(companyID))
 	if err != nil {
 		return nil, err
@@ -153,6 +153,6 @@ func (s Store) writeLiveVersion(companyID, boardID string, version int64, at str
 }
 
 // dropLiveVersion returns the write that removes the live version of a board.
-func (s Store) dropLiveVersion(companyID, boardID string) table.Write {
+func (s boardStore) dropLiveVersion(companyID, boardID string) table.Write {
 	return s.table.WriteUpdate(liveVersionsKey(companyID), "REMOVE #board", "", map[string]string{"#board": boardID}, nil)
 }

@@ -159,7 +159,7 @@ func TestDeleteRacesWithAnEdit(t *testing.T) {
 		edits := &intruder{intrude: func() { call(t, s, key, "update_plan_item", map[string]any{"itemId": item, "title": "Edited"}) }}
 		edits.at.Store(at)
 		store := plan.NewStore(apitest.NewOver(t, plan.Operations, edits).Table)
-		err := store.DeleteItem(t.Context(), s.CompanyID, item, func(i plan.Item) error {
+		err := store.Items.Remove(t.Context(), s.CompanyID, item, func(i plan.Item) error {
 			if i.Title != "A" {
 				return fault.New(fault.PreconditionFailed, "edited")
 			}

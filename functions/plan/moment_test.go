@@ -21,13 +21,13 @@ func TestItemAndPublish(t *testing.T) {
 	type operation func(s plan.Store, companyID, itemID string) (plan.Item, error)
 	for name, operate := range map[string]operation{
 		"get": func(s plan.Store, companyID, itemID string) (plan.Item, error) {
-			return s.Item(t.Context(), companyID, itemID)
+			return s.Items.Get(t.Context(), companyID, itemID)
 		},
 		"update": func(s plan.Store, companyID, itemID string) (plan.Item, error) {
-			return s.ModifyItem(t.Context(), companyID, itemID, edit)
+			return s.Items.Modify(t.Context(), companyID, itemID, edit)
 		},
 		"empty update": func(s plan.Store, companyID, itemID string) (plan.Item, error) {
-			return s.ModifyItem(t.Context(), companyID, itemID, nothing)
+			return s.Items.Modify(t.Context(), companyID, itemID, nothing)
 		},
 	} {
 		for _, c := range []struct {

@@ -81,12 +81,12 @@ type reservation struct {
 	ItemID string `store:"itemId"`
 }
 
-// CreateItemWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it is taken. Returns
+// InsertWithFreeSlug creates an item with the base slug, or with base-2, base-3 and so on when it is taken. Returns
 // table.ErrContended when other creates took the slug too many times.
-func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
+func (s itemStore) InsertWithFreeSlug(ctx context.Context, companyID string, i Item, base string) (Item, error) {
 	i.Slug = base
 	for losses := range contendedMax {
-		created, err := s.CreateItem(ctx, companyID, i)
+		created, err := s.Insert(ctx, companyID, i)
 		if !errors.Is(err, errSlugTaken) {
 			return created, err
 		}
@@ -99,7 +99,7 @@ func (s Store) CreateItemWithFreeSlug(ctx context.Context, companyID string, i I
 
 // freeSlug returns a numbered slug that is free: the first one, or a later one at random after losses. So concurrent creates
 // with one title do not all try the same slug.
-func (s Store) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
+func (s itemStore) freeSlug(ctx context.Context, companyID, boardID, base string, losses int) (string, error) {
 	stem := base + "-"
 	if longest := numberedSlug(base, 1_000_000); !strings.HasPrefix(longest, stem) {
 		stem = strings.TrimRight(strings.TrimSuffix(longest, "1000000"), "-") // a longer number cuts more of a long base

@@ -8,6 +8,7 @@ import (
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/idempotency"
 	"growthworkspace/shared/parallel"
+	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
 
@@ -24,15 +25,23 @@ import (
 //	live versions of all boards        heads: one attribute per board, because only the item, read with it, names its board
 //	snapshot                           snapshot#<boardId>#<version>#<snapshotId>#<n>
 //	versions of a board                version#<boardId>#<version>, which names its snapshot
-type Store struct{ table *table.Client }
+type Store struct {
+	Boards boardStore
+	Items  itemStore
+
+	table *table.Client
+}
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store { return Store{t} }
+func NewStore(t *table.Client) Store {
+	boards := boards.In(t)
+	return Store{boardStore{boards, t}, itemStore{boards, t}, t}
+}
 
 const (
 	area             = "plan"
-	boardKind        = "board"
-	itemKind         = "item"
+	boardPart        = "board"
+	itemPart         = "item"
 	slugKind         = "slug"
 	liveVersionsKind = "heads"
 	chunkKind        = "snapshot"
@@ -50,9 +59,9 @@ func collection(companyID, kind string) table.Collection {
 	return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, "")}
 }
 
-func boardKey(companyID, boardID string) table.Key { return key(companyID, boardKind, boardID) }
+func boardKey(companyID, boardID string) table.Key { return boards.Key(companyID, boardID) }
 
-func itemKey(companyID, itemID string) table.Key { return key(companyID, itemKind, itemID) }
+func itemKey(companyID, itemID string) table.Key { return key(companyID, itemPart, itemID) }
 
 func liveVersionsKey(companyID string) table.Key { return key(companyID, liveVersionsKind) }
 
@@ -61,7 +70,7 @@ func slugKey(companyID, boardID, slug string) table.Key {
 }
 
 func boardPartition(companyID, boardID string, narrower ...string) string {
-	return table.Partition(companyID, area, append([]string{boardKind, boardID}, narrower...)...)
+	return table.Partition(companyID, area, append([]string{boardPart, boardID}, narrower...)...)
 }
 
 // storedBoard is a board as stored, with the location of its live snapshot.
@@ -76,7 +85,7 @@ type storedBoard struct {
 	ClaimAt         *string `store:"claimAt"`
 }
 
-func keysOfBoard(b storedBoard) table.Keys { return table.Keys{Key: boardKey(b.CompanyID, b.ID)} }
+func keysOfBoard(b storedBoard) table.Keys { return boards.Keys(b.Board) }
 
 // storedItem is an item as stored. Its PublishedVersion is null, because it is computed from the live state and the board.
 type storedItem struct {
@@ -108,41 +117,29 @@ func keysOfItem(i storedItem) table.Keys {
 	}
 }
 
-// Boards returns all boards of the company, in no particular order.
-func (s Store) Boards(ctx context.Context, companyID string) ([]Board, error) {
-	return table.Whole[Board](ctx, s.table, collection(companyID, boardKind))
-}
-
 func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoard, error) {
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// boardsMax is how many boards a company may have.
-const boardsMax = 200
+// boardStore stores boards. Modify writes only what changes, so it neither takes the claim from a publish under way nor moves the
+// board back to an earlier version. A publish that it meets commits afterwards, at a later time.
+type boardStore struct {
+	record.Store[Board]
 
-// CreateBoard stores a new board and sets its id, company, public key and times. Returns fault.Conflict when the company has
-// boardsMax boards.
-func (s Store) CreateBoard(ctx context.Context, companyID string, b Board) (Board, error) {
-	if err := table.Room(ctx, s.table, collection(companyID, boardKind), boardsMax, "boards"); err != nil {
-		return Board{}, err
-	}
-	now, publicKey := s.table.Now(), s.table.NewPublicKey()
-	b.ID, b.CompanyID, b.PublicKey, b.CreatedAt, b.UpdatedAt = s.table.NewID(BoardIDs), companyID, &publicKey, &now, &now
-	stored := storedBoard{Board: b}
-	return b, idempotency.Insert(ctx, s.table, b, keysOfBoard(stored), stored)
+	table *table.Client
 }
 
-// ModifyBoard changes a board by compare-and-set (table.Modify). It writes only what changes, so it neither takes the claim from a
-// publish under way nor moves the board back to an earlier version. A publish that it meets commits afterwards, at a later time.
-func (s Store) ModifyBoard(ctx context.Context, companyID, boardID string, change func(*Board) error) (Board, error) {
-	b, err := table.Modify(ctx, s.table, boardKey(companyID, boardID), keysOfBoard, func(b *storedBoard) error { return change(&b.Board) })
-	return b.Board, err
+// Insert stores a new board as record.Store does, with a new public key.
+func (s boardStore) Insert(ctx context.Context, companyID string, b Board) (Board, error) {
+	b.PublicKey = new(s.table.NewPublicKey())
+	b.AllowedOrigins = append([]string{}, b.AllowedOrigins...) // never null
+	return s.Store.Insert(ctx, companyID, b)
 }
 
-// RemoveBoard deletes a board that has no items and shows none, unless check returns an error. A publish or a rollback under way
+// Remove deletes a board that has no items and shows none, unless check returns an error. A publish or a rollback under way
 // then finds no board. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict when it has items or shows some.
 // A call after one that died finishes that removal.
-func (s Store) RemoveBoard(ctx context.Context, companyID, boardID string, check func(Board) error) error {
+func (s boardStore) Remove(ctx context.Context, companyID, boardID string, check func(Board) error) error {
 	return table.RemoveParent(ctx, s.table, boardKey(companyID, boardID), table.Removal[storedBoard]{
 		Check: func(b storedBoard) error {
 			if err := check(b.Board); err != nil {
@@ -165,7 +162,7 @@ var (
 
 // sweep deletes what belongs to a board that is gone: snapshots, records of versions, and slugs that an import left without their
 // items. It finds most snapshots through their versions, because a list of the chunks reads megabytes.
-func (s Store) sweep(ctx context.Context, companyID, boardID string) error {
+func (s boardStore) sweep(ctx context.Context, companyID, boardID string) error {
 	of := func(kind string) table.Collection {
 		return table.Collection{Partition: key(companyID).PK, Prefix: table.Join(kind, boardID, ""), Consistent: true}
 	}
@@ -183,7 +180,7 @@ func (s Store) sweep(ctx context.Context, companyID, boardID string) error {
 		return err
 	}
 	rest := []string{chunkKind, versionOf, slugKind}
-	return parallel.Do(len(rest), len(rest), func(n int) error { return s.deleteAll(ctx, of(rest[n])) })
+	return parallel.Do(len(rest), len(rest), func(n int) error { return Store{table: s.table}.deleteAll(ctx, of(rest[n])) })
 }
 
 // sortKey is all that is read of records which are counted or deleted.
@@ -193,26 +190,32 @@ type sortKey struct {
 
 // itemsOf returns the items of a board with strong consistency, ordered by id.
 func itemsOf(companyID, boardID string) table.Collection {
-	of := collection(companyID, itemKind)
+	of := collection(companyID, itemPart)
 	of.Consistent, of.Filter = true, table.Filter{roadmapRef: table.String(boardID)}
 	return of
 }
 
-// Items returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
+// itemStore stores items.
+type itemStore struct {
+	boards record.Store[Board]
+	table  *table.Client
+}
+
+// List returns a page of a board's items. Returns fault.ErrNotFound when the board does not exist.
 //
 // The page comes from an index, which lags a write by milliseconds, and the board is read in parallel. While a publish goes
 // live, a page may therefore show the new version on an item that this version removed, or the old state of one that it added.
-// Item never does.
-func (s Store) Items(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
+// Get never does.
+func (s itemStore) List(ctx context.Context, companyID, boardID string, status *Status, after string, limit int) (table.Page[Item], error) {
 	q := table.Query{Index: table.GSI1, Partitions: []string{boardPartition(companyID, boardID)}, After: after, Limit: limit}
 	if status != nil {
 		q.Index, q.Partitions = table.GSI2, []string{boardPartition(companyID, boardID, string(*status))}
 	}
 	var stored table.Page[storedItem]
-	var b storedBoard
+	var b Board
 	err := parallel.Both(
 		func() (err error) { stored, err = table.List[storedItem](ctx, s.table, q); return err },
-		func() (err error) { b, err = s.board(ctx, companyID, boardID); return err },
+		func() (err error) { b, err = s.boards.Get(ctx, companyID, boardID); return err },
 	)
 	page := table.Page[Item]{Next: stored.Next, Behind: stored.Behind}
 	for _, i := range stored.Records {
@@ -221,8 +224,8 @@ func (s Store) Items(ctx context.Context, companyID, boardID string, status *Sta
 	return page, err
 }
 
-// Item returns an item, or fault.ErrNotFound.
-func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error) {
+// Get returns an item, or fault.ErrNotFound.
+func (s itemStore) Get(ctx context.Context, companyID, itemID string) (Item, error) {
 	var stored storedItem
 	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 	if err == nil {
@@ -234,8 +237,8 @@ func (s Store) Item(ctx context.Context, companyID, itemID string) (Item, error)
 	return live.withVersion(stored)
 }
 
-// ModifyItem changes an item by compare-and-set (table.Modify). change receives the item as the API returns it.
-func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
+// Modify changes an item by compare-and-set (table.Modify). change receives the item as the API returns it.
+func (s itemStore) Modify(ctx context.Context, companyID, itemID string, change func(*Item) error) (Item, error) {
 	found, live, err := s.itemAndLiveVersions(ctx, companyID, itemID)
 	if err != nil {
 		return Item{}, err
@@ -258,14 +261,14 @@ func (s Store) ModifyItem(ctx context.Context, companyID, itemID string, change 
 		return Item{}, err
 	}
 	if stored.skippedAhead(current) {
-		return s.Item(ctx, companyID, itemID)
+		return s.Get(ctx, companyID, itemID)
 	}
 	return stored.withVersion(current), nil
 }
 
-// CreateItem creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
+// Insert creates an item, counts it on its board and reserves its slug. Returns fault.ErrNotFound when the board does not exist, and fault.Conflict
 // when the slug is taken on it.
-func (s Store) CreateItem(ctx context.Context, companyID string, i Item) (Item, error) {
+func (s itemStore) Insert(ctx context.Context, companyID string, i Item) (Item, error) {
 	err := idempotency.Transact(ctx, s.table, i,
 		s.table.WriteChild(boardKey(companyID, i.RoadmapID)),
 		s.table.WriteNew(table.Keys{Key: slugKey(companyID, i.RoadmapID, i.Slug)}, reservation{i.ID}),
@@ -289,9 +292,9 @@ var errSlugTaken = fault.New(fault.Conflict, "body.slug: is taken on this board"
 // contendedMax is how often a write is tried while other writers win.
 const contendedMax = 100
 
-// DeleteItem deletes an item and frees its slug, unless check returns an error. check receives the item as the API returns it.
+// Remove deletes an item and frees its slug, unless check returns an error. check receives the item as the API returns it.
 // Returns fault.ErrNotFound when the item does not exist.
-func (s Store) DeleteItem(ctx context.Context, companyID, itemID string, check func(Item) error) error {
+func (s itemStore) Remove(ctx context.Context, companyID, itemID string, check func(Item) error) error {
 	foreignSlug := false // the record of the slug names another item, and stays
 	for range contendedMax {
 		var i storedItem

@@ -9,17 +9,15 @@ import (
 	"maps"
 	"slices"
 
+	"growthworkspace/shared/api"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/id"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/transfer"
 )
 
-// The prefixes of ids.
-const (
-	BoardIDs = "brd"
-	itemIDs  = "itm"
-)
+// itemIDs is the prefix of the ids of items.
+const itemIDs = "itm"
 
 // Transfers returns the record types `board` and `item`.
 func Transfers(t *table.Client) []transfer.Type {
@@ -30,10 +28,10 @@ func Transfers(t *table.Client) []transfer.Type {
 	})
 	items = transfer.Child(items, func(i Item) (name, problem string) { return nameOf(i.RoadmapID), "record.roadmapId: " + noBoard(i) },
 		transfer.Orphans(t, func(companyID string, i Item) table.Key { return boardKey(companyID, i.RoadmapID) }))
-	boards := transfer.Keep[createBoardInput](transfer.Define("board", BoardIDs, checkBoard, s.importBoards, s.eachBoard))
-	boards = transfer.Named(boards, func(b movedBoard) string { return nameOf(b.ID) })
+	moved := transfer.Keep[api.CreateBody[Board]](transfer.Define(boards.Name, boards.Prefix, checkBoard, s.importBoards, s.eachBoard))
+	moved = transfer.Named(moved, func(b movedBoard) string { return nameOf(b.ID) })
 	return []transfer.Type{
-		transfer.Existing(boards,
+		transfer.Existing(moved,
 			transfer.ByKey(t, func(companyID string, b movedBoard) table.Key { return boardKey(companyID, b.ID) }), s.addBoards),
 		transfer.Existing(transfer.Verify(items, s.verifyItems),
 			transfer.ByKey(t, func(companyID string, i Item) table.Key { return itemKey(companyID, i.ID) }), s.addItems),
@@ -94,7 +92,7 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 		b.CompanyID = companyID
 		stored, err := s.board(ctx, companyID, b.ID)
 		if errors.Is(err, fault.ErrNotFound) {
-			err = absent(s.RemoveBoard(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
+			err = absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile }))
 		}
 		if err != nil {
 			return err
@@ -135,7 +133,7 @@ var errCreatedMeanwhile = errors.New("another import created the board meanwhile
 // another caller has created them.
 func (s Store) addBoards(ctx context.Context, companyID string, boards []movedBoard, _ transfer.File) (skipped int, err error) {
 	for _, b := range transfer.LastWins(boards, func(b movedBoard) string { return b.ID }) {
-		err := absent(s.RemoveBoard(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
+		err := absent(s.Boards.Remove(ctx, companyID, b.ID, func(Board) error { return errCreatedMeanwhile })) // as in importBoards
 		if errors.Is(err, errCreatedMeanwhile) {
 			skipped++
 			continue
@@ -202,7 +200,7 @@ func each[T any](ctx context.Context, t *table.Client, companyID, kind string, v
 }
 
 func (s Store) eachBoard(ctx context.Context, companyID string, visit func(movedBoard) error) error {
-	return each(ctx, s.table, companyID, boardKind, func(b storedBoard) error {
+	return each(ctx, s.table, companyID, boardPart, func(b storedBoard) error {
 		moved := movedBoard{Board: b.Board}
 		if b.SnapshotID != nil {
 			content, err := s.live(ctx, b)
@@ -326,7 +324,7 @@ func (s Store) eachItem(ctx context.Context, companyID string, visit func(Item) 
 	if err != nil {
 		return err
 	}
-	return each(ctx, s.table, companyID, itemKind, func(i storedItem) error {
+	return each(ctx, s.table, companyID, itemPart, func(i storedItem) error {
 		item, err := liveVersions(live).withVersion(i)
 		if err != nil {
 			return err

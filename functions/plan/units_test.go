@@ -30,7 +30,7 @@ func TestReadUnits(t *testing.T) {
 	for _, status := range []*plan.Status{nil, &draft} {
 		read := func(s *apitest.Service) table.Units {
 			ctx, m := apitest.Request(t)
-			page, err := plan.NewStore(s.Table).Items(ctx, s.CompanyID, "brd_1", status, "", limit)
+			page, err := plan.NewStore(s.Table).Items.List(ctx, s.CompanyID, "brd_1", status, "", limit)
 			if err != nil || len(page.Records) != limit || page.Next == "" {
 				t.Errorf("%d items, next %q, %v", len(page.Records), page.Next, err)
 			}
@@ -86,7 +86,7 @@ func TestDeleteBoardUnits(t *testing.T) {
 	load(t, s, "board", `{"id":"brd_1","publishedVersion":1,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[`+strings.Join(items, ",")+`]}`)
 	load(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`)
 	ctx, m := apitest.Request(t)
-	err := plan.NewStore(s.Table).RemoveBoard(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
+	err := plan.NewStore(s.Table).Boards.Remove(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
 	t.Logf("%+v", m.Units())
 	if keys := rawKeys(t, s); err != nil || len(keys) > 0 || m.Units().Read > 12 || m.Units().Write < 300 {
 		t.Errorf("%+v, %v, left %q", m.Units(), err, keys)

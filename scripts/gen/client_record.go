@@ -132,13 +132,18 @@ func (m *clientModel) fieldType(out *strings.Builder, f reflect.StructField) str
 	}
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	// A record's list of texts may be closed only in inputs. It has the same type here, so that a value of a record can be sent.
-	if list := m.listWith(m.sent[name]); list != "" && t == reflect.TypeFor[[]string]() {
+	if list := m.listWith(m.sent[name]); list != "" && isTexts(t) {
 		return "[]" + list
 	}
 	if m.maps[name] && t.String() == "json.RawMessage" {
 		return goName(name)
 	}
 	return m.recordType(out, t)
+}
+
+// isTexts reports whether a type is a list of texts of any value.
+func isTexts(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && !t.Elem().Implements(reflect.TypeFor[schema.Enum]())
 }
 
 func (m *clientModel) recordType(out *strings.Builder, t reflect.Type) string {

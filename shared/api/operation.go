@@ -83,7 +83,7 @@ func Define[In, Out any](spec Spec, fn func(ctx context.Context, caller Caller, 
 		Output: reflect.TypeFor[Out](),
 		input:  reflect.TypeFor[In](),
 	}
-	op.Input = schema.Fields(op.input)
+	op.Input = named(schema.Fields(op.input), op.Path)
 	if op.Method == http.MethodPost {
 		schema.AcceptNull(op.Input)
 	}
@@ -121,6 +121,35 @@ func WhyEmpty[In any](op Operation, why func(ctx context.Context, caller Caller,
 		return why(ctx, caller, in.Interface().(In))
 	}
 	return op
+}
+
+// The names of path parameters in an input that several operations share: the id of the record, and that of its parent. An operation
+// whose path has no such parameter has no such field.
+const (
+	recordParameter = "{id}"
+	parentParameter = "{parentId}"
+)
+
+// named gives shared fields the names that the path has: that of the last parameter to the record, that of the one before it, or of the
+// last if there is no record, to the parent.
+func named(fields []schema.Field, path string) []schema.Field {
+	var names []string
+	for _, s := range PathSegments(path) {
+		if name, is := PathParameter(s); is && name != companyParameter {
+			names = append(names, name)
+		}
+	}
+	for _, shared := range []string{recordParameter, parentParameter} {
+		n := slices.IndexFunc(fields, func(f schema.Field) bool { return f.In == schema.InPath && f.Name == shared })
+		switch last := len(names) - 1; {
+		case n < 0:
+		case last < 0:
+			fields = slices.Delete(fields, n, n+1)
+		default:
+			fields[n].Name, names = names[last], names[:last]
+		}
+	}
+	return fields
 }
 
 func (op Operation) check() error {

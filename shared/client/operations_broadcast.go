@@ -49,16 +49,16 @@ func (c *Client) GetBroadcastPlan(ctx context.Context, in GetBroadcastPlanInput,
 // CreateBroadcastPlanInput is the input of CreateBroadcastPlan.
 type CreateBroadcastPlanInput struct {
 	Name           string                        `json:"name"`                    // in a few words
-	Brief          Optional[string]              `json:"brief,omitzero"`          // what it is about
-	Objective      Optional[string]              `json:"objective,omitzero"`      // what it is for
-	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the goal it serves
-	Audience       Optional[string]              `json:"audience,omitzero"`       // whom it addresses
+	Brief          Optional[string]              `json:"brief,omitzero"`          // what the plan is about
+	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve
+	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal that it serves
+	Audience       Optional[string]              `json:"audience,omitzero"`       // the people whom it addresses
 	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts
 	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts
 	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words
-	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; default draft
-	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // start
-	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // end, not before startsAt
+	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; any may follow any; default draft
+	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // when the plan starts
+	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // when the plan ends, not before startsAt
 }
 
 var createBroadcastPlan = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/plans", hasBody: true, takesKey: true, quota: "write"}
@@ -76,16 +76,16 @@ func (c *Client) CreateBroadcastPlan(ctx context.Context, in CreateBroadcastPlan
 type UpdateBroadcastPlanInput struct {
 	PlanID         string                        `json:"-" path:"planId"`
 	Name           Optional[string]              `json:"name,omitzero"`           // in a few words
-	Brief          Optional[string]              `json:"brief,omitzero"`          // what it is about; null clears it; leave it out to keep it
-	Objective      Optional[string]              `json:"objective,omitzero"`      // what it is for; null clears it; leave it out to keep it
-	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the goal it serves; null clears it; leave it out to keep it
-	Audience       Optional[string]              `json:"audience,omitzero"`       // whom it addresses; null clears it; leave it out to keep it
-	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // replaces the list; null clears it; leave it out to keep it
-	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // replaces the list; null clears it; leave it out to keep it
+	Brief          Optional[string]              `json:"brief,omitzero"`          // what the plan is about; null clears it; leave it out to keep it
+	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve; null clears it; leave it out to keep it
+	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal that it serves; null clears it; leave it out to keep it
+	Audience       Optional[string]              `json:"audience,omitzero"`       // the people whom it addresses; null clears it; leave it out to keep it
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; replaces the list; null clears it; leave it out to keep it
+	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts; replaces the list; null clears it; leave it out to keep it
 	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words; null clears it; leave it out to keep it
-	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // any may follow any
-	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // start; null clears it; leave it out to keep it
-	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // end, not before startsAt; null clears it; leave it out to keep it
+	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; any may follow any
+	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // when the plan starts; null clears it; leave it out to keep it
+	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // when the plan ends, not before startsAt; null clears it; leave it out to keep it
 }
 
 var updateBroadcastPlan = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/plans/{planId}", hasBody: true, repeatable: true, quota: "write"}
@@ -158,15 +158,15 @@ func (c *Client) GetBroadcastIdea(ctx context.Context, in GetBroadcastIdeaInput,
 // CreateBroadcastIdeaInput is the input of CreateBroadcastIdea.
 type CreateBroadcastIdeaInput struct {
 	Title         string                        `json:"title"`                  // in a line
-	PlanID        Optional[string]              `json:"planId,omitzero"`        // its plan
-	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // kind of post it would become
+	PlanID        Optional[string]              `json:"planId,omitzero"`        // the content plan that it belongs to
+	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post that it would become
 	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say
 	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it
 	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms
-	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // where it comes from; default manual
-	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // id of that record
-	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // when to post it
-	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; default suggested
+	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // the kind of source that it comes from; default manual
+	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // the id of the record that it comes from
+	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // suggested time of the post
+	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; any may follow any; default suggested
 }
 
 var createBroadcastIdea = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/ideas", hasBody: true, takesKey: true, quota: "write"}
@@ -184,14 +184,14 @@ func (c *Client) CreateBroadcastIdea(ctx context.Context, in CreateBroadcastIdea
 type UpdateBroadcastIdeaInput struct {
 	IdeaID        string                        `json:"-" path:"ideaId"`
 	Title         Optional[string]              `json:"title,omitzero"`         // in a line
-	PlanID        Optional[string]              `json:"planId,omitzero"`        // its plan; null clears it; leave it out to keep it
-	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // kind of post it would become; null clears it; leave it out to keep it
+	PlanID        Optional[string]              `json:"planId,omitzero"`        // the content plan that it belongs to; null clears it; leave it out to keep it
+	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post that it would become; null clears it; leave it out to keep it
 	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say; null clears it; leave it out to keep it
 	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it; null clears it; leave it out to keep it
-	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // replaces the list; null clears it; leave it out to keep it
-	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // where it comes from
-	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // id of that record; null clears it; leave it out to keep it
-	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // when to post it; null clears it; leave it out to keep it
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms; replaces the list; null clears it; leave it out to keep it
+	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // the kind of source that it comes from
+	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // the id of the record that it comes from; null clears it; leave it out to keep it
+	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // suggested time of the post; null clears it; leave it out to keep it
 	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; any may follow any
 }
 
@@ -259,8 +259,8 @@ type CreateBroadcastPostInput struct {
 	IdeaID       Optional[string]              `json:"ideaId,omitzero"`       // the content idea it is based on
 	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to
 	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens
-	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once
-	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when omitted; scheduled needs scheduledFor
+	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; a scheduled post needs one
+	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states
 }
 
 var createBroadcastPost = operation{method: "POST", path: "/v1/companies/{companyId}/broadcast/posts", hasBody: true, takesKey: true, quota: "write"}
@@ -296,11 +296,11 @@ type UpdateBroadcastPostInput struct {
 	PostID       string                        `json:"-" path:"postId"`
 	Title        Optional[string]              `json:"title,omitzero"`        // a headline, where the platform has one; null clears it; leave it out to keep it
 	Body         Optional[string]              `json:"body,omitzero"`         // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
-	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // replaces the list; null clears it; leave it out to keep it
+	Hashtags     Optional[[]string]            `json:"hashtags,omitzero"`     // stored as sent; replaces the list; null clears it; leave it out to keep it
 	Destination  Optional[string]              `json:"destination,omitzero"`  // push only: the segment to send to; null clears it; leave it out to keep it
 	DeepLink     Optional[string]              `json:"deepLink,omitzero"`     // the link that the post opens; null clears it; leave it out to keep it
 	ScheduledFor Optional[time.Time]           `json:"scheduledFor,omitzero"` // when to send it; the past is due at once; a scheduled post needs one; null clears it; leave it out to keep it
-	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // scheduled needs a scheduledFor, sent or stored; draft keeps it
+	Status       Optional[BroadcastPostStatus] `json:"status,omitzero"`       // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states
 }
 
 var updateBroadcastPost = operation{method: "PATCH", path: "/v1/companies/{companyId}/broadcast/posts/{postId}", hasBody: true, repeatable: true, quota: "write"}

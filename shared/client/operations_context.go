@@ -104,7 +104,7 @@ func (c *Client) CreateContextContentType(ctx context.Context, in CreateContextC
 // UpdateContextContentTypeInput is the input of UpdateContextContentType.
 type UpdateContextContentTypeInput struct {
 	ContentTypeID    string             `json:"-" path:"contentTypeId"`
-	Name             Optional[string]   `json:"name,omitzero"`             // what people call it
+	Name             Optional[string]   `json:"name,omitzero"`             // what people call it, such as Tip
 	Description      Optional[string]   `json:"description,omitzero"`      // what this kind of post is; null clears it; leave it out to keep it
 	Guidance         Optional[string]   `json:"guidance,omitzero"`         // how this kind of post should be written; null clears it; leave it out to keep it
 	DefaultPlatforms Optional[[]string] `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default; replaces the list; null clears it; leave it out to keep it
@@ -203,7 +203,7 @@ func (c *Client) CreateContextGoal(ctx context.Context, in CreateContextGoalInpu
 // UpdateContextGoalInput is the input of UpdateContextGoal.
 type UpdateContextGoalInput struct {
 	GoalID        string                      `json:"-" path:"goalId"`
-	Name          Optional[string]            `json:"name,omitzero"`          // a few words
+	Name          Optional[string]            `json:"name,omitzero"`          // a few words, such as 1,000 teams a month
 	Description   Optional[string]            `json:"description,omitzero"`   // the goal in words; null clears it; leave it out to keep it
 	MetricKey     Optional[string]            `json:"metricKey,omitzero"`     // key of the metric that measures it; null clears it; leave it out to keep it
 	BaselineValue Optional[float64]           `json:"baselineValue,omitzero"` // the metric's value when the goal was set; null clears it; leave it out to keep it

@@ -93,8 +93,8 @@ func (c *Client) PushFeedback(ctx context.Context, in PushFeedbackInput, options
 // UpdateFeedbackReplyInput is the input of UpdateFeedbackReply.
 type UpdateFeedbackReplyInput struct {
 	FeedbackID  string                        `json:"-" path:"feedbackId"`
-	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text that would be posted; null clears it; leave it out to keep it
-	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // agents should stop at needs_review; a person approves. posting, posted and failed are set by whoever posts
+	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply; an update posts nothing; null clears it; leave it out to keep it
+	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by whoever posts. null means the same as the status none
 }
 
 var updateFeedbackReply = operation{method: "PATCH", path: "/v1/companies/{companyId}/feedback/{feedbackId}/reply", hasBody: true, repeatable: true, quota: "write"}

@@ -48,14 +48,14 @@ func (c *Client) GetMetricDefinition(ctx context.Context, in GetMetricDefinition
 
 // CreateMetricDefinitionInput is the input of CreateMetricDefinition.
 type CreateMetricDefinitionInput struct {
-	Key         string                       `json:"key"`                  // dotted slug, group.name; at most 120 characters, or 127 with custom.; never changes
+	Key         string                       `json:"key"`                  // stable dotted slug, group.name, of at most 120 characters; keys specific to the company start with custom. and have up to 127
 	Name        Optional[string]             `json:"name,omitzero"`        // display name
 	Description Optional[string]             `json:"description,omitzero"` // what the metric counts
 	Unit        Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values
 	Aggregation Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed
 	Polarity    Optional[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good
-	Kind        Optional[MetricsKind]        `json:"kind,omitzero"`        // split has dimensions; derived has a formula, and no points can be pushed to it; never changes; default measured
-	Formula     Optional[string]             `json:"formula,omitzero"`     // derived only, required there: an expression over other metric keys; stored, not computed
+	Kind        Optional[MetricsKind]        `json:"kind,omitzero"`        // where the values come from: split has dimensions; derived has a formula, and no points can be pushed to it; never changes; default measured
+	Formula     Optional[string]             `json:"formula,omitzero"`     // derived metrics only, required there: an expression over other metric keys; stored, not computed
 	Dimensions  Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; required for split
 	Source      Optional[string]             `json:"source,omitzero"`      // the system that the values come from
 }
@@ -79,10 +79,10 @@ type UpdateMetricDefinitionInput struct {
 	Unit         Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values; null clears it; leave it out to keep it
 	Aggregation  Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed; null clears it; leave it out to keep it
 	Polarity     Optional[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good; null clears it; leave it out to keep it
-	Formula      Optional[string]             `json:"formula,omitzero"`     // derived metrics only: an expression over other metric keys; stored, not computed
-	Dimensions   Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; replaces the list; null clears it; leave it out to keep it
+	Formula      Optional[string]             `json:"formula,omitzero"`     // derived metrics only, required there: an expression over other metric keys; stored, not computed
+	Dimensions   Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; required for split; replaces the list; null clears it; leave it out to keep it
 	Source       Optional[string]             `json:"source,omitzero"`      // the system that the values come from; null clears it; leave it out to keep it
-	NeedsReview  Optional[bool]               `json:"needsReview,omitzero"` // only false: the definition is confirmed
+	NeedsReview  Optional[bool]               `json:"needsReview,omitzero"` // true when a push created the key and nobody has confirmed it yet; an update can only send false, which confirms it
 }
 
 var updateMetricDefinition = operation{method: "PATCH", path: "/v1/companies/{companyId}/metrics/definitions/{definitionId}", hasBody: true, repeatable: true, quota: "write"}

@@ -50,8 +50,8 @@ func (c *Client) GetOptimiseSite(ctx context.Context, in GetOptimiseSiteInput, o
 type CreateOptimiseSiteInput struct {
 	Name     string             `json:"name"`              // a name for people
 	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names without scheme or port
-	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA name
-	Active   Optional[bool]     `json:"active,omitzero"`   // whether it is in use; default true
+	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA time zone name
+	Active   Optional[bool]     `json:"active,omitzero"`   // whether the site is in use; default true
 }
 
 var createOptimiseSite = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites", hasBody: true, takesKey: true, quota: "write"}
@@ -70,8 +70,8 @@ type UpdateOptimiseSiteInput struct {
 	SiteID   string             `json:"-" path:"siteId"`
 	Name     Optional[string]   `json:"name,omitzero"`     // a name for people
 	Domains  Optional[[]string] `json:"domains,omitzero"`  // host names without scheme or port; replaces the list; null clears it; leave it out to keep it
-	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA name; null clears it; leave it out to keep it
-	Active   Optional[bool]     `json:"active,omitzero"`   // whether it is in use
+	Timezone Optional[string]   `json:"timezone,omitzero"` // IANA time zone name; null clears it; leave it out to keep it
+	Active   Optional[bool]     `json:"active,omitzero"`   // whether the site is in use
 }
 
 var updateOptimiseSite = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}", hasBody: true, repeatable: true, quota: "write"}
@@ -149,7 +149,7 @@ type CreateOptimiseGoalInput struct {
 	Pattern   string            `json:"pattern"`         // the text to match
 	Value     Optional[float64] `json:"value,omitzero"`  // what one success is worth
 	Order     Optional[int]     `json:"order,omitzero"`  // lower comes first in the list
-	Active    Optional[bool]    `json:"active,omitzero"` // whether it is in use; default true
+	Active    Optional[bool]    `json:"active,omitzero"` // whether the goal is in use; default true
 }
 
 var createOptimiseGoal = operation{method: "POST", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals", hasBody: true, takesKey: true, quota: "write"}
@@ -173,7 +173,7 @@ type UpdateOptimiseGoalInput struct {
 	Pattern   Optional[string]            `json:"pattern,omitzero"`   // the text to match
 	Value     Optional[float64]           `json:"value,omitzero"`     // what one success is worth; null clears it; leave it out to keep it
 	Order     Optional[int]               `json:"order,omitzero"`     // lower comes first in the list; null clears it; leave it out to keep it
-	Active    Optional[bool]              `json:"active,omitzero"`    // whether it is in use
+	Active    Optional[bool]              `json:"active,omitzero"`    // whether the goal is in use
 }
 
 var updateOptimiseGoal = operation{method: "PATCH", path: "/v1/companies/{companyId}/optimise/sites/{siteId}/goals/{goalId}", hasBody: true, repeatable: true, quota: "write"}
@@ -248,10 +248,10 @@ func (c *Client) GetOptimiseAudit(ctx context.Context, in GetOptimiseAuditInput,
 // CreateOptimiseAuditInput is the input of CreateOptimiseAudit.
 type CreateOptimiseAuditInput struct {
 	RootURL      string                        `json:"rootUrl"`               // the URL at which the audit started
-	SiteID       Optional[string]              `json:"siteId,omitzero"`       // from service_list_optimise_sites
-	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; default complete
-	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; now if left out
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out; not while running
+	SiteID       Optional[string]              `json:"siteId,omitzero"`       // the id of the site in list_optimise_sites; null when the audited site is not in that list
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed; default complete
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
@@ -276,10 +276,10 @@ func (c *Client) CreateOptimiseAudit(ctx context.Context, in CreateOptimiseAudit
 type UpdateOptimiseAuditInput struct {
 	AuditID      string                        `json:"-" path:"auditId"`
 	RootURL      Optional[string]              `json:"rootUrl,omitzero"`      // the URL at which the audit started
-	SiteID       Optional[string]              `json:"siteId,omitzero"`       // from service_list_optimise_sites; null clears it; leave it out to keep it
-	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // only running can change, to complete or failed
-	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when status changes; not while running
+	SiteID       Optional[string]              `json:"siteId,omitzero"`       // the id of the site in list_optimise_sites; null when the audited site is not in that list; null clears it; leave it out to keep it
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site; null clears it; leave it out to keep it
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site; null clears it; leave it out to keep it
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site; null clears it; leave it out to keep it

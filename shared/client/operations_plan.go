@@ -68,7 +68,7 @@ func (c *Client) CreatePlanBoard(ctx context.Context, in CreatePlanBoardInput, o
 type UpdatePlanBoardInput struct {
 	BoardID        string             `json:"-" path:"boardId"`
 	Name           Optional[string]   `json:"name,omitzero"`           // the board's name
-	AllowedOrigins Optional[[]string] `json:"allowedOrigins,omitzero"` // replaces the list of sites that may submit feedback, such as https://example.com; an empty list allows any
+	AllowedOrigins Optional[[]string] `json:"allowedOrigins,omitzero"` // sites that may submit feedback, such as https://example.com; an empty list, the default, allows any; replaces the list
 	Active         Optional[bool]     `json:"active,omitzero"`         // whether the board is in use
 }
 
@@ -153,10 +153,10 @@ type CreatePlanItemInput struct {
 	BoardID     string               `json:"-" path:"boardId"`
 	Title       string               `json:"title"`                // what visitors read first
 	Summary     Optional[string]     `json:"summary,omitzero"`     // what visitors read below the title
-	Slug        Optional[string]     `json:"slug,omitzero"`        // unique on its board and fixed; derived from the title when left out
+	Slug        Optional[string]     `json:"slug,omitzero"`        // stable public identifier, unique on its board; derived from the title when left out, and never changes
 	ColumnID    Optional[string]     `json:"columnId,omitzero"`    // column on the public board: any id that its page knows, such as now
 	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // categories on the public board: ids that its page knows
-	Status      Optional[PlanStatus] `json:"status,omitzero"`      // draft when left out
+	Status      Optional[PlanStatus] `json:"status,omitzero"`      // editorial, draft unless sent; any may follow any; published items appear with the next publish
 	SortOrder   Optional[int]        `json:"sortOrder,omitzero"`   // lower first; items without one come last
 	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date
 }
@@ -195,8 +195,8 @@ type UpdatePlanItemInput struct {
 	Title       Optional[string]     `json:"title,omitzero"`       // what visitors read first
 	Summary     Optional[string]     `json:"summary,omitzero"`     // what visitors read below the title; null clears it; leave it out to keep it
 	ColumnID    Optional[string]     `json:"columnId,omitzero"`    // column on the public board: any id that its page knows, such as now; null clears it; leave it out to keep it
-	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // replaces the list; null clears it; leave it out to keep it
-	Status      Optional[PlanStatus] `json:"status,omitzero"`      // any may follow any; published items appear with the next publish
+	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // categories on the public board: ids that its page knows; replaces the list; null clears it; leave it out to keep it
+	Status      Optional[PlanStatus] `json:"status,omitzero"`      // editorial, draft unless sent; any may follow any; published items appear with the next publish
 	SortOrder   Optional[int]        `json:"sortOrder,omitzero"`   // lower first; items without one come last; null clears it; leave it out to keep it
 	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date; null clears it; leave it out to keep it
 }

@@ -11,17 +11,17 @@ import (
 type Plan struct {
 	ID             string                        `json:"id"`
 	CompanyID      string                        `json:"companyId"`
-	Name           Optional[string]              `json:"name,omitzero"`
+	Name           Optional[string]              `json:"name,omitzero"`           // in a few words
 	Brief          Optional[string]              `json:"brief,omitzero"`          // what the plan is about
 	Objective      Optional[string]              `json:"objective,omitzero"`      // what the plan should achieve
-	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal it serves
-	Audience       Optional[string]              `json:"audience,omitzero"`       // the people it addresses
-	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts; names as in posts
+	GoalID         Optional[string]              `json:"goalId,omitzero"`         // the brand goal that it serves
+	Audience       Optional[string]              `json:"audience,omitzero"`       // the people whom it addresses
+	Platforms      Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`      // platforms of its posts
 	ContentTypeIDs Optional[[]string]            `json:"contentTypeIds,omitzero"` // content types of its posts
-	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, as free text
-	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`
-	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"` // when the plan starts
-	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`   // when the plan ends
+	Cadence        Optional[string]              `json:"cadence,omitzero"`        // how often to post, in words
+	Status         Optional[BroadcastPlanStatus] `json:"status,omitzero"`         // the plan's state; any may follow any
+	StartsAt       Optional[time.Time]           `json:"startsAt,omitzero"`       // when the plan starts
+	EndsAt         Optional[time.Time]           `json:"endsAt,omitzero"`         // when the plan ends, not before startsAt
 	CreatedAt      Optional[time.Time]           `json:"createdAt,omitzero"`
 	UpdatedAt      Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
@@ -30,16 +30,16 @@ type Plan struct {
 type Idea struct {
 	ID            string                        `json:"id"`
 	CompanyID     string                        `json:"companyId"`
-	PlanID        Optional[string]              `json:"planId,omitzero"`        // the content plan it belongs to
-	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post it would become
-	Title         Optional[string]              `json:"title,omitzero"`
-	Summary       Optional[string]              `json:"summary,omitzero"`
-	Rationale     Optional[string]              `json:"rationale,omitzero"`    // why it was suggested
-	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`    // suggested platforms; names as in posts
-	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`   // the kind of source it comes from
-	SourceID      Optional[string]              `json:"sourceId,omitzero"`     // the id of the record it comes from
-	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"` // suggested time of the post
-	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`       // whether the idea was accepted
+	PlanID        Optional[string]              `json:"planId,omitzero"`        // the content plan that it belongs to
+	ContentTypeID Optional[string]              `json:"contentTypeId,omitzero"` // the content type of the post that it would become
+	Title         Optional[string]              `json:"title,omitzero"`         // in a line
+	Summary       Optional[string]              `json:"summary,omitzero"`       // what the post would say
+	Rationale     Optional[string]              `json:"rationale,omitzero"`     // why to post it
+	Platforms     Optional[[]BroadcastPlatform] `json:"platforms,omitzero"`     // suggested platforms
+	SourceKind    Optional[BroadcastSourceKind] `json:"sourceKind,omitzero"`    // the kind of source that it comes from
+	SourceID      Optional[string]              `json:"sourceId,omitzero"`      // the id of the record that it comes from
+	SuggestedFor  Optional[time.Time]           `json:"suggestedFor,omitzero"`  // suggested time of the post
+	Status        Optional[BroadcastIdeaStatus] `json:"status,omitzero"`        // the decision; any may follow any
 	CreatedAt     Optional[time.Time]           `json:"createdAt,omitzero"`
 	UpdatedAt     Optional[time.Time]           `json:"updatedAt,omitzero"`
 }
@@ -48,17 +48,17 @@ type Idea struct {
 type Post struct {
 	ID            string                        `json:"id"`
 	CompanyID     string                        `json:"companyId"`
-	IdeaID        Optional[string]              `json:"ideaId,omitzero"`   // the content idea it is based on
-	Platform      Optional[BroadcastPlatform]   `json:"platform,omitzero"` // where to publish it; cannot be changed
-	Title         Optional[string]              `json:"title,omitzero"`
-	Body          Optional[string]              `json:"body,omitzero"`
+	IdeaID        Optional[string]              `json:"ideaId,omitzero"`        // the content idea it is based on
+	Platform      Optional[BroadcastPlatform]   `json:"platform,omitzero"`      // where to publish it; cannot be changed later
+	Title         Optional[string]              `json:"title,omitzero"`         // a headline, where the platform has one
+	Body          Optional[string]              `json:"body,omitzero"`          // on x, what weighs more than 280 becomes a thread: an emoji or a Chinese character weighs 2, a link 23
 	ThreadParts   Optional[[]string]            `json:"threadParts,omitzero"`   // the parts of the body when it exceeds one post (x: a weight of 280)
 	Hashtags      Optional[[]string]            `json:"hashtags,omitzero"`      // stored as sent
 	Media         Optional[json.RawMessage]     `json:"media,omitzero"`         // pictures and videos, any JSON value
 	Destination   Optional[string]              `json:"destination,omitzero"`   // push only: the segment to send to
 	DeepLink      Optional[string]              `json:"deepLink,omitzero"`      // the link that the post opens
-	ScheduledFor  Optional[time.Time]           `json:"scheduledFor,omitzero"`  // when the post is due; null: no time is set
-	Status        Optional[BroadcastPostStatus] `json:"status,omitzero"`        // publishing: the dispatcher is sending it
+	ScheduledFor  Optional[time.Time]           `json:"scheduledFor,omitzero"`  // when to send it; the past is due at once; a scheduled post needs one
+	Status        Optional[BroadcastPostStatus] `json:"status,omitzero"`        // draft when a create leaves it out; scheduled needs a scheduledFor, sent or stored; the dispatcher sets the other states
 	PublishedAt   Optional[time.Time]           `json:"publishedAt,omitzero"`   // when it was published
 	ExternalID    Optional[string]              `json:"externalId,omitzero"`    // the platform's own id
 	ExternalURL   Optional[string]              `json:"externalUrl,omitzero"`   // the post's URL on the platform

@@ -10,14 +10,14 @@ type Company struct {
 	Name             Optional[string]              `json:"name,omitzero"`             // display name
 	Slug             Optional[string]              `json:"slug,omitzero"`             // a short name for URLs
 	Summary          Optional[string]              `json:"summary,omitzero"`          // one or two sentences describing the product
-	WebsiteURL       Optional[string]              `json:"websiteUrl,omitzero"`       // URL of the website
-	RepositoryURL    Optional[string]              `json:"repositoryUrl,omitzero"`    // URL of the source code
+	WebsiteURL       Optional[string]              `json:"websiteUrl,omitzero"`       // URL of the website, http or https
+	RepositoryURL    Optional[string]              `json:"repositoryUrl,omitzero"`    // URL of the source code, http or https
 	Industry         Optional[string]              `json:"industry,omitzero"`         // free text
 	Stage            Optional[CompanyStage]        `json:"stage,omitzero"`            // the stage of the company
 	TeamSize         Optional[CompanyTeamSize]     `json:"teamSize,omitzero"`         // how many people work at the company
 	TargetMarket     Optional[CompanyTargetMarket] `json:"targetMarket,omitzero"`     // the kind of customers it sells to
-	PrimaryLanguage  Optional[string]              `json:"primaryLanguage,omitzero"`  // ISO 639-1 code
-	Timezone         Optional[string]              `json:"timezone,omitzero"`         // IANA time-zone name
+	PrimaryLanguage  Optional[string]              `json:"primaryLanguage,omitzero"`  // ISO 639-1 code in small letters, such as de
+	Timezone         Optional[string]              `json:"timezone,omitzero"`         // a name of the IANA time zone database, such as Europe/Berlin
 	EmailDomain      Optional[string]              `json:"emailDomain,omitzero"`      // domain of the company's email addresses
 	OnboardingStatus Optional[CompanyOnboarding]   `json:"onboardingStatus,omitzero"` // progress of setting up the workspace
 	CreatedAt        Optional[time.Time]           `json:"createdAt,omitzero"`

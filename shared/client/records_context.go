@@ -31,7 +31,7 @@ type BrandKit struct {
 type ContentType struct {
 	ID               string              `json:"id"`
 	CompanyID        string              `json:"companyId"`
-	Name             Optional[string]    `json:"name,omitzero"`
+	Name             Optional[string]    `json:"name,omitzero"`             // what people call it, such as Tip
 	Description      Optional[string]    `json:"description,omitzero"`      // what this kind of post is
 	Guidance         Optional[string]    `json:"guidance,omitzero"`         // how this kind of post should be written
 	DefaultPlatforms Optional[[]string]  `json:"defaultPlatforms,omitzero"` // the platforms that such posts go to by default
@@ -45,14 +45,14 @@ type ContentType struct {
 type Goal struct {
 	ID            string                      `json:"id"`
 	CompanyID     string                      `json:"companyId"`
-	Name          Optional[string]            `json:"name,omitzero"`
+	Name          Optional[string]            `json:"name,omitzero"`          // a few words, such as 1,000 teams a month
 	Description   Optional[string]            `json:"description,omitzero"`   // the goal in words
-	MetricKey     Optional[string]            `json:"metricKey,omitzero"`     // the key of the metric that measures it
-	BaselineValue Optional[float64]           `json:"baselineValue,omitzero"` // the value of the metric when the goal was set
-	TargetValue   Optional[float64]           `json:"targetValue,omitzero"`   // the value that the metric should reach
+	MetricKey     Optional[string]            `json:"metricKey,omitzero"`     // key of the metric that measures it
+	BaselineValue Optional[float64]           `json:"baselineValue,omitzero"` // the metric's value when the goal was set
+	TargetValue   Optional[float64]           `json:"targetValue,omitzero"`   // the value to reach
 	DueAt         Optional[time.Time]         `json:"dueAt,omitzero"`         // the deadline
 	Status        Optional[ContextGoalStatus] `json:"status,omitzero"`        // the state of the goal
-	Priority      Optional[int]               `json:"priority,omitzero"`
+	Priority      Optional[int]               `json:"priority,omitzero"`      // 1 is the most important
 	CreatedAt     Optional[time.Time]         `json:"createdAt,omitzero"`
 	UpdatedAt     Optional[time.Time]         `json:"updatedAt,omitzero"`
 }

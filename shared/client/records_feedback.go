@@ -24,8 +24,8 @@ type Feedback struct {
 	Flags       Optional[[]FeedbackFlag]      `json:"flags,omitzero"`       // risk labels
 	Priority    Optional[int]                 `json:"priority,omitzero"`    // lower sorts first
 	Sentiment   Optional[FeedbackSentiment]   `json:"sentiment,omitzero"`   // the tone of the text
-	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply
-	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue; null means the same as the status none
+	ReplyBody   Optional[string]              `json:"replyBody,omitzero"`   // the text of the reply; an update posts nothing
+	ReplyStatus Optional[FeedbackReplyStatus] `json:"replyStatus,omitzero"` // needs_review is the review queue, where agents should stop; a person approves. posting, posted and failed are set by whoever posts. null means the same as the status none
 	CreatedAt   Optional[time.Time]           `json:"createdAt,omitzero"`
 	UpdatedAt   Optional[time.Time]           `json:"updatedAt,omitzero"`
 }

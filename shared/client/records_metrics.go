@@ -8,17 +8,17 @@ import "time"
 type Definition struct {
 	ID          string                       `json:"id"`
 	CompanyID   string                       `json:"companyId"`
-	Key         string                       `json:"key"`                  // stable dotted slug, group.name; keys specific to the company start with custom.
+	Key         string                       `json:"key"`                  // stable dotted slug, group.name, of at most 120 characters; keys specific to the company start with custom. and have up to 127
 	Name        Optional[string]             `json:"name,omitzero"`        // display name
 	Description Optional[string]             `json:"description,omitzero"` // what the metric counts
 	Unit        Optional[MetricsUnit]        `json:"unit,omitzero"`        // the unit of the values
-	Aggregation Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how daily values combine into weeks and months; a ratio must not be summed
+	Aggregation Optional[MetricsAggregation] `json:"aggregation,omitzero"` // how days combine into weeks and months that are not stored; a ratio must not be summed
 	Polarity    Optional[MetricsPolarity]    `json:"polarity,omitzero"`    // which direction is good
-	Kind        Optional[MetricsKind]        `json:"kind,omitzero"`        // where the values come from
-	Formula     Optional[string]             `json:"formula,omitzero"`     // derived metrics only: an expression over other metric keys
-	Dimensions  Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have
+	Kind        Optional[MetricsKind]        `json:"kind,omitzero"`        // where the values come from: split has dimensions; derived has a formula, and no points can be pushed to it; never changes
+	Formula     Optional[string]             `json:"formula,omitzero"`     // derived metrics only, required there: an expression over other metric keys; stored, not computed
+	Dimensions  Optional[[]string]           `json:"dimensions,omitzero"`  // names of the dimensions that points may have; required for split
 	Source      Optional[string]             `json:"source,omitzero"`      // the system that the values come from
-	NeedsReview Optional[bool]               `json:"needsReview,omitzero"` // true when a push created the key and nobody has confirmed it yet
+	NeedsReview Optional[bool]               `json:"needsReview,omitzero"` // true when a push created the key and nobody has confirmed it yet; an update can only send false, which confirms it
 	CreatedAt   Optional[time.Time]          `json:"createdAt,omitzero"`
 	UpdatedAt   Optional[time.Time]          `json:"updatedAt,omitzero"`
 }

@@ -11,9 +11,9 @@ import (
 type Site struct {
 	ID          string              `json:"id"`
 	CompanyID   string              `json:"companyId"`
-	Name        Optional[string]    `json:"name,omitzero"`
+	Name        Optional[string]    `json:"name,omitzero"`        // a name for people
 	SiteKey     Optional[string]    `json:"siteKey,omitzero"`     // public; placed in the customer's pages next to the collector; grants no access to this API
-	Domains     Optional[[]string]  `json:"domains,omitzero"`     // the domains that serve the site
+	Domains     Optional[[]string]  `json:"domains,omitzero"`     // host names without scheme or port
 	Timezone    Optional[string]    `json:"timezone,omitzero"`    // IANA time zone name
 	Active      Optional[bool]      `json:"active,omitzero"`      // whether the site is in use
 	LastEventAt Optional[time.Time] `json:"lastEventAt,omitzero"` // when the collector last reported; an old time means it stopped
@@ -26,12 +26,12 @@ type SiteGoal struct {
 	ID        string                      `json:"id"`
 	CompanyID string                      `json:"companyId"`
 	SiteID    string                      `json:"siteId"`
-	Name      Optional[string]            `json:"name,omitzero"`
+	Name      Optional[string]            `json:"name,omitzero"`      // a name for people
 	Kind      Optional[OptimiseGoalKind]  `json:"kind,omitzero"`      // what the pattern is matched against: the path of a page view, or the name of an event
-	MatchType Optional[OptimiseGoalMatch] `json:"matchType,omitzero"` // how the pattern is matched
+	MatchType Optional[OptimiseGoalMatch] `json:"matchType,omitzero"` // how the pattern is matched; regex is RE2
 	Pattern   Optional[string]            `json:"pattern,omitzero"`   // the text to match
 	Value     Optional[float64]           `json:"value,omitzero"`     // what one success is worth
-	Order     Optional[int]               `json:"order,omitzero"`     // lower sorts first
+	Order     Optional[int]               `json:"order,omitzero"`     // lower comes first in the list
 	Active    Optional[bool]              `json:"active,omitzero"`    // whether the goal is in use
 	CreatedAt Optional[time.Time]         `json:"createdAt,omitzero"`
 	UpdatedAt Optional[time.Time]         `json:"updatedAt,omitzero"`
@@ -41,11 +41,11 @@ type SiteGoal struct {
 type AuditSummary struct {
 	ID           string                        `json:"id"`
 	CompanyID    string                        `json:"companyId"`
-	SiteID       Optional[string]              `json:"siteId,omitzero"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
-	RootURL      Optional[string]              `json:"rootUrl,omitzero"` // the URL at which the audit started
-	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`  // the state of the audit
-	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`
+	SiteID       Optional[string]              `json:"siteId,omitzero"`       // the id of the site in list_optimise_sites; null when the audited site is not in that list
+	RootURL      Optional[string]              `json:"rootUrl,omitzero"`      // the URL at which the audit started
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site
@@ -60,11 +60,11 @@ type AuditSummary struct {
 type Audit struct {
 	ID           string                        `json:"id"`
 	CompanyID    string                        `json:"companyId"`
-	SiteID       Optional[string]              `json:"siteId,omitzero"`  // the id of the site in list_optimise_sites; null when the audited site is not in that list
-	RootURL      Optional[string]              `json:"rootUrl,omitzero"` // the URL at which the audit started
-	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`  // the state of the audit
-	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`
-	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`
+	SiteID       Optional[string]              `json:"siteId,omitzero"`       // the id of the site in list_optimise_sites; null when the audited site is not in that list
+	RootURL      Optional[string]              `json:"rootUrl,omitzero"`      // the URL at which the audit started
+	Status       Optional[OptimiseAuditStatus] `json:"status,omitzero"`       // running: it has no result yet; only running can change, to complete or failed
+	StartedAt    Optional[time.Time]           `json:"startedAt,omitzero"`    // when it began; of a new audit now if left out
+	FinishedAt   Optional[time.Time]           `json:"finishedAt,omitzero"`   // when it ended; now if left out when it is no longer running
 	ScoreSEO     Optional[float64]             `json:"scoreSeo,omitzero"`     // how well search engines can use the site
 	ScoreAEO     Optional[float64]             `json:"scoreAeo,omitzero"`     // how well answer engines can use the site
 	ScoreGEO     Optional[float64]             `json:"scoreGeo,omitzero"`     // how well generative engines can use the site

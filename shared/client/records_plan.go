@@ -10,7 +10,7 @@ type Board struct {
 	CompanyID        string              `json:"companyId"`
 	Name             Optional[string]    `json:"name,omitzero"`             // the board's name
 	PublicKey        Optional[string]    `json:"publicKey,omitzero"`        // publishable; selects this board for the delivery API; authorises nothing
-	AllowedOrigins   Optional[[]string]  `json:"allowedOrigins,omitzero"`   // domains permitted to submit feedback; an empty list allows any origin
+	AllowedOrigins   Optional[[]string]  `json:"allowedOrigins,omitzero"`   // sites that may submit feedback, such as https://example.com; an empty list, the default, allows any
 	PublishedVersion Optional[int]       `json:"publishedVersion,omitzero"` // the version that is live; null when the board was never published
 	PublishedAt      Optional[time.Time] `json:"publishedAt,omitzero"`      // when the live version was published
 	Active           Optional[bool]      `json:"active,omitzero"`           // whether the board is in use
@@ -23,14 +23,14 @@ type Item struct {
 	ID               string               `json:"id"`        // the item's id
 	RoadmapID        string               `json:"roadmapId"` // the board's id
 	CompanyID        string               `json:"companyId"`
-	Slug             string               `json:"slug"`                      // stable public identifier; never changes
-	Title            string               `json:"title"`                     // the title that visitors see
-	Summary          Optional[string]     `json:"summary,omitzero"`          // the text that visitors see below the title
-	ColumnID         Optional[string]     `json:"columnId,omitzero"`         // the item's column on the public board
-	CategoryIDs      Optional[[]string]   `json:"categoryIds,omitzero"`      // the item's categories on the public board
-	Status           Optional[PlanStatus] `json:"status,omitzero"`           // editorial; visitors never see it
-	SortOrder        Optional[int]        `json:"sortOrder,omitzero"`        // lower numbers come first; items without one come last
-	TargetLabel      Optional[string]     `json:"targetLabel,omitzero"`      // free text such as a quarter label; deliberately not a date
+	Slug             string               `json:"slug"`                      // stable public identifier, unique on its board; derived from the title when left out, and never changes
+	Title            string               `json:"title"`                     // what visitors read first
+	Summary          Optional[string]     `json:"summary,omitzero"`          // what visitors read below the title
+	ColumnID         Optional[string]     `json:"columnId,omitzero"`         // column on the public board: any id that its page knows, such as now
+	CategoryIDs      Optional[[]string]   `json:"categoryIds,omitzero"`      // categories on the public board: ids that its page knows
+	Status           Optional[PlanStatus] `json:"status,omitzero"`           // editorial, draft unless sent; any may follow any; published items appear with the next publish
+	SortOrder        Optional[int]        `json:"sortOrder,omitzero"`        // lower first; items without one come last
+	TargetLabel      Optional[string]     `json:"targetLabel,omitzero"`      // free text such as Q3, not a date
 	PublishedVersion Optional[int]        `json:"publishedVersion,omitzero"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion
 	CreatedAt        Optional[time.Time]  `json:"createdAt,omitzero"`
 	UpdatedAt        Optional[time.Time]  `json:"updatedAt,omitzero"`

@@ -104,6 +104,9 @@ func Valid(prefix, s string) bool {
 		all(body, func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' })
 }
 
+// Expression returns the regular expression of the ids with a prefix, for descriptions. It is that of Valid.
+func Expression(prefix string) string { return fmt.Sprintf("^%s_[0-9a-z]{1,%d}$", prefix, bodyLenMax) }
+
 func all(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
 		if !ok(s[i]) {

@@ -3,6 +3,7 @@ package id_test
 import (
 	"bytes"
 	"crypto/rand"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,17 @@ func TestOldest(t *testing.T) {
 		}
 		if bound := id.Oldest("w", now); (at(0) >= bound) != want || (at(-time.Millisecond) < bound) != want {
 			t.Errorf("bound %s: %s before it, %s at it", bound, at(-time.Millisecond), at(0))
+		}
+	}
+}
+
+// Ensure the published expression of an id accepts exactly the ids that are valid.
+func TestExpression(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(id.Expression("itm"))
+	for _, s := range []string{"itm_1", "itm_" + strings.Repeat("z", 40), "itm_" + strings.Repeat("z", 41), "itm_", "itm", "ITM_1", "brd_1", "itm_A", "itm_1\n", "xitm_1", ""} {
+		if got, want := form.MatchString(s), id.Valid("itm", s); got != want {
+			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	}
 }

@@ -105,8 +105,8 @@ func (b *Binder) orDefault(f *Field, path string, a argument, present bool) (val
 }
 
 func (b *Binder) assign(f *Field, path string, target reflect.Value, a argument) {
-	if f.Null == NullClears {
-		target = received(target)
+	if f.Null == NullClears && f.record == nil {
+		target = clearing(target)
 	}
 	if a.isNull() {
 		if f.Null != NullClears {
@@ -282,9 +282,11 @@ func (b *Binder) checkText(f *Field, path, s string) {
 	}
 }
 
-// formProblem returns the problem of a text with the field's pattern or format, "" when it is valid.
+// formProblem returns the problem of a text with the field's reference, pattern or format, "" when it is valid.
 func (f *Field) formProblem(s string) string {
 	switch {
+	case f.Ref != "" && !id.Valid(f.Ref, s):
+		return "must match " + f.Expression()
 	case f.Pattern != "" && !patterns[f.Pattern].MatchString(s):
 		return fmt.Sprintf("must match %s", patterns[f.Pattern])
 	case f.Format != "":
@@ -324,7 +326,7 @@ func clearHint(f *Field) string {
 	switch {
 	case f.Required:
 		return ""
-	case f.Kind == String && f.In == InBody && f.Enum == nil && f.Min == nil && f.Format == "" && f.Pattern == "":
+	case f.Kind == String && f.In == InBody && f.Enum == nil && f.Min == nil && f.Format == "" && f.Pattern == "" && f.Ref == "":
 		return `; clear it with ""`
 	case f.Kind == Array:
 		return "; clear it with []"

@@ -46,7 +46,7 @@ type shapes struct {
 	Colours []colour          `json:"colours" items:"2"`
 	Origins []string          `json:"origins" items:"3" each:"267" format:"origin"`
 	Hosts   []string          `json:"hosts" items:"3" each:"70" format:"host"`
-	Types   []string          `json:"types" items:"2" each:"50" pattern:"contentTypeId"`
+	Types   []string          `json:"types" items:"2" ref:"cty"`
 	Dims    map[string]string `json:"dims" items:"2" each:"3"`
 	Points  []point           `json:"points" items:"3" min:"1"`
 	Default string            `json:"default" max:"9" default:"usual"`

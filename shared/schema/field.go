@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"growthworkspace/shared/id"
 )
 
 // Place is the location of an argument in an HTTP request. The arguments of a tool are one flat object, so the names of an
@@ -45,6 +47,7 @@ const (
 //	min, max                   bounds of a number, or of a string's length in characters; max also of the bytes of any JSON value
 //	items, each                maximum number of elements of an array; maximum length of an element
 //	pattern                    of a string, or of each element of an array: a name from patterns
+//	ref                        the prefix of the ids of the records that a string, or each element of an array, may name
 //	format                     of a string, or of each element of an array: a name from formats; a valid date-time is bound in UTC, as records have it
 //	required                   "true" for a required array
 //	null                       "never" for an optional property that must not be null in a POST either
@@ -63,6 +66,7 @@ type Field struct {
 	Items    int          // maximum number of elements; 0: not an array
 	Each     int          // maximum length of an element
 	Pattern  string
+	Ref      string // prefix of ids
 	Format   string
 	Doc      string
 	ToolDoc  string  // the description of the argument of a tool; empty: Doc
@@ -71,6 +75,7 @@ type Field struct {
 
 	notNull bool // null stays a problem in a POST
 	index   []int
+	record  []int // of a field of a Body: its index in the record
 }
 
 // Enum is a string type with a closed list of values. Values works on the zero value.
@@ -94,11 +99,13 @@ func Fields(t reflect.Type) []Field {
 	var out []Field
 	for i := range t.NumField() {
 		f := t.Field(i)
+		checkTags(t, f)
 		if f.Anonymous {
-			for _, inner := range Fields(f.Type) {
-				inner.index = append([]int{i}, inner.index...)
-				out = append(out, inner)
+			inner := fieldsOf(f)
+			for n := range inner {
+				inner[n].index = append([]int{i}, inner[n].index...)
 			}
+			out = append(out, inner...)
 			continue
 		}
 		field := Field{index: []int{i}, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
@@ -116,12 +123,31 @@ func Fields(t reflect.Type) []Field {
 		field.describe(f)
 		out = append(out, field)
 	}
+	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
+		slices.SortStableFunc(out, func(a, b Field) int { return cmp.Compare(a.late(), b.late()) })
+	}
 	for i, f := range out {
 		if slices.ContainsFunc(out[:i], func(other Field) bool { return other.Name == f.Name }) {
 			panic(fmt.Sprintf("schema: %s has two fields %s", t, f.Name))
 		}
 	}
 	return out
+}
+
+// fieldsOf returns the fields of an embedded struct.
+func fieldsOf(embedded reflect.StructField) []Field {
+	if record, ok := recordOf(embedded.Type); ok {
+		return bodyFields(record, embedded.Tag.Get("body"))
+	}
+	return Fields(embedded.Type)
+}
+
+// late is 1 for a property of the body. In an input with a Body these come after the other arguments, wherever the Body is embedded.
+func (f *Field) late() int {
+	if f.In == InBody {
+		return 1
+	}
+	return 0
 }
 
 func (f *Field) describe(s reflect.StructField) {
@@ -148,6 +174,7 @@ func (f *Field) describe(s reflect.StructField) {
 	f.Pattern, f.Format = s.Tag.Get("pattern"), s.Tag.Get("format")
 	f.Min, f.Max = boundTag(s, "min"), boundTag(s, "max")
 	f.Items, f.Each = count(s, "items"), count(s, "each")
+	f.refer(s)
 	switch t.Kind() {
 	case reflect.String:
 		f.Kind = String
@@ -192,6 +219,25 @@ func (f *Field) describe(s reflect.StructField) {
 		panic("schema: a string needs the tag max: " + s.Name)
 	}
 	f.check(s)
+}
+
+// idCharsMax bounds a reference in a request. No id is as long.
+const idCharsMax = 50
+
+// refer describes a reference to another record: its length is that of an id. The record need not exist.
+func (f *Field) refer(s reflect.StructField) {
+	f.Ref = s.Tag.Get("ref")
+	switch {
+	case f.Ref == "":
+	case !id.Valid(f.Ref, f.Ref+"_0"):
+		panic("schema: ref is the prefix of an id: " + s.Name)
+	case f.Pattern != "" || f.Format != "":
+		panic("schema: a reference has no other form: " + s.Name)
+	case f.Items > 0:
+		f.Each = idCharsMax
+	default:
+		f.Max = pointerTo(idCharsMax)
+	}
 }
 
 // integer describes a whole number, which every JSON reader must read exactly.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"growthworkspace/shared/id"
 	"growthworkspace/shared/timestamp"
 )
 
@@ -42,13 +43,6 @@ var patterns = map[string]*regexp.Regexp{
 	"metricKey": regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`),
 	"currency":  regexp.MustCompile(`^[A-Z]{3}$`),
 	"seriesId":  regexp.MustCompile(`^[0-9a-hjkmnp-tv-z]{16}$`),
-
-	// Ids of other records. Their prefixes are those of the areas' imports; package id says what follows.
-	"brandGoalId":   regexp.MustCompile(`^bgl_[0-9a-z]{1,40}$`),
-	"contentTypeId": regexp.MustCompile(`^cty_[0-9a-z]{1,40}$`),
-	"ideaId":        regexp.MustCompile(`^ida_[0-9a-z]{1,40}$`),
-	"planId":        regexp.MustCompile(`^pln_[0-9a-z]{1,40}$`),
-	"siteId":        regexp.MustCompile(`^sit_[0-9a-z]{1,40}$`),
 }
 
 // Pattern returns the regular expression with a name of the pattern tag, nil when there is none.
@@ -151,10 +145,13 @@ func checkDay(s string) string {
 
 // Expression returns the regular expression that a text must match, "" when there is none.
 func (f *Field) Expression() string {
-	if f.Pattern == "" {
-		return formats[f.Format].pattern
+	switch {
+	case f.Ref != "":
+		return id.Expression(f.Ref)
+	case f.Pattern != "":
+		return patterns[f.Pattern].String()
 	}
-	return patterns[f.Pattern].String()
+	return formats[f.Format].pattern
 }
 
 // JSONFormat returns the format of a text in JSON Schema, "" when there is none.

@@ -16,7 +16,7 @@ import (
 )
 
 // patternTexts are the patterns again, typed by hand, so that the test does not depend on the code that it checks.
-var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "contentTypeId": `^cty_[0-9a-z]{1,40}$`, "web": `^https?://`,
+var patternTexts = map[string]string{"slug": `^[a-z0-9]+(-[a-z0-9]+)*$`, "metricKey": `^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$`, "currency": `^[A-Z]{3}$`, "cty": `^cty_[0-9a-z]{1,40}$`, "web": `^https?://`,
 	"origin": `^https?://[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?$`,
 	"host":   `^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`}
 
@@ -38,8 +38,8 @@ func document(fields []schema.Field) map[string]any {
 			if f.Enum != nil {
 				element["enum"] = f.Enum
 			}
-			if f.Format != "" || f.Pattern != "" {
-				element["pattern"] = patternTexts[f.Format+f.Pattern]
+			if f.Format+f.Pattern+f.Ref != "" {
+				element["pattern"] = patternTexts[f.Format+f.Pattern+f.Ref]
 			}
 			if f.Fields != nil {
 				element = document(f.Fields)
@@ -59,8 +59,8 @@ func document(fields []schema.Field) map[string]any {
 		if f.Enum != nil && f.Kind == schema.String {
 			p["enum"] = f.Enum
 		}
-		if f.Pattern != "" {
-			p["pattern"] = patternTexts[f.Pattern]
+		if f.Pattern+f.Ref != "" {
+			p["pattern"] = patternTexts[f.Pattern+f.Ref]
 		}
 		switch f.Format {
 		case "", "host", "origin":

@@ -49,8 +49,8 @@ func valueOf(t reflect.Type) (value reflect.Type, clears bool) {
 	panic("schema: null cannot clear a " + field.Type.String())
 }
 
-// received marks a Clearable as sent and returns its value, to be set unless it is null.
-func received(target reflect.Value) reflect.Value {
+// clearing marks a Clearable as sent and returns its value, to be set unless it is null.
+func clearing(target reflect.Value) reflect.Value {
 	target.FieldByName("Sent").SetBool(true)
 	return target.FieldByName("Value")
 }

@@ -99,6 +99,9 @@ func breaks(rules []Rules, inputs []*Binder, name string, value any) (broken boo
 	for i, r := range rules {
 		if f, b := r.fields[name], inputs[i]; f != nil {
 			before := len(b.Problems)
+			if f.record != nil {
+				b.received(f)
+			}
 			b.assign(f, "record."+name, f.Of(b.Input), argument{json: value})
 			broken = broken || len(b.Problems) > before
 		}

@@ -7,8 +7,11 @@ import (
 	"strconv"
 )
 
-// keep remembers an argument for Digest.
+// keep remembers an argument for Digest, and for the Body of the input.
 func (b *Binder) keep(f *Field, a argument) {
+	if f.record != nil {
+		b.received(f)
+	}
 	if b.sent == nil {
 		b.sent = map[string]any{}
 	}

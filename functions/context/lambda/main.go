@@ -2,8 +2,8 @@
 package main
 
 import (
-	"growthworkspace/functions/context"
+	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/api"
 )
 
-func main() { api.Start(context.Operations) }
+func main() { api.Start(brand.Operations) }

@@ -74,12 +74,12 @@ func publish(ctx context.Context, s plan.Store) error {
 	if _, err := s.Publish(ctx, CompanyID, ref("board", boardPublic), anything); err != nil {
 		return fmt.Errorf("publish the board: %w", err)
 	}
-	_, err := s.ModifyItem(ctx, CompanyID, ref("item", 0), func(i *plan.Item) error {
+	_, err := s.Items.Modify(ctx, CompanyID, ref("item", 0), func(i *plan.Item) error {
 		i.Title = "Offline maps, with your notes on them"
 		return nil
 	})
 	if err == nil {
-		_, err = s.ModifyItem(ctx, CompanyID, ref("item", 5), func(i *plan.Item) error {
+		_, err = s.Items.Modify(ctx, CompanyID, ref("item", 5), func(i *plan.Item) error {
 			status := plan.StatusPublished
 			i.Status = &status
 			return nil

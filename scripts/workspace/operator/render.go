@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,6 @@ import (
 	"growthworkspace/scripts/workspace/private"
 	"growthworkspace/scripts/workspace/session"
 	"growthworkspace/scripts/workspace/terminal"
-	"growthworkspace/shared/fault"
 )
 
 func (o *operator) snapshotRenderCommand() *cobra.Command {
@@ -67,16 +65,12 @@ func publicBoard(ctx context.Context, s *session.Session, companyID string, snap
 	if err != nil {
 		return b, fmt.Errorf("read the company's profile: %w", err)
 	}
-	boards, err := plan.NewStore(s.Table).Boards(ctx, companyID)
+	board, err := plan.NewStore(s.Table).Boards.Get(ctx, companyID, snapshot.BoardID)
 	if err != nil {
-		return b, fmt.Errorf("read the boards: %w", err)
-	}
-	at := slices.IndexFunc(boards, func(b plan.Board) bool { return b.ID == snapshot.BoardID })
-	if at < 0 {
-		return b, fault.ErrNotFound
+		return b, err
 	}
 	b = roadmap.Board{
-		Name: known(boards[at].Name), Company: known(profile.Name), Language: known(profile.PrimaryLanguage), PublishedAt: known(snapshot.PublishedAt),
+		Name: known(board.Name), Company: known(profile.Name), Language: known(profile.PrimaryLanguage), PublishedAt: known(snapshot.PublishedAt),
 	}
 	for _, i := range snapshot.Items {
 		b.Items = append(b.Items, roadmap.Item{

@@ -20,8 +20,8 @@ func Record(t reflect.Type, refer Refer) *Schema {
 			s.Type, s.Types = s.Types[0], nil
 		}
 		s.Description = f.Tag.Get("doc")
-		if format := f.Tag.Get("format"); format != "" {
-			s.Format = format
+		if f.Tag.Get("format") == "date-time" { // the other formats are for requests
+			s.Format = "date-time"
 		}
 		if f.Type == anyJSON && s.Description == "" {
 			s.Description = "any JSON value" // an empty schema is encoded as true, which some readers do not support

@@ -1,0 +1,199 @@
+package record_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
+	"growthworkspace/shared/record"
+	"growthworkspace/shared/table"
+	"growthworkspace/shared/testkit/apitest"
+)
+
+// lamp is a record. A lamp that is off has no colour.
+type lamp struct {
+	ID        string  `json:"id"`
+	CompanyID string  `json:"companyId"`
+	Name      *string `json:"name" set:"required" max:"5"`
+	Colour    *string `json:"colour" set:"optional" max:"5"`
+	Off       *bool   `json:"off" default:"false"`
+	Page      *string `json:"page" format:"web"`
+	CreatedAt *string `json:"createdAt" format:"date-time"`
+	UpdatedAt *string `json:"updatedAt" format:"date-time"`
+}
+
+// Problems implements schema.Ruled.
+func (l lamp) Problems(sent func(string) bool) []string {
+	if l.Off != nil && *l.Off && l.Colour != nil && sent("colour") {
+		return []string{"body.colour: must be left out while it is off"}
+	}
+	return nil
+}
+
+var lamps = record.Kind[lamp]{
+	Name: "lamp", Plural: "lamps", Prefix: "lmp", Path: "context/lamps", Parameter: "lampId", SortPrefix: "lamp", Limit: 3,
+	Order: func(l lamp) string { return table.Join(*l.Name, l.ID) },
+	Indexes: func(l lamp) table.Keys {
+		return table.Keys{GSI1: table.Key{PK: table.Partition(l.CompanyID, "context", "lamps"), SK: *l.Name}}
+	},
+}
+
+func start(t *testing.T) *apitest.Service {
+	t.Helper()
+	return apitest.New(t, func(*table.Client) []api.Operation { return nil })
+}
+
+// Ensure a store inserts, reads, changes and removes records of its company alone.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	s, ctx := start(t), t.Context()
+	store, other := lamps.In(s.Table), start(t).CompanyID
+	l, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("b")})
+	if err != nil || !strings.HasPrefix(l.ID, "lmp_") || l.CompanyID != s.CompanyID || l.CreatedAt == nil || *l.CreatedAt != *l.UpdatedAt {
+		t.Fatalf("%+v %v", l, err)
+	}
+	if got, err := store.Get(ctx, s.CompanyID, l.ID); err != nil || *got.Name != "b" {
+		t.Errorf("%+v %v", got, err)
+	}
+	for name, reach := range map[string]func(companyID, id string) error{
+		"get": func(companyID, id string) error { _, err := store.Get(ctx, companyID, id); return err },
+		"modify": func(companyID, id string) error {
+			_, err := store.Modify(ctx, companyID, id, func(*lamp) error { return nil })
+			return err
+		},
+		"remove": func(companyID, id string) error {
+			return store.Remove(ctx, companyID, id, func(lamp) error { return nil })
+		},
+	} {
+		if err := reach(other, l.ID); !errors.Is(err, fault.ErrNotFound) {
+			t.Errorf("%s of another company: %v", name, err)
+		}
+		if err := reach(s.CompanyID, "lmp_none"); !errors.Is(err, fault.ErrNotFound) {
+			t.Errorf("%s of no record: %v", name, err)
+		}
+	}
+	s.Clock.Advance(1)
+	changed, err := store.Modify(ctx, s.CompanyID, l.ID, func(l *lamp) error { l.Name = new("c"); return nil })
+	if err != nil || *changed.Name != "c" || *changed.CreatedAt != *l.CreatedAt {
+		t.Errorf("%+v %v", changed, err)
+	}
+	indexed, err := table.Whole[lamp](ctx, s.Table, table.Collection{Index: table.GSI1, Partition: table.Partition(s.CompanyID, "context", "lamps")})
+	if err != nil || len(indexed) != 1 || *indexed[0].Name != "c" {
+		t.Errorf("the index has %+v %v", indexed, err)
+	}
+	refused := errors.New("refused")
+	if err := store.Remove(ctx, s.CompanyID, l.ID, func(lamp) error { return refused }); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+	if err := store.Remove(ctx, s.CompanyID, l.ID, func(lamp) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Get(ctx, s.CompanyID, l.ID); !errors.Is(err, fault.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// Ensure a page has the records in their order, or by id without one, and that a company creates no more than the limit.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	s, ctx := start(t), t.Context()
+	store := lamps.In(s.Table)
+	var ids []string
+	for _, name := range []string{"c", "a", "b"} {
+		l, err := store.Insert(ctx, s.CompanyID, lamp{Name: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, l.ID)
+	}
+	var public *fault.Error
+	if _, err := store.Insert(ctx, s.CompanyID, lamp{Name: new("d")}); !errors.As(err, &public) || public.Code != fault.Conflict || !strings.Contains(err.Error(), "3 lamps") {
+		t.Error(err)
+	}
+	names, after := "", ""
+	for range 2 {
+		page, err := store.Page(ctx, s.CompanyID, after, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range page.Records {
+			names += *l.Name
+		}
+		after = page.Next
+	}
+	if names != "abc" || after != "" {
+		t.Errorf("%q, next %q", names, after)
+	}
+	byID := lamps
+	byID.Order = nil
+	page, err := byID.In(s.Table).Page(ctx, s.CompanyID, "", 9)
+	if err != nil || len(page.Records) != 3 || page.Records[0].ID != slices.Min(ids) {
+		t.Errorf("%+v %v", page, err)
+	}
+}
+
+// Ensure an export and an import move records as they are, that an import keeps the rules of a create and the formats of fields
+// that no request sets, and that it may bring more than the limit.
+func TestTransfer(t *testing.T) {
+	t.Parallel()
+	s, ctx := start(t), t.Context()
+	kind := lamps.In(s.Table).Transfer()
+	for text, want := range map[string]string{
+		`{"id":"lmp_1","name":"a","page":"https://example.com"}`: "",
+		`{"id":"lmp_1"}`:                                                    "",
+		`{"id":"lmp_1","name":"too long"}`:                                  "record.name: must have at most 5 characters, has 8",
+		`{"id":"lmp_1","name":"a","page":"ftp://x"}`:                        "record.page: must be an http or https address with a host, for example https://example.com",
+		`{"id":"lmp_1","name":"a","off":true,"colour":"red"}`:               "record.colour: must be left out while it is off",
+		`{"id":"brd_1","name":"a"}`:                                         "record.id: must be lmp_ and 1 to 40 characters of 0-9 and a-z",
+		`{"id":"lmp_1","name":"a","watts":5}`:                               "record.watts: unknown property",
+		`{"id":"lmp_1","name":"a","createdAt":"yesterday"}`:                 "record.createdAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z",
+		`{"id":"lmp_1","name":"a","page":"` + strings.Repeat("x", 9) + `"}`: "record.page: must be an http or https address with a host, for example https://example.com",
+	} {
+		if _, problems := kind.Check(json.RawMessage(text)); strings.Join(problems, "; ") != want {
+			t.Errorf("%s: %q, want %q", text, problems, want)
+		}
+	}
+	var records []any
+	for n := range lamps.Limit + 1 {
+		r, problems := kind.Check(json.RawMessage(fmt.Sprintf(`{"id":"lmp_%d","companyId":"co_other","name":"n"}`, n)))
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		records = append(records, r)
+	}
+	if err := kind.Write(ctx, s.CompanyID, records); err != nil {
+		t.Fatal(err)
+	}
+	var exported []string
+	err := kind.Export(ctx, s.CompanyID, func(r any) error {
+		l := r.(lamp)
+		exported = append(exported, l.ID+" "+l.CompanyID)
+		return nil
+	})
+	if want := len(records); err != nil || len(exported) != want || exported[0] != "lmp_0 "+s.CompanyID {
+		t.Errorf("%q %v", exported, err)
+	}
+	if fresh, _, err := kind.New(ctx, s.CompanyID, records); err != nil || len(fresh) != 0 {
+		t.Errorf("%d records are new, %v", len(fresh), err)
+	}
+}
+
+// Ensure a struct that lacks a field of every record fails when the program starts.
+func TestNoRecord(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if problem := recover(); problem == nil || !strings.Contains(fmt.Sprint(problem), "UpdatedAt") {
+			t.Errorf("%v", problem)
+		}
+	}()
+	record.Kind[struct {
+		ID, CompanyID string
+		CreatedAt     *string
+		UpdatedAt     string
+	}]{}.In(nil)
+}

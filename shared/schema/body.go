@@ -1,0 +1,201 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Body is the part of an input that is a record of type T. Embed it with the tag body:"create" or body:"update"; package api does.
+// The tag set of a field of T says that requests set the field, and the tags of Field say which values they accept:
+//
+//	set:"required"  a create must have it; null does not clear it
+//	set:"optional"  a create may leave it out; null clears it
+//	set:"filled"    a create may leave it out, and the operation fills it; null does not clear it
+//	default         a create may leave it out, and the field has this value then; null does not clear it
+//
+// Options follow in the tag set, after commas: create or update when only such an operation sets the field, and first when the
+// field comes before the others in descriptions. Fields with neither tag are set by the service alone.
+//
+// A tag that does not exist panics, so that no field becomes read-only by a misspelled one.
+type Body[T any] struct {
+	Record T // what was sent; in a create also the defaults
+
+	sent []*Field
+}
+
+// Ruled is a record with rules that concern several fields. Problems returns a message for each problem, which begins with the path
+// of a property in the request (`body.endsAt: …`). It is called for a create with what the request has, valid or not, so it must not
+// repeat the problems of single fields. For an update it is called with the changed record. sent reports whether the request has
+// a property: a stored record may break a rule, because of an earlier import, and then its other properties can still be changed.
+type Ruled interface {
+	Problems(sent func(property string) bool) []string
+}
+
+// Narrowed is the type of a text that may have more values in a record than requests may send. Accepts returns the zero value of the
+// closed list of requests.
+type Narrowed interface{ Accepts() Enum }
+
+// Sent reports whether the request has a property. A null that is the same as leaving it out does not count.
+func (b *Body[T]) Sent(property string) bool {
+	return slices.ContainsFunc(b.sent, func(f *Field) bool { return f.Name == property })
+}
+
+// Empty reports whether the request has no property of the record.
+func (b *Body[T]) Empty() bool { return len(b.sent) == 0 }
+
+// Apply assigns to a record what was sent.
+func (b *Body[T]) Apply(to *T) {
+	from, target := reflect.ValueOf(&b.Record).Elem(), reflect.ValueOf(to).Elem()
+	for _, f := range b.sent {
+		target.FieldByIndex(f.record).Set(from.FieldByIndex(f.record))
+	}
+}
+
+// Problems returns the problems of a record by its own rules, if it is Ruled.
+func (b *Body[T]) Problems(record T) []string {
+	if ruled, ok := any(record).(Ruled); ok {
+		return ruled.Problems(b.Sent)
+	}
+	return nil
+}
+
+func (b *Body[T]) receive(f *Field) { b.sent = append(b.sent, f) }
+
+func (Body[T]) types() (body, record reflect.Type) {
+	return reflect.TypeFor[Body[T]](), reflect.TypeFor[T]()
+}
+
+// recordOf returns the type of the record of a Body.
+func recordOf(t reflect.Type) (record reflect.Type, ok bool) {
+	b, ok := reflect.Zero(t).Interface().(interface {
+		types() (body, record reflect.Type)
+	})
+	if !ok {
+		return nil, false
+	}
+	body, record := b.types()
+	return record, body == t // else t embeds a Body
+}
+
+// received tells the Body of an input that a property was sent.
+func (b *Binder) received(f *Field) {
+	body := b.Input.FieldByIndex(f.index[:len(f.index)-len(f.record)-1])
+	body.Addr().Interface().(interface{ receive(*Field) }).receive(f)
+}
+
+// The values of the tag body.
+const (
+	ofCreate = "create"
+	ofUpdate = "update"
+)
+
+// replaces is the end of the description of a list in an update. For a tool that has said with its create what the list is, it is all
+// of it, unless the field has the tag tool.
+const replaces = "replaces the list"
+
+// bodyFields returns the fields of a record that a create or an update may set. It panics on an invalid record.
+func bodyFields(record reflect.Type, operation string) (out []Field) {
+	if operation != ofCreate && operation != ofUpdate {
+		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
+	}
+	firsts := 0
+	for _, s := range reflect.VisibleFields(record) {
+		checkTags(record, s)
+		if s.Anonymous {
+			continue
+		}
+		set := settingOf(record, s)
+		if set.by != "" && set.by != operation || !set.settable() {
+			continue
+		}
+		f := Field{In: InBody, index: append([]int{0}, s.Index...), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
+		f.Name, _, _ = strings.Cut(s.Tag.Get("json"), ",")
+		f.describe(s)
+		f.narrow(s)
+		f.Required = operation == ofCreate && set.how == "required"
+		if operation == ofUpdate {
+			f.Default = ""
+			if set.how == "optional" {
+				f.Null = NullClears
+			}
+			if f.Kind == Array {
+				f.ToolDoc = strings.TrimPrefix(f.ToolDoc+"; "+replaces, "; ")
+				f.Doc += "; " + replaces
+			}
+		}
+		if !set.first {
+			out = append(out, f)
+			continue
+		}
+		out = slices.Insert(out, firsts, f)
+		firsts++
+	}
+	return out
+}
+
+// setting is what the tags set and default of a field say.
+type setting struct {
+	how    string // required, optional, filled or empty
+	by     string // ofCreate or ofUpdate; empty: both
+	first  bool
+	filled bool // by a default
+}
+
+func (s setting) settable() bool { return s.how != "" || s.filled }
+
+func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
+	out.filled = s.Tag.Get("default") != ""
+	tag, tagged := s.Tag.Lookup("set")
+	if !tagged {
+		return out
+	}
+	for option := range strings.SplitSeq(tag, ",") {
+		switch option {
+		case "required", "optional", "filled":
+			out.how += option
+		case ofCreate, ofUpdate:
+			out.by += option
+		case "first":
+			out.first = true
+		default:
+			panic(fmt.Sprintf("schema: %s.%s: set has an unknown option %q", record, s.Name, option))
+		}
+	}
+	if out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice {
+		panic(fmt.Sprintf("schema: %s.%s: a field that null clears is a pointer or a slice", record, s.Name))
+	}
+	if !out.settable() || out.filled && out.how != "" || !slices.Contains([]string{"", "required", "optional", "filled"}, out.how) || out.by == ofCreate+ofUpdate {
+		panic(fmt.Sprintf("schema: %s.%s: set says neither or both of two things", record, s.Name))
+	}
+	return out
+}
+
+// narrow replaces the values of a record by those that requests may send.
+func (f *Field) narrow(s reflect.StructField) {
+	if n, ok := reflect.Zero(f.Type).Interface().(Narrowed); ok {
+		list := n.Accepts()
+		f.Type, f.Enum = reflect.TypeOf(list), list.Values()
+	}
+	f.check(s)
+}
+
+// tags are the keys of all tags of records and inputs.
+var tags = []string{
+	"path", "query", "header", "json", "store", "body", "set", "doc", "tool", "default", "min", "max", "items", "each", "pattern", "ref", "format",
+	"required", "null",
+}
+
+// checkTags panics on a tag with an unknown key, which would have no effect, and on one that is not of the conventional form.
+func checkTags(t reflect.Type, s reflect.StructField) {
+	for rest := string(s.Tag); rest != ""; {
+		key, after, found := strings.Cut(strings.TrimLeft(rest, " "), ":")
+		value, err := strconv.QuotedPrefix(after)
+		if !found || err != nil || !slices.Contains(tags, key) {
+			panic(fmt.Sprintf("schema: %s.%s has an unknown tag %q", t, s.Name, rest))
+		}
+		rest = after[len(value):]
+	}
+}

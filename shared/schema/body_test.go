@@ -1,0 +1,271 @@
+package schema_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"growthworkspace/shared/schema"
+)
+
+// shade is a text that has any value in a record, and one of the colours in a request.
+type shade string
+
+func (shade) Accepts() schema.Enum { return colour("") }
+
+// lamp is a record with a field of every setting.
+type lamp struct {
+	ID      string   `json:"id"`
+	Kind    *string  `json:"kind" set:"optional,create" max:"10"`
+	Name    *string  `json:"name" set:"required,first" min:"1" max:"5" doc:"its name"`
+	Note    *string  `json:"note" set:"optional" max:"5" doc:"a note"`
+	Colour  *colour  `json:"colour" default:"red"`
+	Grade   *colour  `json:"grade" default:"green" set:"create"`
+	Shades  []shade  `json:"shades" set:"optional" items:"2" doc:"its shades"`
+	Slug    string   `json:"slug" set:"filled" max:"5" pattern:"slug"`
+	Checked *bool    `json:"checked" set:"filled,update"`
+	From    *float64 `json:"from" set:"optional"`
+	Until   *float64 `json:"until" set:"optional"`
+	SeenAt  *string  `json:"seenAt" format:"date-time"`
+}
+
+// Problems implements schema.Ruled.
+func (l lamp) Problems(sent func(string) bool) []string {
+	if l.From == nil || l.Until == nil || *l.From <= *l.Until || !sent("from") && !sent("until") {
+		return nil
+	}
+	return []string{"body.until: must not be less than from"}
+}
+
+type createLamp struct {
+	schema.Body[lamp] `body:"create"`
+}
+
+// Check returns the problems of the record's rules.
+func (in createLamp) Check() []string { return in.Problems(in.Record) }
+
+type updateLamp struct {
+	schema.Body[lamp] `body:"update"`
+
+	LampID string `path:"lampId"`
+}
+
+// described returns what a request may send, one line for each field.
+func described(fields []schema.Field) (out []string) {
+	for _, f := range fields {
+		null := map[schema.Null]string{schema.NullRefused: "refused", schema.NullAbsent: "absent", schema.NullClears: "clears"}[f.Null]
+		out = append(out, fmt.Sprintf("%s %s required=%v default=%q null=%s %v %q %q", f.In, f.Name, f.Required, f.Default, null, f.Enum, f.Doc, f.ToolDoc))
+	}
+	return out
+}
+
+// Ensure the tags of a record say what a create and an update accept: which fields and in which order, what is required, defaults, the
+// meaning of null and the values of closed lists.
+func TestBodyFields(t *testing.T) {
+	t.Parallel()
+	create := schema.Fields(reflect.TypeFor[createLamp]())
+	schema.AcceptNull(create)
+	for name, c := range map[string]struct{ got, want []string }{
+		"create": {described(create), []string{
+			`body name required=true default="" null=refused [] "its name" ""`,
+			`body kind required=false default="" null=absent [] "" ""`,
+			`body note required=false default="" null=absent [] "a note" ""`,
+			`body colour required=false default="red" null=absent [red green] "" ""`,
+			`body grade required=false default="green" null=absent [red green] "" ""`,
+			`body shades required=false default="" null=absent [red green] "its shades" ""`,
+			`body slug required=false default="" null=absent [] "" ""`,
+			`body from required=false default="" null=absent [] "" ""`,
+			`body until required=false default="" null=absent [] "" ""`,
+		}},
+		"update": {described(schema.Fields(reflect.TypeFor[updateLamp]())), []string{
+			`path lampId required=true default="" null=refused [] "" ""`,
+			`body name required=false default="" null=refused [] "its name" ""`,
+			`body note required=false default="" null=clears [] "a note" ""`,
+			`body colour required=false default="" null=refused [red green] "" ""`,
+			`body shades required=false default="" null=clears [red green] "its shades; replaces the list" "replaces the list"`,
+			`body slug required=false default="" null=refused [] "" ""`,
+			`body checked required=false default="" null=refused [] "" ""`,
+			`body from required=false default="" null=clears [] "" ""`,
+			`body until required=false default="" null=clears [] "" ""`,
+		}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(c.got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// bindRecord binds an input of type In to a JSON object.
+func bindRecord[In any](t *testing.T, post bool, text string) (in In, problems []string) {
+	t.Helper()
+	fields := schema.Fields(reflect.TypeFor[In]())
+	if post {
+		schema.AcceptNull(fields)
+	}
+	o, problems := schema.ParseObject([]byte(text), "body")
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	b := schema.BindFlat(reflect.TypeFor[In](), fields, schema.Flat{Arguments: o})
+	return b.Input.Interface().(In), b.Problems
+}
+
+// Ensure an update assigns exactly what was sent: null clears, and what is left out keeps its value.
+func TestBodyApply(t *testing.T) {
+	t.Parallel()
+	in, problems := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":"B","note":null,"shades":["red"],"slug":"b"}`)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	l := lamp{ID: "lmp_1", Name: new("A"), Note: new("n"), Colour: new(colour("green")), Shades: []shade{"mauve"}, Slug: "a", From: new(1.0), SeenAt: new("2026-01-01T00:00:00.000Z")}
+	want := l
+	want.Name, want.Note, want.Shades, want.Slug = new("B"), nil, []shade{"red"}, "b"
+	if in.Apply(&l); !reflect.DeepEqual(l, want) {
+		t.Errorf("%+v, want %+v", l, want)
+	}
+	if !in.Sent("note") || in.Sent("from") || in.Sent("lampId") || in.Empty() {
+		t.Error("Sent does not report what the body has")
+	}
+	if none, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1"}`); !none.Empty() {
+		t.Error("an empty body is not Empty")
+	}
+}
+
+// Ensure a create has its defaults, which count as not sent, and that null is the same as leaving a property out.
+func TestBodyCreate(t *testing.T) {
+	t.Parallel()
+	in, problems := bindRecord[createLamp](t, true, `{"name":"A","colour":null,"note":null,"until":2}`)
+	if want := (lamp{Name: new("A"), Colour: new(colour("red")), Grade: new(colour("green")), Until: new(2.0)}); problems != nil || !reflect.DeepEqual(in.Record, want) {
+		t.Errorf("%+v %q, want %+v", in.Record, problems, want)
+	}
+	for property, want := range map[string]bool{"name": true, "until": true, "colour": false, "grade": false, "note": false} {
+		if in.Sent(property) != want {
+			t.Errorf("Sent(%s) is %v", property, !want)
+		}
+	}
+}
+
+// Ensure values that the tags do not allow are problems, those of fields that only the service or the other operation sets included.
+func TestBodyRefuses(t *testing.T) {
+	t.Parallel()
+	_, create := bindRecord[createLamp](t, true, `{"shades":["mauve"],"slug":"A b","checked":true,"seenAt":"2026-01-01T00:00:00Z","colour":"blue"}`)
+	_, update := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","name":null,"colour":null,"slug":null,"kind":"a","note":"too long"}`)
+	for name, c := range map[string]struct{ got, want []string }{
+		"create": {create, []string{
+			"body.name: is required", "body.colour: must be one of red, green", "body.shades[0]: must be one of red, green",
+			"body.slug: must match", "arguments.checked: unknown argument", "arguments.seenAt: unknown argument",
+		}},
+		"update": {update, []string{
+			"body.name: must not be null", "body.note: must have at most 5 characters", "body.colour: must not be null", "body.slug: must not be null",
+			"arguments.kind: unknown argument",
+		}},
+	} {
+		ok := len(c.got) == len(c.want)
+		for i := range min(len(c.got), len(c.want)) {
+			ok = ok && strings.HasPrefix(c.got[i], c.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
+		}
+	}
+}
+
+// Ensure the rules of a record see which properties a request has, so that a stored record which breaks one can be changed otherwise.
+func TestBodyRules(t *testing.T) {
+	t.Parallel()
+	stored := lamp{From: new(5.0), Until: new(1.0)}
+	for text, want := range map[string]int{`{"name":"B"}`: 0, `{"until":2}`: 1, `{"until":7}`: 0, `{"until":null}`: 0} {
+		in, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1",`+text[1:])
+		l := stored
+		in.Apply(&l)
+		if got := in.Problems(l); len(got) != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+// Ensure an imported record keeps the rules of the body, and that its other fields are only those of the record.
+func TestBodyOfRecord(t *testing.T) {
+	t.Parallel()
+	rules := schema.NewRules(reflect.TypeFor[lamp](), reflect.TypeFor[createLamp]())
+	for text, want := range map[string]string{
+		`{"id":"lmp_1","slug":"a","checked":true,"seenAt":"2026-01-01T00:00:00Z"}`: "",
+		`{"id":"lmp_1","slug":"a","note":"too long"}`:                              "record.note: must have at most 5 characters, has 8",
+		`{"id":"lmp_1","slug":"a","from":2,"until":1}`:                             "record.until: must not be less than from",
+		`{"id":"lmp_1","slug":"a","seenAt":"today"}`:                               "record.seenAt: must be an RFC 3339 time, for example 2026-08-11T09:30:00Z",
+	} {
+		var l lamp
+		if got := strings.Join(schema.DecodeRecord([]byte(text), &l, rules), "; "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Ensure a misspelled tag, its key or its value, fails when the program starts.
+func TestBodyPanics(t *testing.T) {
+	t.Parallel()
+	for name, input := range map[string]reflect.Type{
+		"se has an unknown tag": reflect.TypeFor[in[struct {
+			A *string `json:"a" se:"optional" max:"5"`
+		}]](),
+		"a read-only field has one": reflect.TypeFor[in[struct {
+			A *string `json:"a" docs:"a text"`
+		}]](),
+		"an unknown option": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"optionl" max:"5"`
+		}]](),
+		"an unknown operation": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"optional,delete" max:"5"`
+		}]](),
+		"required and optional": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"required,optional" max:"5"`
+		}]](),
+		"a default and required": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"required" default:"x" max:"5"`
+		}]](),
+		"neither a default nor how": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"create" max:"5"`
+		}]](),
+		"create and update": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"optional,create,update" max:"5"`
+		}]](),
+		"null cannot clear": reflect.TypeFor[in[struct {
+			A string `json:"a" set:"optional" max:"5"`
+		}]](),
+		"a text without a bound": reflect.TypeFor[in[struct {
+			A *string `json:"a" set:"optional"`
+		}]](),
+		"an invalid default": reflect.TypeFor[in[struct {
+			A *colour `json:"a" default:"blue"`
+		}]](),
+		"no operation": reflect.TypeFor[struct{ schema.Body[lamp] }](),
+		"another operation": reflect.TypeFor[struct {
+			schema.Body[lamp] `body:"creat"`
+		}](),
+		"an input's key": reflect.TypeFor[struct {
+			A *string `json:"a" max:"5" patern:"slug"`
+		}](),
+		"an invalid prefix": reflect.TypeFor[struct {
+			A *string `json:"a" ref:"LMP"`
+		}](),
+		"a reference with another form": reflect.TypeFor[struct {
+			A *string `json:"a" ref:"lmp" pattern:"slug"`
+		}](),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if recover() == nil {
+					t.Error("it is accepted")
+				}
+			}()
+			schema.Fields(input)
+		})
+	}
+}
+
+type in[T any] struct {
+	schema.Body[T] `body:"create"`
+}

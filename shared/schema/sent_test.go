@@ -34,7 +34,7 @@ func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 	schema.AcceptNull(fields)
 	b.Flat(fields, o)
 	if problems = append(problems, b.Problems...); len(problems) > 0 {
-		t.Fatal(object, problems)
+		t.Fatalf("%s: problems %q, want none", object, problems)
 	}
 	sum, err := b.Digest("Idempotency-Key")
 	if err != nil {

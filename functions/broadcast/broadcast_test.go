@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/testkit/apitest"
@@ -44,7 +46,7 @@ func load(t *testing.T, s *apitest.Service, name string, records ...record) {
 		}
 		var problems []string
 		if checked[i], problems = typ.Check(text); len(problems) > 0 {
-			t.Fatalf("%s: %v", text, problems)
+			t.Fatalf("record %s: problems %v, want none", text, problems)
 		}
 	}
 	if err := typ.Write(t.Context(), s.CompanyID, checked); err != nil {
@@ -112,10 +114,12 @@ func TestPlans(t *testing.T) {
 			t.Errorf("limit %d: %v", limit, pages)
 		}
 	}
-	if got := s.Send(t, key, "GET", plans+"?limit=1", "").Body; got != `{"items":[{"id":"pln_new","companyId":"`+s.CompanyID+
-		`","name":"Spring","brief":null,"objective":null,"goalId":null,"audience":null,"platforms":["x"],"contentTypeIds":null,"cadence":null,`+
-		`"status":"active","startsAt":null,"endsAt":null,"createdAt":"2026-03-01T00:00:00.000Z","updatedAt":null}]}` {
-		t.Error(got)
+	got := s.Send(t, key, "GET", plans+"?limit=1", "").Body
+	first := `{"items":[{"id":"pln_new","companyId":"` + s.CompanyID +
+		`","name":"Spring","brief":null,"objective":null,"goalId":null,"audience":null,"platforms":["x"],"contentTypeIds":null,"cadence":null,` +
+		`"status":"active","startsAt":null,"endsAt":null,"createdAt":"2026-03-01T00:00:00.000Z","updatedAt":null}]}`
+	if got != first {
+		t.Errorf("the first page\ngot  %s\nwant %s", got, first)
 	}
 	s.Run(t, []apitest.Scenario{
 		{Name: "limit 0", Op: "list_broadcast_plans", Args: record{"limit": 0}, Want: 400, WantMessage: "query.limit"},
@@ -136,7 +140,7 @@ func TestPlansDefaultLimit(t *testing.T) {
 	load(t, s, "content-plan", records...)
 	pages := follow(t, s, s.Key(t), "/v1/companies/{companyId}/broadcast/plans")
 	if len(pages) != 2 || len(pages[0]) != 25 || len(pages[1]) != 1 {
-		t.Error(pages)
+		t.Errorf("pages %v, want one of 25 plans and one of 1", pages)
 	}
 }
 
@@ -153,15 +157,17 @@ func TestChannels(t *testing.T) {
 	)
 	s.Run(t, []apitest.Scenario{
 		{Name: "order", Op: "list_broadcast_channels", Check: func(t *testing.T, r apitest.Response) {
-			if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"chn_4", "chn_5", "chn_2", "chn_3", "chn_1"}) {
-				t.Error(got)
+			if diff := cmp.Diff([]string{"chn_4", "chn_5", "chn_2", "chn_3", "chn_1"}, idsOf(r.Items(t))); diff != "" {
+				t.Errorf("channels (-want +got):\n%s", diff)
 			}
-			if r.Header.Get("Service-Has-More") != "false" {
-				t.Error(r.Header)
+			if more := r.Header.Get("Service-Has-More"); more != "false" {
+				t.Errorf("Service-Has-More %q, want false", more)
 			}
 			channel := r.Items(t)[2]
-			if len(channel) != 15 || channel["credentialsValid"] != false || channel["active"] != true || channel["name"] != nil {
-				t.Error(channel)
+			want := record{"fields": 15, "credentialsValid": false, "active": true, "name": nil}
+			got := record{"fields": len(channel), "credentialsValid": channel["credentialsValid"], "active": channel["active"], "name": channel["name"]}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("channel %v (-want +got):\n%s", channel, diff)
 			}
 		}},
 		{Name: "no limit", Op: "list_broadcast_channels", Args: record{"limit": 1}, Want: 400, WantMessage: "query.limit: unknown"},
@@ -181,7 +187,7 @@ func loadOld(t *testing.T, s *apitest.Service, name string, records ...record) {
 		}
 		old := reflect.New(typ.Record)
 		if problems := schema.DecodeRecord([]byte(text), old.Interface()); !slices.Equal(problems, []string{"record.companyId: is required"}) {
-			t.Fatal(problems)
+			t.Fatalf("record %s: problems %q, want only that companyId is required", text, problems)
 		}
 		read = append(read, old.Elem().Interface())
 	}

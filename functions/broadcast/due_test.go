@@ -185,12 +185,20 @@ func TestDuePosts(t *testing.T) {
 		}
 	}
 	s.Clock.Advance(time.Millisecond)
-	if page, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(page) != 5 || page[4].ID != "pst_soon" {
-		t.Error(page, err)
+	page, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page) != 5 || page[4].ID != "pst_soon" {
+		t.Errorf("due posts %+v, want 5 with pst_soon last", page)
 	}
 	other := start(t)
-	if page, next, err := broadcast.NewStore(other.Table).DuePosts(t.Context(), other.CompanyID, "", 10); err != nil || page == nil || len(page) != 0 || next != "" {
-		t.Error(page, next, err)
+	page, next, err := broadcast.NewStore(other.Table).DuePosts(t.Context(), other.CompanyID, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page == nil || len(page) != 0 || next != "" {
+		t.Errorf("due posts %#v, next %q; want an empty list, not nil, and no next page", page, next)
 	}
 }
 
@@ -208,11 +216,11 @@ func TestDispatchNoSuchPost(t *testing.T) {
 		_, retried := store.RetryPost(t.Context(), s.CompanyID, id, "")
 		for _, err := range []error{claimed, published, failed, retried} {
 			if !errors.Is(err, fault.ErrNotFound) {
-				t.Errorf("%q: %v", id, err)
+				t.Errorf("id %q: error %v, want %v", id, err, fault.ErrNotFound)
 			}
 		}
 	}
 	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
-		t.Error(due, err)
+		t.Errorf("%d due posts, want none: %v", len(due), err)
 	}
 }

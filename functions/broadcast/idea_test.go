@@ -129,12 +129,12 @@ func TestIdeaMovesBetweenLists(t *testing.T) {
 	} {
 		tt.args["ideaId"] = ideaID
 		if r := s.Call(t, key, "update_broadcast_idea", tt.args); r.Status != 200 {
-			t.Error(r.Body)
+			t.Errorf("update %v: status %d, want 200: %s", tt.args, r.Status, r.Body)
 		}
 		check(fmt.Sprint(tt.args), tt.plan, tt.status, true)
 	}
 	if r := s.Call(t, key, "delete_broadcast_idea", record{"ideaId": ideaID}); r.Status != 200 {
-		t.Error(r.Body)
+		t.Errorf("delete: status %d, want 200: %s", r.Status, r.Body)
 	}
 	check("delete", "", "", false)
 }

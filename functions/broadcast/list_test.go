@@ -168,8 +168,8 @@ func TestListArguments(t *testing.T) {
 	load(t, s, "content-idea", record{"id": "ida_1", "planId": "pln_1", "status": "accepted"})
 	load(t, s, "post", record{"id": "pst_1", "ideaId": "ida_1", "status": "draft"})
 	empty := func(t *testing.T, r apitest.Response) {
-		if r.Body != `{"items":[]}` || r.Header.Get("Service-Has-More") != "false" {
-			t.Error(r.Body)
+		if more := r.Header.Get("Service-Has-More"); r.Body != `{"items":[]}` || more != "false" {
+			t.Errorf("body %s, Service-Has-More %q; want no items and false", r.Body, more)
 		}
 	}
 	scenarios := []apitest.Scenario{
@@ -205,16 +205,16 @@ func TestPagesWhilePostsComeAndGo(t *testing.T) {
 		load(t, s, "post", post("pst_9", 9), post("pst_8", 8), post("pst_6", 6), post("pst_5", 5), post("pst_3", 3))
 		r := s.Send(t, key, "GET", "/v1/companies/{companyId}/broadcast/"+list, "")
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_9", "pst_8"}) {
-			t.Fatal(got)
+			t.Fatalf("%s: first page %v, want pst_9 and pst_8", list, got)
 		}
 		for _, gone := range []string{"pst_8", "pst_5"} { // the last post of the first page, and one of a later page
 			if r := s.Send(t, key, "DELETE", "/v1/companies/{companyId}/broadcast/posts/"+gone, ""); r.Status != 200 {
-				t.Fatal(r.Body)
+				t.Fatalf("delete %s: status %d, want 200: %s", gone, r.Status, r.Body)
 			}
 		}
 		load(t, s, "post", post("pst_10", 10), post("pst_7", 7), post("pst_4", 4))
 		if got := slices.Concat(follow(t, s, key, nextOf(t, r))...); !slices.Equal(got, []string{"pst_7", "pst_6", "pst_4", "pst_3"}) {
-			t.Errorf("%s: %v", list, got)
+			t.Errorf("%s: later pages %v, want pst_7, pst_6, pst_4 and pst_3", list, got)
 		}
 		for _, gone := range []string{"pst_10", "pst_7", "pst_4"} {
 			s.Send(t, key, "DELETE", "/v1/companies/{companyId}/broadcast/posts/"+gone, "")
@@ -271,7 +271,7 @@ func TestDuePostsByKeys(t *testing.T) {
 		got = append(got, p.ID)
 	}
 	if err != nil || !slices.Equal(got, []string{"pst_1", "pst_2", "pst_3"}) {
-		t.Error(got, err)
+		t.Errorf("posts %v, want pst_1, pst_2 and pst_3: %v", got, err)
 	}
 }
 
@@ -327,7 +327,7 @@ func TestPostDayArguments(t *testing.T) {
 	const list = "list_broadcast_posts"
 	both := func(t *testing.T, r apitest.Response) {
 		if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
-			t.Error(got)
+			t.Errorf("posts %v, want pst_2 and pst_1", got)
 		}
 	}
 	r := s.Call(t, s.Key(t), list, record{"limit": 1, "from": "2026-03-01", "order": "asc"})
@@ -352,7 +352,7 @@ func TestPostDayArguments(t *testing.T) {
 		{Name: "ideas have no days", Op: "list_broadcast_ideas", Args: record{"from": "2026-03-01"}, Want: 400, WantMessage: "query.from: unknown"},
 		{Name: "the cursor", Op: list, Args: record{"from": "2026-03-01", "order": "asc", "cursor": cursor}, Check: func(t *testing.T, r apitest.Response) {
 			if got := idsOf(r.Items(t)); !slices.Equal(got, []string{"pst_2", "pst_3"}) {
-				t.Error(got)
+				t.Errorf("posts %v, want pst_2 and pst_3", got)
 			}
 		}},
 		rejected("no days", record{"order": "asc"}),

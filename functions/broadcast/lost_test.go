@@ -50,8 +50,12 @@ func TestMovesSurviveLostResponses(t *testing.T) {
 	if first == second || second == third || losing.lost.Load() != 6 {
 		t.Errorf("claims %s, %s, %s; %d responses were lost", first, second, third, losing.lost.Load())
 	}
-	if p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublished {
-		t.Error(p, err)
+	p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *p.Status != broadcast.PostStatusPublished {
+		t.Errorf("stored status %s, want %s", *p.Status, broadcast.PostStatusPublished)
 	}
 }
 
@@ -64,15 +68,15 @@ func TestClaimWithoutResponse(t *testing.T) {
 	load(t, s, "post", record{"id": "pst_1", "platform": "x", "status": "scheduled", "scheduledFor": earlier})
 	losing.left.Store(100)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil || isConflict(err) {
-		t.Fatal(err)
+		t.Fatalf("a claim without a response: error %v, want one that is no conflict", err)
 	}
 	losing.left.Store(0)
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); !isConflict(err) {
-		t.Error(err)
+		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
 	stuck, err := store.StuckPosts(t.Context(), s.CompanyID, s.Table.Now())
 	if err != nil || len(stuck) != 1 || stuck[0].ClaimID == nil {
-		t.Fatal(stuck, err)
+		t.Fatalf("stuck posts %+v, want one with a claim: %v", stuck, err)
 	}
 	must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_1", *stuck[0].ClaimID))
 	must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))

@@ -143,7 +143,7 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 			t.Errorf("%s of another kind: %d %s", tt.noun, missing.Status, missing.Body)
 		}
 		if r := call("delete", tt.id); r.Status != 200 || strings.TrimSpace(r.Body) != `{"id":"`+tt.id+`","deleted":true}` {
-			t.Errorf("%s: %d %s", tt.noun, r.Status, r.Body)
+			t.Errorf("delete %s: status %d, want 200 with its id: %s", tt.noun, r.Status, r.Body)
 		}
 		for _, verb := range []string{"get", "update", "delete"} {
 			if r := call(verb, tt.id); r.Status != 404 || r.Body != missing.Body {
@@ -152,7 +152,7 @@ func TestDeletePlansAndIdeas(t *testing.T) {
 		}
 	}
 	if got := idsOf(s.Call(t, key, "list_broadcast_plans", nil).Items(t)); !slices.Equal(got, []string{"pln_2"}) {
-		t.Error(got)
+		t.Errorf("plans %v, want pln_2", got)
 	}
 	if got := idsOf(s.Call(t, key, "list_broadcast_ideas", record{"planId": "pln_1"}).Items(t)); !slices.Equal(got, []string{"ida_2"}) {
 		t.Error("ideas of the deleted plan:", got)
@@ -184,7 +184,7 @@ func TestPlansBound(t *testing.T) {
 	load(t, s, "content-plan", record{"id": "pln_imported"})
 	for n, want := range []int{409, 200} { // beside 200 and 199
 		if r := s.Call(t, key, "delete_broadcast_plan", record{"planId": fmt.Sprintf("pln_%d", n)}); r.Status != 200 {
-			t.Error(r.Body)
+			t.Errorf("delete pln_%d: status %d, want 200: %s", n, r.Status, r.Body)
 		}
 		if r := create(fmt.Sprint(n)); r.Status != want {
 			t.Errorf("create %d: %d %s", n, r.Status, r.Body)

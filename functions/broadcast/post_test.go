@@ -69,7 +69,7 @@ func TestCreatePost(t *testing.T) {
 		reject("media cannot be sent", record{"platform": "x", "body": "B", "media": record{}}, "body.media: unknown property"),
 		{Name: "all errors are returned", Op: "create_broadcast_post", Args: record{"platform": "x", "body": "B", "ideaId": "1", "destination": "d", "status": "scheduled"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 3 {
-				t.Error(messages)
+				t.Errorf("%d messages, want 3: %q", len(messages), messages)
 			}
 		}},
 	})
@@ -90,7 +90,7 @@ func TestCreatedPostIsListed(t *testing.T) {
 	}
 	for _, args := range []record{{}, {"platform": "push"}, {"status": "scheduled"}, {"ideaId": "ida_1"}, {"platform": "push", "status": "scheduled", "ideaId": "ida_1"}} {
 		if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{id}) {
-			t.Errorf("%v: %v", args, got)
+			t.Errorf("list with %v: posts %v, want %s", args, got, id)
 		}
 	}
 }
@@ -108,12 +108,12 @@ func TestNoSuchPost(t *testing.T) {
 		for _, id := range []string{"pst_unknown", "pst_other", "ida_1", "nonsense", "pst_#", "pst_1%2F2", strings.Repeat("a", 300)} {
 			r := s.Call(t, key, op, record{"postId": id})
 			if r.Status != 404 {
-				t.Errorf("%s %s: %d %s", op, id, r.Status, r.Body)
+				t.Errorf("%s %s: status %d, want 404: %s", op, id, r.Status, r.Body)
 			}
 			bodies[r.Body] = true
 		}
 		if len(bodies) != 1 {
-			t.Errorf("%s: %v", op, bodies)
+			t.Errorf("%s: %d different responses, want 1: %v", op, len(bodies), bodies)
 		}
 	}
 	if got := idsOf(s.Call(t, key, "list_broadcast_ideas", nil).Items(t)); !slices.Equal(got, []string{"ida_1"}) {
@@ -160,7 +160,7 @@ func TestUpdateThread(t *testing.T) {
 			WantFields: record{"title": nil, "threadParts": []string{"by", "hand"}}},
 		{Name: "a longer body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": long + "end"}, Check: func(t *testing.T, r apitest.Response) {
 			if parts, _ := r.JSON(t)["threadParts"].([]any); len(parts) != 2 || !strings.HasSuffix(parts[1].(string), "word end") {
-				t.Error(parts)
+				t.Errorf("thread parts %q, want 2, the last with the new end", parts)
 			}
 		}},
 		{Name: "a short body", Op: "update_broadcast_post", Args: record{"postId": "pst_1", "body": "short"}, WantFields: record{"threadParts": nil}},
@@ -201,12 +201,12 @@ func TestClearScheduledFor(t *testing.T) {
 	}
 	due("pst_2", "pst_1")
 	if r := s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "scheduledFor": nil, "status": "draft"}); r.Status != 200 {
-		t.Fatal(r.Body)
+		t.Fatalf("update: status %d, want 200: %s", r.Status, r.Body)
 	}
 	due("pst_2")
 	for _, args := range []record{{}, {"platform": "x"}, {"ideaId": "ida_1"}} {
 		if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{"pst_2", "pst_1"}) {
-			t.Errorf("%v: %v", args, got)
+			t.Errorf("list with %v: posts %v, want pst_2 and pst_1", args, got)
 		}
 	}
 	if _, err := store.ClaimPost(t.Context(), s.CompanyID, "pst_1"); err == nil {

@@ -27,7 +27,7 @@ func TestClaimRace(t *testing.T) {
 				case err == nil:
 					claims[n] = *d.ClaimID
 				case !isConflict(err):
-					t.Error(err)
+					t.Errorf("claim: error %v, want none or a conflict", err)
 				}
 			})
 		}

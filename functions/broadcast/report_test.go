@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions/broadcast"
 	"growthworkspace/shared/fault"
 )
@@ -21,23 +23,25 @@ func TestReports(t *testing.T) {
 		t.Helper()
 		for _, args := range []record{{"status": status}, {"status": status, "platform": "x"}, {"status": status, "ideaId": "ida_1"}} {
 			if got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t)); !slices.Equal(got, []string{"pst_1"}) {
-				t.Errorf("%v: %v", args, got)
+				t.Errorf("list with %v: posts %v, want pst_1", args, got)
 			}
 		}
 	}
 
 	d := must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
-	if p := post(); p["status"] != "publishing" || p["failureReason"] != nil || *d.ClaimedAt != "2026-08-11T09:30:00.000Z" || deref(d.Body) != "B" {
-		t.Errorf("%v, claimed at %s", p, *d.ClaimedAt)
+	p := post()
+	claimed := record{"status": "publishing", "failureReason": nil, "claimedAt": "2026-08-11T09:30:00.000Z", "body": "B"}
+	if diff := cmp.Diff(claimed, record{"status": p["status"], "failureReason": p["failureReason"], "claimedAt": *d.ClaimedAt, "body": deref(d.Body)}); diff != "" {
+		t.Errorf("the claimed post (-want +got):\n%s", diff)
 	}
 	listed("publishing")
 	must(t)(store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, whyFailed))
 	if p := post(); p["status"] != "failed" || p["failureReason"] != whyFailed || p["publishedAt"] != nil {
-		t.Error(p)
+		t.Errorf("status %v, reason %v, published at %v; want failed, %s and never", p["status"], p["failureReason"], p["publishedAt"], whyFailed)
 	}
 	listed("failed")
 	if _, err := store.ReportFailed(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, "another"); !isConflict(err) {
-		t.Error(err)
+		t.Errorf("another reason: error %v, want a conflict", err)
 	}
 
 	d = must(t)(store.ClaimPost(t.Context(), s.CompanyID, "pst_1"))
@@ -47,19 +51,24 @@ func TestReports(t *testing.T) {
 		must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, outcome))
 		must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, broadcast.Outcome{}))
 		p := post()
-		if p["status"] != "published" || p["externalId"] != "1790" || p["externalUrl"] != "https://x.example/1790" || p["publishedAt"] != "2026-08-11T09:31:00.000Z" ||
-			p["failureReason"] != nil || p["updatedAt"] != "2026-08-11T10:30:00.000Z" {
-			t.Error(p)
+		want := record{"status": "published", "externalId": "1790", "externalUrl": "https://x.example/1790", "publishedAt": "2026-08-11T09:31:00.000Z",
+			"failureReason": nil, "updatedAt": "2026-08-11T10:30:00.000Z"}
+		got := record{}
+		for name := range want {
+			got[name] = p[name]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the published post (-want +got):\n%s", diff)
 		}
 	}
 	listed("published")
 	for _, other := range []broadcast.Outcome{{ExternalID: new("1791")}, {ExternalURL: new("https://x.example/1791")}, {PublishedAt: new("2026-08-11T09:32:00Z")}} {
 		if _, err := store.ReportPublished(t.Context(), s.CompanyID, "pst_1", *d.ClaimID, other); !isConflict(err) {
-			t.Error(err)
+			t.Errorf("another outcome: error %v, want a conflict", err)
 		}
 	}
 	if code, _ := s.Call(t, key, "update_broadcast_post", record{"postId": "pst_1", "title": "T"}).Messages(t); code != "conflict" {
-		t.Error(code)
+		t.Errorf("update of a published post: code %q, want conflict", code)
 	}
 }
 
@@ -77,21 +86,25 @@ func TestReportLimits(t *testing.T) {
 	} {
 		_, err := store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, o)
 		if codeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), field+": must") {
-			t.Errorf("%s: %v", field, err)
+			t.Errorf("invalid %s: error %v, want a bad request that names it", field, err)
 		}
 	}
 	for _, long := range []string{"https://x.example/" + strings.Repeat("a", 1983), "x.example/1", "https://", "http://", "https:///1", "javascript://x.example/%0aalert(1)", "ftp://x.example"} {
 		if err := (broadcast.Outcome{ExternalURL: &long}).Check(); codeOf(err) != fault.BadRequest {
-			t.Errorf("%.30s: %v", long, err)
+			t.Errorf("externalUrl %.30s: error %v, want a bad request", long, err)
 		}
 	}
 	for _, reason := range []string{"", strings.Repeat("é", 2001)} {
 		if _, err := store.ReportFailed(t.Context(), s.CompanyID, "pst_1", claimID, reason); codeOf(err) != fault.BadRequest {
-			t.Error(err)
+			t.Errorf("a reason of %d bytes: error %v, want a bad request", len(reason), err)
 		}
 	}
-	if p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1"); err != nil || *p.Status != broadcast.PostStatusPublishing {
-		t.Error(p, err)
+	p, err := store.Posts.Get(t.Context(), s.CompanyID, "pst_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *p.Status != broadcast.PostStatusPublishing {
+		t.Errorf("stored status %s, want %s", *p.Status, broadcast.PostStatusPublishing)
 	}
 	longest := broadcast.Outcome{ExternalID: new(strings.Repeat("é", 200)), ExternalURL: new("https://x.example/" + strings.Repeat("a", 1982))}
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, longest))
@@ -126,7 +139,7 @@ func TestStuckPosts(t *testing.T) {
 		return ids
 	}
 	if got := stuck("2026-08-11T09:31:00.000Z"); !slices.Equal(got, []string{"pst_imported", "pst_b", "pst_a"}) {
-		t.Error(got)
+		t.Errorf("stuck posts %v, want pst_imported, pst_b and pst_a", got)
 	}
 	s.Clock.Advance(1000 * time.Hour)
 	if due, _, err := store.DuePosts(t.Context(), s.CompanyID, "", 10); err != nil || len(due) != 0 {
@@ -135,7 +148,7 @@ func TestStuckPosts(t *testing.T) {
 	must(t)(store.RetryPost(t.Context(), s.CompanyID, "pst_b", claims["pst_b"]))
 	must(t)(store.ReportPublished(t.Context(), s.CompanyID, "pst_imported", "", broadcast.Outcome{}))
 	if got := stuck(s.Table.Now()); !slices.Equal(got, []string{"pst_a", "pst_c"}) {
-		t.Error(got)
+		t.Errorf("stuck posts %v, want pst_a and pst_c", got)
 	}
 }
 
@@ -151,7 +164,7 @@ func TestImportEndsClaim(t *testing.T) {
 		post["status"] = status
 		load(t, s, "post", post)
 		if _, err := store.ReportPublished(t.Context(), s.CompanyID, "pst_1", claimID, broadcast.Outcome{}); !isConflict(err) {
-			t.Errorf("%s: %v", status, err)
+			t.Errorf("report after an import as %s: error %v, want a conflict", status, err)
 		}
 	}
 }

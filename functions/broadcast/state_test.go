@@ -99,12 +99,12 @@ func TestPostStates(t *testing.T) {
 			}
 			r := s.Call(t, key, "update_broadcast_post", args)
 			if r.Status != tc.status {
-				t.Fatalf("%d %s", r.Status, r.Body)
+				t.Fatalf("update: status %d, want %d: %s", r.Status, tc.status, r.Body)
 			}
 			if tc.status != 200 {
 				code, messages := r.Messages(t)
 				if want := map[int]string{400: "bad_request", 409: "conflict"}[tc.status]; code != want || !strings.Contains(strings.Join(messages, "\n"), tc.says) {
-					t.Errorf("%s %q", code, messages)
+					t.Errorf("code %q and messages %q, want %s and %q", code, messages, want, tc.says)
 				}
 			}
 			after := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"})
@@ -133,14 +133,14 @@ func TestDeletePost(t *testing.T) {
 		load(t, s, "post", record{"id": id, "platform": "x", "status": status, "scheduledFor": later, "ideaId": "ida_1"})
 		r := s.Call(t, key, "delete_broadcast_post", record{"postId": id})
 		if r.Status != want {
-			t.Errorf("%s: %d %s", status, r.Status, r.Body)
+			t.Errorf("delete of a %s post: status %d, want %d: %s", status, r.Status, want, r.Body)
 		}
 		if want == 200 && r.Body != `{"id":"`+id+`","deleted":true}` {
-			t.Error(r.Body)
+			t.Errorf("delete of a %s post: body %s, want its id", status, r.Body)
 		}
 		if want == 409 {
 			if code, messages := r.Messages(t); code != "conflict" || !strings.Contains(messages[0], "only unsent posts") {
-				t.Error(r.Body)
+				t.Errorf("delete of a %s post: body %s, want conflict and that only unsent posts can be deleted", status, r.Body)
 			}
 		}
 		again := map[int]int{200: 404, 409: 409}[want]
@@ -151,7 +151,7 @@ func TestDeletePost(t *testing.T) {
 	for _, args := range []record{{}, {"platform": "x"}, {"ideaId": "ida_1"}} {
 		got := idsOf(s.Call(t, key, "list_broadcast_posts", args).Items(t))
 		if !slices.Equal(got, []string{"pst_published", "pst_publishing"}) {
-			t.Errorf("%v: %v", args, got)
+			t.Errorf("list with %v: posts %v, want pst_published and pst_publishing", args, got)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 			load(t, from, name, all, bare)
 			first := exported(t, from, name)
 			if len(first) != 2 {
-				t.Fatal(first)
+				t.Fatalf("%d exported records, want 2: %v", len(first), first)
 			}
 			for field, value := range all {
 				if value == at {
@@ -122,11 +122,11 @@ func TestImportReplaces(t *testing.T) {
 		{"list_broadcast_ideas", record{"status": "rejected"}, []string{"ida_1"}},
 	} {
 		if got := idsOf(s.Call(t, key, tc.op, tc.args).Items(t)); !slices.Equal(got, tc.want) {
-			t.Errorf("%s %v: %v", tc.op, tc.args, got)
+			t.Errorf("%s with %v: ids %v, want %v", tc.op, tc.args, got, tc.want)
 		}
 	}
 	if post := s.Call(t, key, "get_broadcast_post", record{"postId": "pst_1"}).JSON(t); post["title"] != nil || post["status"] != "published" {
-		t.Error(post)
+		t.Errorf("title %v and status %v, want null and published", post["title"], post["status"])
 	}
 }
 

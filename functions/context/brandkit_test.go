@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -32,7 +34,7 @@ func TestBrandKit(t *testing.T) {
 				"createdAt": "2026-08-11T09:30:00.000Z", "updatedAt": "2026-08-11T09:30:00.000Z"},
 			Check: func(t *testing.T, r apitest.Response) {
 				if id := r.JSON(t)["id"].(string); !strings.HasPrefix(id, "kit_") || len(id) != 30 {
-					t.Error(id)
+					t.Errorf("id %q, want kit_ and 26 characters", id)
 				}
 			}},
 		{Name: "get", Op: "get_context_brand_kit", WantFields: map[string]any{"voiceTone": []string{"warm", "plain"}, "artStyle": "flat"}},
@@ -89,7 +91,7 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	key := s.Key(t)
 	created := s.Send(t, key, "PATCH", brandKitPath, `{}`)
 	if created.Status != 200 || created.JSON(t)["voiceTone"] != nil {
-		t.Fatalf("%d %s", created.Status, created.Body)
+		t.Fatalf("the first update: status %d, want 200 without voiceTone: %s", created.Status, created.Body)
 	}
 	s.Clock.Advance(time.Hour)
 	if r := s.Send(t, key, "PATCH", brandKitPath, `{}`); r.Body != created.Body {
@@ -97,7 +99,7 @@ func TestBrandKitUpdateWithoutChange(t *testing.T) {
 	}
 	changed := s.Send(t, key, "PATCH", brandKitPath, `{"avoidWords":["cheap"]}`)
 	if got := changed.JSON(t); got["updatedAt"] != "2026-08-11T10:30:00.000Z" || got["createdAt"] != "2026-08-11T09:30:00.000Z" {
-		t.Errorf("%s", changed.Body)
+		t.Errorf("updated at %v, created at %v; want 2026-08-11T10:30:00.000Z and an hour before", got["updatedAt"], got["createdAt"])
 	}
 	s.Clock.Advance(time.Hour)
 	if r := s.Send(t, key, "PATCH", brandKitPath, `{"avoidWords":["cheap"]}`); r.Body != changed.Body {
@@ -133,8 +135,9 @@ func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second.ID != first.ID || second.ArtStyle == nil || *second.ArtStyle != "flat" || second.Context == nil {
-		t.Errorf("%+v after %+v", second, first)
+	want := brand.BrandKit{ID: first.ID, ArtStyle: new("flat"), Context: new("a writer's")}
+	if diff := cmp.Diff(want, brand.BrandKit{ID: second.ID, ArtStyle: second.ArtStyle, Context: second.Context}); diff != "" {
+		t.Errorf("kit (-want +got):\n%s", diff)
 	}
 }
 
@@ -151,7 +154,7 @@ func TestBrandKitRace(t *testing.T) {
 			wait.Go(func() {
 				r := s.Send(t, key, "PATCH", brandKitPath, fmt.Sprintf(`{%q:%q}`, field, "set "+field))
 				if r.Status != 200 {
-					t.Errorf("%s: %d %s", field, r.Status, r.Body)
+					t.Errorf("update of %s: status %d, want 200: %s", field, r.Status, r.Body)
 					return
 				}
 				ids[i] = r.JSON(t)["id"]

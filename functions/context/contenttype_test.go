@@ -33,7 +33,7 @@ func TestCreateContentType(t *testing.T) {
 			WantFields: map[string]any{"name": long[:400], "description": long, "guidance": long, "defaultPlatforms": []string{"x", "push"}, "cadence": long[:400], "active": true}},
 		{Name: "both are stored", Op: "list_context_content_types", Check: func(t *testing.T, r apitest.Response) {
 			if items := r.Items(t); len(items) != 2 || items[0]["name"] != "Tip" || items[1]["guidance"] != long {
-				t.Error(r.Body)
+				t.Errorf("body %s, want Tip and the one with the longest guidance", r.Body)
 			}
 		}},
 		{Name: "name and active are required", Op: "create_context_content_type", Want: 400, WantCode: "bad_request", WantMessage: "body.name: is required\nbody.active: is required"},
@@ -48,7 +48,7 @@ func TestCreateContentType(t *testing.T) {
 		{Name: "unknown property", Op: "create_context_content_type", Args: valid("id", "cty_1"), Want: 400, WantMessage: "body.id: unknown property"},
 		{Name: "nothing of these was stored", Op: "list_context_content_types", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 2 {
-				t.Error(n)
+				t.Errorf("%d content types, want 2", n)
 			}
 		}},
 	})
@@ -84,7 +84,7 @@ func TestUpdateContentType(t *testing.T) {
 	for _, id := range []string{"cty_none", "nonsense", "bgl_1", "cty_1%23"} {
 		r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}/context/content-types/"+id, `{"active":true}`)
 		if r.Status != 404 {
-			t.Errorf("%s: %d", id, r.Status)
+			t.Errorf("id %s: status %d, want 404: %s", id, r.Status, r.Body)
 		}
 		bodies[r.Body] = true
 	}
@@ -100,7 +100,7 @@ func TestListContentTypes(t *testing.T) {
 	s := start(t)
 	key := s.Key(t)
 	if got := walk(t, s, "list_context_content_types", 1); len(got) != 0 {
-		t.Error(got)
+		t.Errorf("content types %v, want none", got)
 	}
 	var want, lines []string
 	for i, name := range []string{`"!"`, `"A"`, `"A\u0001"`, `"A b"`, `"A#b"`, `"Ab"`, `"b"`, `"b"`, `"~"`, `"ä"`, `"😀"`} {
@@ -138,7 +138,7 @@ func TestListContentTypes(t *testing.T) {
 		}
 	}
 	if count(rest, "cty_new1") != 0 || count(rest, "cty_new2") != 1 {
-		t.Error(rest)
+		t.Errorf("the second page %v, want no cty_new1 and cty_new2 once", rest)
 	}
 }
 
@@ -167,13 +167,13 @@ func TestListInput(t *testing.T) {
 	for operation, foreign := range map[string]string{"list_context_content_types": ofGoals, "list_context_goals": ofTypes} {
 		s.Run(t, []apitest.Scenario{
 			{Name: operation + " default limit", Op: operation, Check: func(t *testing.T, r apitest.Response) {
-				if n := len(r.Items(t)); n != 50 || r.Header.Get("Service-Has-More") != "true" {
-					t.Error(n, r.Header)
+				if n, more := len(r.Items(t)), r.Header.Get("Service-Has-More"); n != 50 || more != "true" {
+					t.Errorf("%d records, Service-Has-More %q; want 50 and true", n, more)
 				}
 			}},
 			{Name: operation + " highest limit", Op: operation, Args: map[string]any{"limit": 200}, Check: func(t *testing.T, r apitest.Response) {
-				if n := len(r.Items(t)); n != 51 || r.Header.Get("Service-Has-More") != "false" {
-					t.Error(n, r.Header)
+				if n, more := len(r.Items(t)), r.Header.Get("Service-Has-More"); n != 51 || more != "false" {
+					t.Errorf("%d records, Service-Has-More %q; want 51 and false", n, more)
 				}
 			}},
 			{Name: operation + " limit 0", Op: operation, Args: map[string]any{"limit": 0}, Want: 400, WantMessage: "query.limit: must be between 1 and 200"},

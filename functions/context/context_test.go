@@ -96,14 +96,14 @@ func TestKindsAndCompaniesAreApart(t *testing.T) {
 	importLines(t, s, "brand-goal", s.CompanyID, `{"id":"bgl_1"}`)
 
 	if got := walk(t, s, "list_context_content_types", 10); !slices.Equal(got, []string{contentType}) {
-		t.Error(got)
+		t.Errorf("content types %v, want %s", got, contentType)
 	}
 	if got := walk(t, s, "list_context_goals", 10); !slices.Equal(got, []string{"bgl_1"}) {
-		t.Error(got)
+		t.Errorf("goals %v, want bgl_1", got)
 	}
 	for _, operation := range []string{"list_context_content_types", "list_context_goals"} {
 		if got := walk(t, other, operation, 10); len(got) != 0 {
-			t.Errorf("%s: %v", operation, got)
+			t.Errorf("%s of another company: %v, want none", operation, got)
 		}
 	}
 	for _, r := range []apitest.Response{
@@ -112,7 +112,7 @@ func TestKindsAndCompaniesAreApart(t *testing.T) {
 		other.Send(t, otherKey, "GET", strings.Replace(brandKitPath, "{companyId}", s.CompanyID, 1), ""),
 	} {
 		if r.Status != 404 {
-			t.Errorf("%d %s", r.Status, r.Body)
+			t.Errorf("another company's record: status %d, want 404: %s", r.Status, r.Body)
 		}
 	}
 }

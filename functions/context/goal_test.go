@@ -73,7 +73,7 @@ func TestCreateGoal(t *testing.T) {
 		{Name: "all problems at once", Op: "create_context_goal", Args: map[string]any{"name": "", "metricKey": "A", "dueAt": "x", "status": "x", "priority": "x", "x": 1}, Want: 400, Check: countMessages(6)},
 		{Name: "nothing of these was stored", Op: "list_context_goals", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 3 {
-				t.Error(n)
+				t.Errorf("%d goals, want 3", n)
 			}
 		}},
 	})
@@ -134,7 +134,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("%s of another kind: %d %s", tt.noun, missing.Status, missing.Body)
 		}
 		if r := call("delete", tt.id); r.Status != 200 || strings.TrimSpace(r.Body) != `{"id":"`+tt.id+`","deleted":true}` {
-			t.Errorf("%s: %d %s", tt.noun, r.Status, r.Body)
+			t.Errorf("delete %s: status %d, want 200 with its id: %s", tt.noun, r.Status, r.Body)
 		}
 		for _, verb := range []string{"get", "update", "delete"} {
 			if r := call(verb, tt.id); r.Status != 404 || r.Body != missing.Body {
@@ -142,7 +142,7 @@ func TestDelete(t *testing.T) {
 			}
 		}
 		if got := walk(t, s, tt.list, 1); !slices.Equal(got, []string{tt.kept}) {
-			t.Errorf("%s: %v", tt.list, got)
+			t.Errorf("%s: ids %v, want %s", tt.list, got, tt.kept)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestCollectionBounds(t *testing.T) {
 		importLines(t, s, tt.kind, s.CompanyID, `{"id":"`+tt.prefix+`_imported"}`)
 		remove := func(id string) {
 			if r := s.Call(t, key, "delete_"+tt.noun, map[string]any{tt.argument: id}); r.Status != 200 {
-				t.Error(r.Body)
+				t.Errorf("delete %s: status %d, want 200: %s", id, r.Status, r.Body)
 			}
 		}
 		remove(tt.prefix + "_0")

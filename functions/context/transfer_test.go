@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	brand "growthworkspace/functions/context"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
@@ -31,7 +33,7 @@ func importLines(t *testing.T, s *apitest.Service, name, companyID string, lines
 	for _, line := range lines {
 		record, problems := typ.Check(json.RawMessage(line))
 		if len(problems) > 0 {
-			t.Fatal(problems)
+			t.Fatalf("record %.200s: problems %q, want none", line, problems)
 		}
 		records = append(records, record)
 	}
@@ -100,8 +102,13 @@ func TestTransferReplaces(t *testing.T) {
 		{Name: "it can be changed", Op: "update_context_brand_kit", Args: map[string]any{"context": "c"}, WantFields: map[string]any{"id": "kit_3", "artStyle": "new", "context": "c"}},
 		{Name: "two content types", Op: "list_context_content_types", Check: func(t *testing.T, r apitest.Response) {
 			items := r.Items(t)
-			if len(items) != 2 || items[0]["id"] != "cty_1" || items[0]["name"] != "new" || items[0]["cadence"] != nil {
-				t.Error(r.Body)
+			if len(items) != 2 {
+				t.Fatalf("%d content types, want 2: %s", len(items), r.Body)
+			}
+			want := map[string]any{"id": "cty_1", "name": "new", "cadence": nil}
+			got := map[string]any{"id": items[0]["id"], "name": items[0]["name"], "cadence": items[0]["cadence"]}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the first content type (-want +got):\n%s", diff)
 			}
 		}},
 		{Name: "they can be changed", Op: "update_context_content_type", Args: map[string]any{"contentTypeId": "cty_1", "active": true}, WantFields: map[string]any{"name": "new", "active": true}},

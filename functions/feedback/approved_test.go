@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions/feedback"
 	"growthworkspace/shared/fault"
 )
@@ -115,12 +117,19 @@ func TestPostingMoves(t *testing.T) {
 				untouched := *before.UpdatedAt == *after.UpdatedAt && statusOf(before) == statusOf(after)
 				if want == no {
 					if codeOf(err) != fault.Conflict || !untouched {
-						t.Errorf("%v; %q became %q", err, statusOf(before), statusOf(after))
+						t.Errorf("error %v, want a conflict; %q became %q, unchanged: %t", err, statusOf(before), statusOf(after), untouched)
 					}
 					return
 				}
-				if err != nil || statusOf(got.Feedback) != want || statusOf(after) != want || *after.ReplyBody != "Thanks" {
-					t.Errorf("%v; %q became %q, returned %q", err, statusOf(before), statusOf(after), statusOf(got.Feedback))
+				if err != nil {
+					t.Errorf("%q: error %v, want none", statusOf(before), err)
+				}
+				type reply struct {
+					Returned, Stored feedback.ReplyStatus
+					Text             string
+				}
+				if diff := cmp.Diff(reply{want, want, "Thanks"}, reply{statusOf(got.Feedback), statusOf(after), *after.ReplyBody}); diff != "" {
+					t.Errorf("%q became (-want +got):\n%s", statusOf(before), diff)
 				}
 				if repeated := statusOf(before) == want; repeated != untouched {
 					t.Errorf("repeated report: %t; record unchanged: %t", repeated, untouched)
@@ -193,8 +202,8 @@ func TestStuckReplies(t *testing.T) {
 	for _, p := range found {
 		got = append(got, p.ID)
 	}
-	if !slices.Equal(got, []string{"fbk_3", "fbk_1", "fbk_0"}) {
-		t.Error(got)
+	if diff := cmp.Diff([]string{"fbk_3", "fbk_1", "fbk_0"}, got); diff != "" {
+		t.Errorf("stuck replies (-want +got):\n%s", diff)
 	}
 }
 
@@ -210,13 +219,13 @@ func TestPostingNoSuchReply(t *testing.T) {
 		_, failed := store.ReportReplyFailed(t.Context(), s.CompanyID, id, "")
 		for _, err := range []error{claimed, posted, failed} {
 			if !errors.Is(err, fault.ErrNotFound) {
-				t.Errorf("%q: %v", id, err)
+				t.Errorf("id %q: error %v, want %v", id, err, fault.ErrNotFound)
 			}
 		}
 	}
 	claimID := *must(t)(store.ClaimReply(t.Context(), other.CompanyID, "fbk_0001")).ClaimID
 	put(t, other, replied("posting", "Thanks"))
 	if _, err := store.ReportPosted(t.Context(), other.CompanyID, "fbk_0001", claimID); codeOf(err) != fault.Conflict {
-		t.Error(err)
+		t.Errorf("report after an import: error %v, want a conflict", err)
 	}
 }

@@ -29,7 +29,7 @@ func TestClaimReplyRace(t *testing.T) {
 				if err == nil {
 					won.Add(1)
 				} else if codeOf(err) != fault.Conflict {
-					t.Error(err)
+					t.Errorf("claim: error %v, want none or a conflict", err)
 				}
 			})
 		}
@@ -102,7 +102,7 @@ func TestClaimReplyAndEdit(t *testing.T) {
 		must(t)(feedback.NewStore(s.Table).ClaimReply(t.Context(), s.CompanyID, "fbk_0001"))
 	}
 	if r := s.Send(t, key, "PATCH", replyPath, `{"replyBody":"Reworded"}`); r.Status != http.StatusConflict {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("an edit during a claim: status %d, want 409: %s", r.Status, r.Body)
 	}
 }
 
@@ -126,15 +126,15 @@ func TestPostingSurvivesLostResponses(t *testing.T) {
 	put(t, s, replied("approved", "Thanks"))
 	losing.lose = 100
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); err == nil || codeOf(err) != "" {
-		t.Fatal(err)
+		t.Fatalf("a claim without a response: error %v, want one without a code", err)
 	}
 	losing.lose = 0
 	if _, err := store.ClaimReply(t.Context(), s.CompanyID, "fbk_0001"); codeOf(err) != fault.Conflict {
-		t.Error(err)
+		t.Errorf("a second claim: error %v, want a conflict", err)
 	}
 	stuck, err := store.StuckReplies(t.Context(), s.CompanyID, s.Table.Now())
 	if err != nil || len(stuck) != 1 {
-		t.Fatal(stuck, err)
+		t.Fatalf("stuck replies %+v, want one: %v", stuck, err)
 	}
 	must(t)(store.ReportReplyFailed(t.Context(), s.CompanyID, "fbk_0001", *stuck[0].ClaimID))
 }

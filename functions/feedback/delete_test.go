@@ -2,6 +2,7 @@ package feedback_test
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -47,13 +48,13 @@ func TestDelete(t *testing.T) {
 		r := remove(t, s, key, "fbk_0001")
 		if status == feedback.ReplyStatusPosting {
 			if _, messages := r.Messages(t); r.Status != http.StatusConflict || messages[0] != "the reply is being posted; delete the record once the reply is posted or failed" {
-				t.Errorf("%s: %d %s", status, r.Status, r.Body)
+				t.Errorf("%s: status %d, want 409 and that the reply is being posted: %s", status, r.Status, r.Body)
 			}
 			same(t, "the record whose reply is posting", s.Send(t, key, "GET", pushPath+"/fbk_0001", "").Body, before.Body)
 			continue
 		}
 		if r.Status != http.StatusOK || r.Body != `{"id":"fbk_0001","deleted":true}` {
-			t.Errorf("%s: %d %s", status, r.Status, r.Body)
+			t.Errorf("%s: status %d, want 200 with the id: %s", status, r.Status, r.Body)
 		}
 		again := remove(t, s, key, "fbk_0001")
 		missing := remove(t, s, key, "fbk_none")
@@ -83,18 +84,18 @@ func TestDeleteThenAgain(t *testing.T) {
 	pushed(t, s, key, sent)
 	s.Send(t, key, "PATCH", pushPath+"/"+derived+"/reply", `{"replyBody":"Thanks","replyStatus":"draft"}`)
 	if r := remove(t, s, key, derived); r.Status != http.StatusOK {
-		t.Fatal(r.Body)
+		t.Fatalf("delete: status %d, want 200: %s", r.Status, r.Body)
 	}
 	s.Clock.Advance(minute)
 	same(t, "pushed again", pushed(t, s, key, sent), counts{1, 1, 0})
 	if f := all(t, s)[0]; f["createdAt"] != later || f["replyBody"] != nil || f["replyStatus"] != "none" {
-		t.Error(f)
+		t.Errorf("created at %v with the reply %v (%v); want %s without a reply (none)", f["createdAt"], f["replyBody"], f["replyStatus"], later)
 	}
 	remove(t, s, key, derived)
 
 	importLines(t, s, s.CompanyID, `{"id":"fbk_own","source":"reddit","externalId":"A","replyStatus":"draft","replyBody":"Thanks"}`)
 	if refs := stored(t, s, "ext#"); len(refs) != 1 {
-		t.Fatal(refs)
+		t.Fatalf("references %q, want one", refs)
 	}
 	remove(t, s, key, "fbk_own")
 	same(t, "stored after the deletion of an imported record", stored(t, s, ""), []string{})
@@ -201,11 +202,19 @@ func TestDeleteRaces(t *testing.T) {
 		var count counts
 		pushing.Decode(t, &count)
 		left := all(t, s)
-		if pushing.Status != http.StatusOK || len(left) != 1 && (count.Created > 0 || won == 0) || won > 1 || claimed == nil && won > 0 {
-			t.Fatalf("push %d %s; %d deletions; claim %v; edit %d; left %v", pushing.Status, pushing.Body, won, claimed, edited.Status, left)
+		outcome := fmt.Sprintf("push %d %s; %d deletions; claim %v; edit %d; left %v", pushing.Status, pushing.Body, won, claimed, edited.Status, left)
+		switch {
+		case pushing.Status != http.StatusOK:
+			t.Fatalf("the push failed: %s", outcome)
+		case len(left) != 1 && (count.Created > 0 || won == 0):
+			t.Fatalf("%d records, want 1: %s", len(left), outcome)
+		case won > 1:
+			t.Fatalf("two deletions succeeded: %s", outcome)
+		case claimed == nil && won > 0:
+			t.Fatalf("a claimed reply was deleted: %s", outcome)
 		}
 		if claimed != nil && codeOf(claimed) != fault.Conflict && codeOf(claimed) != fault.NotFound {
-			t.Error(claimed)
+			t.Errorf("claim: error %v, want none, a conflict or not found", claimed)
 		}
 		if len(left) == 1 {
 			if own := left[0]["id"] == "fbk_0001"; own == (won > 0) || left[0]["title"] != "new" || own == (len(stored(t, s, "ext#")) == 0) {
@@ -215,11 +224,11 @@ func TestDeleteRaces(t *testing.T) {
 				put(t, s, replied("posted", "Thanks")) // so that it can be deleted
 			}
 			if r := remove(t, s, k, left[0]["id"].(string)); r.Status != http.StatusOK {
-				t.Fatal(r.Body)
+				t.Fatalf("delete of what is left: status %d, want 200: %s", r.Status, r.Body)
 			}
 		}
 		if rest := stored(t, s, "feedback#"); len(rest) != 0 {
-			t.Fatal(rest)
+			t.Fatalf("records %q, want none", rest)
 		}
 	}
 }

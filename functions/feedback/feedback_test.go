@@ -233,7 +233,7 @@ func TestListWhileRecordsChange(t *testing.T) {
 		put(t, s, moved)
 		rest, _ := page(t, s, key, 10, args, cursor)
 		if got := append(first, rest...); !slices.Equal(got, []string{"fbk_0010", "fbk_0020", "fbk_0030", "fbk_0035", "fbk_0040"}) {
-			t.Errorf("%v: %v", args, got)
+			t.Errorf("list with %v: records %v, want 10, 20, 30, 35 and 40", args, got)
 		}
 	}
 }
@@ -246,12 +246,12 @@ func TestListInput(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "default limit", Op: "list_feedback", Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 50 {
-				t.Error(n)
+				t.Errorf("%d records, want 50", n)
 			}
 		}},
 		{Name: "highest limit", Op: "list_feedback", Args: map[string]any{"limit": 200}, Check: func(t *testing.T, r apitest.Response) {
 			if n := len(r.Items(t)); n != 144 {
-				t.Error(n)
+				t.Errorf("%d records, want 144", n)
 			}
 		}},
 		{Name: "limit 0", Op: "list_feedback", Args: map[string]any{"limit": 0}, Want: 400, WantCode: "bad_request", WantMessage: "query.limit: must be between 1 and 200"},
@@ -302,7 +302,7 @@ func TestNotFound(t *testing.T) {
 			s.Send(t, key, "PATCH", "/v1/companies/{companyId}/feedback/"+id+"/reply", `{}`),
 		} {
 			if r.Status != 404 {
-				t.Errorf("%s: %d %s", id, r.Status, r.Body)
+				t.Errorf("id %s: status %d, want 404: %s", id, r.Status, r.Body)
 			}
 			bodies[r.Body] = true
 		}

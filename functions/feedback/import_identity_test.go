@@ -25,17 +25,17 @@ func TestImportReplacesTheReviewItself(t *testing.T) {
 	importLines(t, s, s.CompanyID, ours("fbk_own", "A"))
 	same(t, "stored", stored(t, s, ""), []string{"feedback#" + derived})
 	if f := all(t, s)[0]; f["title"] != "Imported" || f["body"] != nil || f["replyStatus"] != "posted" {
-		t.Error(f)
+		t.Errorf("title %v, body %v, status %v; want Imported, null and posted", f["title"], f["body"], f["replyStatus"])
 	}
 	importLines(t, s, s.CompanyID, ours("fbk_first", "B"))
 	importLines(t, s, s.CompanyID, ours("fbk_second", "B"))
 	same(t, "records with an id of their own", len(stored(t, s, "feedback#")), 2)
 	if refs := stored(t, s, "ext#"); len(refs) != 1 {
-		t.Error(refs)
+		t.Errorf("references %q, want one", refs)
 	}
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"B","title":"New"}`), counts{1, 0, 1})
 	if r := s.Send(t, key, "GET", pushPath+"/fbk_first", ""); r.JSON(t)["title"] != "New" || r.JSON(t)["replyBody"] != "Thanks" {
-		t.Error(r.Body)
+		t.Errorf("body %s, want the title New and the reply Thanks", r.Body)
 	}
 }
 
@@ -64,7 +64,7 @@ func TestImportOfAReviewBesideWriters(t *testing.T) {
 		return func(s, over *apitest.Service, _ string) {
 			checked, problems := transferType(over).Check(json.RawMessage(record))
 			if len(problems) > 0 {
-				t.Fatal(problems)
+				t.Fatalf("record %s: problems %q, want none", record, problems)
 			}
 			if err := transferType(over).Write(t.Context(), s.CompanyID, []any{checked}); err != nil {
 				t.Error(err)
@@ -73,7 +73,7 @@ func TestImportOfAReviewBesideWriters(t *testing.T) {
 	}
 	pushes := func(s, over *apitest.Service, key string) {
 		if r := over.Send(t, key, "POST", pushPath, `{"records":[`+sent+`]}`); r.Status != http.StatusOK {
-			t.Error(r.Status, r.Body)
+			t.Errorf("push: status %d, want 200: %s", r.Status, r.Body)
 		}
 	}
 	deletes := func(s, _ *apitest.Service, key string) {

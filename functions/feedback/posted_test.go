@@ -75,7 +75,7 @@ func forget(t *testing.T, s *apitest.Service, records ...feedback.Feedback) {
 	err := parallel.Do(len(records), 32, func(n int) (err error) {
 		items[n], err = table.GetItem(t.Context(), s.Table, key("feedback#"+records[n].ID))
 		if items[n]["gsi1pk"] == nil {
-			t.Errorf("%s: %v", records[n].ID, items[n])
+			t.Errorf("%s is stored as %v, want an item with gsi1pk", records[n].ID, items[n])
 		}
 		delete(items[n], "gsi5pk")
 		delete(items[n], "gsi5sk")
@@ -306,7 +306,7 @@ func TestFillPostedRaces(t *testing.T) {
 		})
 		wait.Go(func() {
 			if r := push(t, s, k, `{"source":"reddit","externalId":"1","postedAt":"2026-03-02T00:00:00Z"}`, `{"source":"reddit","externalId":"2","postedAt":null}`, `{"source":"reddit","externalId":"3","title":"t"}`); r.Status != 200 {
-				t.Error(r.Body)
+				t.Errorf("push: status %d, want 200: %s", r.Status, r.Body)
 			}
 		})
 		for n := 4; n < 8; n++ {
@@ -338,7 +338,7 @@ func TestFillPostedAgain(t *testing.T) {
 	mark := table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: "index#posted"}
 	complete, err := table.GetItem(t.Context(), s.Table, mark)
 	if err != nil || complete["completeAt"] == nil {
-		t.Fatal(complete, err)
+		t.Fatalf("the mark is %v, want one with completeAt: %v", complete, err)
 	}
 	key := table.Key{PK: table.Partition(s.CompanyID, "feedback"), SK: "feedback#" + records[3].ID}
 	item, err := table.GetItem(t.Context(), s.Table, key)
@@ -352,7 +352,7 @@ func TestFillPostedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := store.FillPosted(t.Context(), s.CompanyID, false, func(int64) { t.Error("a complete index was filled again") }); n != 0 || err != nil {
-		t.Error(n, err)
+		t.Errorf("%d records were filled, want none: %v", n, err)
 	}
 	during := false
 	filled, err := store.FillPosted(t.Context(), s.CompanyID, true, func(int64) {
@@ -362,8 +362,15 @@ func TestFillPostedAgain(t *testing.T) {
 	if err != nil || filled != 1 || !during {
 		t.Errorf("%v, %d filled, the mark was removed: %v", err, filled, during)
 	}
-	if got, err := table.GetItem(t.Context(), s.Table, key); err != nil || got["gsi5pk"] != nil || got["gsi4pk"] == nil && records[3].ReplyStatus != nil {
-		t.Error(got, err)
+	got, err := table.GetItem(t.Context(), s.Table, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got["gsi5pk"] != nil {
+		t.Errorf("the record without a posted day has gsi5pk %v, want none", got["gsi5pk"])
+	}
+	if got["gsi4pk"] == nil && records[3].ReplyStatus != nil {
+		t.Errorf("the record with a reply status has no gsi4pk: %v", got)
 	}
 }
 

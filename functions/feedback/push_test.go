@@ -36,7 +36,7 @@ func pushed(t *testing.T, s *apitest.Service, key string, records ...string) (go
 	t.Helper()
 	r := push(t, s, key, records...)
 	if r.Decode(t, &got); r.Status != http.StatusOK {
-		t.Fatalf("%d %.500s", r.Status, r.Body)
+		t.Fatalf("push: status %d, want 200: %.500s", r.Status, r.Body)
 	}
 	return got
 }
@@ -131,9 +131,8 @@ func TestPushKeepsTheReply(t *testing.T) {
 		put(t, s, record)
 		same(t, status, pushed(t, s, key, fmt.Sprintf(`{"source":"reddit","externalId":%q,"title":"new"}`, status)), counts{1, 0, 1})
 		got := s.Send(t, key, "GET", pushPath+"/"+record.ID, "").JSON(t)
-		if got["replyStatus"] != status || got["replyBody"] != "Thanks" || got["title"] != "new" {
-			t.Errorf("%s: %v", status, got)
-		}
+		same(t, "the record with a reply that is "+status, map[string]any{"replyStatus": got["replyStatus"], "replyBody": got["replyBody"], "title": got["title"]},
+			map[string]any{"replyStatus": status, "replyBody": "Thanks", "title": "new"})
 	}
 }
 
@@ -190,7 +189,7 @@ func TestPushRejectsAll(t *testing.T) {
 	} {
 		r := push(t, s, key, c.records...)
 		if code, messages := r.Messages(t); r.Status != http.StatusBadRequest || code != "bad_request" {
-			t.Errorf("%s: %d %.300s", c.name, r.Status, r.Body)
+			t.Errorf("%s: status %d, code %q; want 400 and bad_request: %.300s", c.name, r.Status, code, r.Body)
 		} else {
 			same(t, c.name, messages, c.want)
 		}
@@ -227,19 +226,18 @@ func TestPushFindsImportedRecords(t *testing.T) {
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"3"}`, `{"source":"reddit","externalId":"E","title":"3"}`), counts{2, 1, 1})
 	same(t, "a push", pushed(t, s, key, `{"source":"reddit","externalId":"D","title":"4"}`, `{"source":"reddit","externalId":"E","title":"4"}`), counts{2, 0, 2})
 	if got := titles(); len(got) != 5 || got[derived+" E"] != "4" {
-		t.Error(got)
+		t.Errorf("titles %v, want 5, and that of E to be 4", got)
 	}
 
 	// An import without an id replaces the stored record, whatever its id.
 	importLines(t, s, s.CompanyID, `{"source":"reddit","externalId":"B","title":"5"}`, `{"source":"reddit","externalId":"B","title":"6"}`, `{"source":"app_store","externalId":"B"}`)
 	if got := titles(); len(got) != 6 || got["fbk_a B"] != "6" {
-		t.Error(got)
+		t.Errorf("titles %v, want 6, and that of B to be 6", got)
 	}
-	if _, problems := transferType(s).Check(json.RawMessage(`{"externalId":"B"}`)); !slices.Equal(problems, []string{"record.source: is required in a record without id"}) {
-		t.Error(problems)
-	}
+	_, problems := transferType(s).Check(json.RawMessage(`{"externalId":"B"}`))
+	same(t, "the problems of a record without an id", problems, []string{"record.source: is required in a record without id"})
 	if _, problems := transferType(s).Check(json.RawMessage(`{"id":"","source":"reddit","externalId":"B"}`)); len(problems) != 1 || !strings.HasPrefix(problems[0], "record.id: must be fbk_") {
-		t.Error(problems)
+		t.Errorf("problems of an empty id %q, want one that says what an id must be", problems)
 	}
 }
 
@@ -381,7 +379,7 @@ func TestPushCannotReadAgain(t *testing.T) {
 	other.CompanyID = s.CompanyID
 	faults.before = func() { pushed(t, other, key, `{"source":"reddit","externalId":"1","title":"other"}`) }
 	if r := push(t, s, key, `{"source":"reddit","externalId":"1","title":"mine"}`); r.Status < 500 {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("an overtaken push: status %d, want 500 or more: %s", r.Status, r.Body)
 	}
 }
 

@@ -101,7 +101,7 @@ func TestApprovedWithoutText(t *testing.T) {
 			t.Helper()
 			r := s.Send(t, key, "PATCH", replyPath, body)
 			if r.Status != 200 || r.JSON(t)["replyStatus"] != wantStatus {
-				t.Errorf("%s: %d %s", body, r.Status, r.Body)
+				t.Errorf("update with %s: status %d, want 200 with %s: %s", body, r.Status, wantStatus, r.Body)
 			}
 			approved, _, err := store.ApprovedReplies(t.Context(), s.CompanyID, "", 10)
 			if err != nil || len(approved) != queued {

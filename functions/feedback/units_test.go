@@ -177,7 +177,7 @@ func TestListPostedCalls(t *testing.T) {
 	ctx, m := apitest.Request(t)
 	page, err := feedback.NewStore(s.Table).List(ctx, s.CompanyID, f, "", 1)
 	if found := page.Records; err != nil || len(found) != 1 || !strings.Contains(string(found[0]), last.ID) {
-		t.Fatal(found, err)
+		t.Fatalf("records %s, want %s: %v", found, last.ID, err)
 	}
 	t.Logf("%+v", m.Units())
 	if got := m.Units().Calls; got >= 8 {

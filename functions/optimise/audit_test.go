@@ -174,13 +174,13 @@ func TestAuditArguments(t *testing.T) {
 	put(t, s, audits()...)
 	empty := func(t *testing.T, r apitest.Response) {
 		if _, more := r.Next(t); r.Body != `{"items":[]}` || more {
-			t.Error(r.Body)
+			t.Errorf("body %s, another page: %t; want no items and no other page", r.Body, more)
 		}
 	}
 	scenarios := []apitest.Scenario{
 		{Name: "limit 50", Op: "list_optimise_audits", Args: map[string]any{"limit": 50}, Check: func(t *testing.T, r apitest.Response) {
 			if _, more := r.Next(t); len(r.Items(t)) != 50 || !more {
-				t.Error(len(r.Items(t)), more)
+				t.Errorf("%d audits, another page: %t; want 50 and another page", len(r.Items(t)), more)
 			}
 		}},
 		{Name: "longest siteId", Op: "list_optimise_audits", Args: map[string]any{"siteId": strings.Repeat("é", 50)}, Check: empty},
@@ -256,7 +256,7 @@ func TestAuditFields(t *testing.T) {
 	key, foreign := s.Key(t), other.Key(t)
 	for _, audit := range []string{"sit_a", "aud_", "aud_0#x", "AUD_0", "x", "%"} {
 		if r := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": audit}); r.Status != 404 || r.Body != missing {
-			t.Errorf("%s: %d %s", audit, r.Status, r.Body)
+			t.Errorf("get %s: status %d, body %s; want 404 and %s", audit, r.Status, r.Body, missing)
 		}
 	}
 	if r := other.Call(t, foreign, "get_optimise_audit", map[string]any{"auditId": "aud_0"}); r.Status != 404 || r.Body != missing {

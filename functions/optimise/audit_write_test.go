@@ -66,7 +66,7 @@ func TestCreateAudit(t *testing.T) {
 		}},
 	})
 	if got := keysIn(t, s); count(got, "draft#") != 0 || count(got, "audit#") != 6 {
-		t.Error(got)
+		t.Errorf("stored keys %q, want 6 audits and no draft", got)
 	}
 }
 
@@ -113,19 +113,19 @@ func TestUpdateAudit(t *testing.T) {
 		{Name: "null time", Op: op, Args: of("aud_c", "finishedAt", nil), Want: 400, WantMessage: "body.finishedAt: must not be null"},
 		{Name: "no findings in the response", Op: op, Args: of("aud_c", "findings", "new"), Check: func(t *testing.T, r apitest.Response) {
 			if strings.Contains(r.Body, "findings") {
-				t.Error(r.Body)
+				t.Errorf("body %s, want none of the findings", r.Body)
 			}
 		}},
 		{Name: "but stored", Op: "get_optimise_audit", Args: of("aud_c"), WantFields: map[string]any{"findings": "new"}},
 		{Name: "no such audit", Op: op, Args: of("aud_x", "findings", "new"), Want: 404},
 		{Name: "by status", Op: "list_optimise_audits", Args: map[string]any{"status": "running"}, Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r.Items(t)); !slices.Equal(got, []string{"aud_none"}) {
-				t.Error(got)
+				t.Errorf("running audits %v, want aud_none", got)
 			}
 		}},
 		{Name: "by site", Op: "list_optimise_audits", Args: map[string]any{"siteId": "sit_2"}, Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r.Items(t)); !slices.Equal(got, []string{"aud_c"}) {
-				t.Error(got)
+				t.Errorf("audits of sit_2 %v, want aud_c", got)
 			}
 		}},
 	})
@@ -146,8 +146,14 @@ func TestAuditTags(t *testing.T) {
 		t.Helper()
 		tag := r.Header.Get("ETag")
 		read := s.Call(t, key, "get_optimise_audit", own)
-		if r.Status != 200 || tag == "" || tag == last || tag != read.Header.Get("ETag") {
-			t.Errorf("%s: %d, ETag %s, before %s, of the next read %s", what, r.Status, tag, last, read.Header.Get("ETag"))
+		if r.Status != 200 {
+			t.Errorf("%s: status %d, want 200: %s", what, r.Status, r.Body)
+		}
+		if tag == "" || tag == last {
+			t.Errorf("%s: ETag %q, want a new one after %q", what, tag, last)
+		}
+		if next := read.Header.Get("ETag"); tag != next {
+			t.Errorf("%s: ETag %s, that of the next read %s", what, tag, next)
 		}
 		last = tag
 	}
@@ -183,7 +189,7 @@ func TestAuditTags(t *testing.T) {
 		t.Errorf("findings of a refused update: %v", got)
 	}
 	if got := keysIn(t, s); count(got, "draft#") != 0 {
-		t.Error(got)
+		t.Errorf("stored keys %q, want no draft", got)
 	}
 }
 
@@ -200,7 +206,7 @@ func TestSameFindings(t *testing.T) {
 		s.Clock.Advance(time.Minute)
 		r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}/optimise/audits/"+auditID, body)
 		if r.Status != 200 {
-			t.Fatalf("%s %s: %d %s", auditID, body, r.Status, r.Body)
+			t.Fatalf("update of %s with %s: status %d, want 200: %s", auditID, body, r.Status, r.Body)
 		}
 		return r.JSON(t)["updatedAt"], r.Header.Get("ETag"), keysIn(t, s, "findings", auditID)
 	}
@@ -243,7 +249,7 @@ func TestSameFindings(t *testing.T) {
 	check(created, same, false)
 	check(created, `{"findings":null}`, true)
 	if got := keysIn(t, s); count(got, "draft#") != 0 {
-		t.Error(got)
+		t.Errorf("stored keys %q, want no draft", got)
 	}
 }
 
@@ -257,11 +263,12 @@ func TestFindingsBound(t *testing.T) {
 		body := `{"rootUrl":"https://a.example","findings": ` + incompressible(size) + `}`
 		r := s.Send(t, key, "POST", "/v1/companies/{companyId}/optimise/audits", body)
 		if r.Status != want {
-			t.Errorf("%d: %d %.300s", size, r.Status, r.Body)
+			t.Errorf("findings of %d bytes: status %d, want %d: %.300s", size, r.Status, want, r.Body)
 		}
 		if want == 400 {
-			if _, messages := r.Messages(t); messages[0] != "body.findings: must have at most 4194304 bytes as compact JSON, has 4194305" {
-				t.Error(messages)
+			_, messages := r.Messages(t)
+			if says := "body.findings: must have at most 4194304 bytes as compact JSON, has 4194305"; messages[0] != says {
+				t.Errorf("message %q, want %q", messages[0], says)
 			}
 		}
 	}
@@ -272,8 +279,9 @@ func TestFindingsBound(t *testing.T) {
 			t.Errorf("a body of %d: %d %.300s", c.size, r.Status, r.Body)
 		}
 		if c.want == 413 {
-			if code, messages := r.Messages(t); code != "payload_too_large" || messages[0] != "body: must have at most 4456448 bytes" {
-				t.Error(code, messages)
+			code, messages := r.Messages(t)
+			if says := "body: must have at most 4456448 bytes"; code != "payload_too_large" || messages[0] != says {
+				t.Errorf("code %s and message %q, want payload_too_large and %q", code, messages[0], says)
 			}
 		}
 	}
@@ -317,7 +325,7 @@ func settled(t *testing.T, s *apitest.Service, auditID string, findings any) {
 	key := s.Key(t)
 	later := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://b.example", "findings": 1})
 	if later.Status != 200 {
-		t.Fatal(later.Body)
+		t.Fatalf("create: status %d, want 200: %s", later.Status, later.Body)
 	}
 	want, err := json.Marshal(findings)
 	if err != nil {
@@ -431,7 +439,7 @@ func TestAuditRaces(t *testing.T) {
 	old(s)
 	for range 2 {
 		if r := s.Call(t, key, "create_optimise_audit", map[string]any{"rootUrl": "https://a.example", "findings": 1}); r.Status != 200 {
-			t.Fatal(r.Body)
+			t.Fatalf("create: status %d, want 200: %s", r.Status, r.Body)
 		}
 		s.Clock.Advance(time.Second)
 	}
@@ -507,7 +515,7 @@ func TestUpdateAuditWithoutResponse(t *testing.T) {
 	s := apitest.NewOver(t, optimise.Operations, unheard{})
 	s.CompanyID = own.CompanyID
 	if r := s.Call(t, key, "update_optimise_audit", map[string]any{"auditId": "aud_1", "findings": "new"}); r.Status < 500 {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("an update without a response of the table: status %d, want 500 or more: %s", r.Status, r.Body)
 	}
 	if got := getFindings(t, own, key, "aud_1"); got != `"new"` {
 		t.Errorf("findings %s", got)

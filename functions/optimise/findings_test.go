@@ -43,7 +43,7 @@ func getFindings(t *testing.T, s *apitest.Service, key, auditID string) string {
 	t.Helper()
 	r := s.Call(t, key, "get_optimise_audit", map[string]any{"auditId": auditID})
 	if r.Status != 200 {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("get %s: status %d, want 200: %s", auditID, r.Status, r.Body)
 	}
 	var a struct{ Findings json.RawMessage }
 	r.Decode(t, &a)
@@ -121,11 +121,11 @@ func TestFindingsTooLarge(t *testing.T) {
 		return strings.Join(problems, "; ")
 	}
 	if problem := check(strings.Repeat(" ", 100) + incompressible(findingsMax)); problem != "" {
-		t.Error(problem)
+		t.Errorf("the longest findings: problem %q, want none", problem)
 	}
 	want := "record.findings: must have at most 4194304 bytes as compact JSON, has 4194305"
 	if problem := check(incompressible(findingsMax + 1)); problem != want {
-		t.Error(problem)
+		t.Errorf("findings of a byte too many: problem %q, want %q", problem, want)
 	}
 	if problem := check(`{"a":1,"a":2}`); !strings.Contains(problem, "is repeated") {
 		t.Errorf("a repeated key: %q", problem)
@@ -155,14 +155,14 @@ func TestFindingsReplaced(t *testing.T) {
 		}
 	}
 	if got := getFindings(t, s, key, "aud_1"); got != `"new"` {
-		t.Error(got)
+		t.Errorf(`findings %s, want "new"`, got)
 	}
 	load(t, s, "audit", `{"id":"aud_1"}`)
 	if got := getFindings(t, s, key, "aud_1"); got != "null" || len(stored(t, s, "aud_1")) != 2 {
-		t.Error(got, stored(t, s, "aud_1"))
+		t.Errorf("findings %s and %d chunks, want null and 2", got, len(stored(t, s, "aud_1")))
 	}
 	if got := getFindings(t, s, key, "aud_10"); got != `"other"` {
-		t.Error(got)
+		t.Errorf(`findings of aud_10 %s, want "other"`, got)
 	}
 }
 
@@ -218,8 +218,11 @@ func TestFindingsReplacedWhileReading(t *testing.T) {
 			load(t, writer, "audit", `{"id":"aud_1","summary":"old","findings":"old"}`)
 			ctx, m := apitest.Request(t)
 			a, err := reader.Audits.Get(ctx, writer.CompanyID, "aud_1")
-			if err != nil || *a.Summary != "new" || string(a.Findings) != `"new"` {
-				t.Errorf("%+v %v", a, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *a.Summary != "new" || string(a.Findings) != `"new"` {
+				t.Errorf(`summary %q and findings %s, want the new ones`, *a.Summary, a.Findings)
 			}
 			if m.Units().Calls != 4 {
 				t.Errorf("%d calls, want both reads twice", m.Units().Calls)
@@ -285,6 +288,6 @@ func TestFindingsOfAbortedImport(t *testing.T) {
 		t.Errorf("%d chunks, want the current one and the unused one", n)
 	}
 	if got := getFindings(t, s, s.Key(t), "aud_1"); got != `"old"` {
-		t.Error(got)
+		t.Errorf(`findings %s, want "old"`, got)
 	}
 }

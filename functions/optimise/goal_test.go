@@ -46,12 +46,12 @@ func TestGoals(t *testing.T) {
 				}
 			}
 			if len(got) != len(want) {
-				t.Error(got)
+				t.Errorf("%d fields, want %d: %v", len(got), len(want), got)
 			}
 		}},
 		{Name: "a site without goals", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_ab"}, Check: func(t *testing.T, r apitest.Response) {
 			if r.Body != `{"items":[]}` {
-				t.Error(r.Body)
+				t.Errorf("body %s, want no items", r.Body)
 			}
 		}},
 		{Name: "no such site", Op: "list_optimise_goals", Args: map[string]any{"siteId": "sit_none"}, Want: 404, WantCode: "not_found",
@@ -62,7 +62,7 @@ func TestGoals(t *testing.T) {
 	key, foreign := s.Key(t), other.Key(t)
 	for _, site := range []string{"sit_gone", "gol_9", "aud_1", "x", "sit_a#sit_b", "sit_A", "%"} { // sit_gone has goals but does not exist
 		if r := s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": site}); r.Status != 404 || r.Body != missing.Body {
-			t.Errorf("%s: %d %s", site, r.Status, r.Body)
+			t.Errorf("goals of %s: status %d, body %s; want 404 and %s", site, r.Status, r.Body, missing.Body)
 		}
 	}
 	if r := other.Call(t, foreign, "list_optimise_goals", map[string]any{"siteId": "sit_a"}); r.Status != 404 || r.Body != missing.Body {

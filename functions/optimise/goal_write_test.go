@@ -104,7 +104,7 @@ func TestUpdateGoalMoves(t *testing.T) {
 	load(t, s, "site-goal", `{"id":"gol_1","siteId":"sit_a","order":1}`, `{"id":"gol_2","siteId":"sit_a","order":2}`)
 	s.Call(t, key, "update_optimise_goal", map[string]any{"siteId": "sit_a", "goalId": "gol_1", "order": 7})
 	if got := strings.Join(ids(s.Call(t, key, "list_optimise_goals", map[string]any{"siteId": "sit_a"}).Items(t)), " "); got != "gol_2 gol_1" {
-		t.Error(got)
+		t.Errorf("goals %q, want gol_2 gol_1", got)
 	}
 }
 
@@ -142,10 +142,10 @@ func TestGoalMovesMeanwhile(t *testing.T) {
 			args["name"] = "New"
 		}
 		if r := s.Call(t, key, op, args); r.Status != 404 {
-			t.Errorf("%s: %d %s", op, r.Status, r.Body)
+			t.Errorf("%s: status %d, want 404: %s", op, r.Status, r.Body)
 		}
 		if r := own.Call(t, key, "get_optimise_goal", map[string]any{"siteId": "sit_b", "goalId": "gol_1"}); r.Status != 200 || r.JSON(t)["name"] != "Moved" {
-			t.Errorf("%s: %d %s", op, r.Status, r.Body)
+			t.Errorf("after %s: status %d, want 200 with the name Moved: %s", op, r.Status, r.Body)
 		}
 	}
 }

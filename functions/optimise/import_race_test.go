@@ -32,7 +32,7 @@ func TestImportedGoalsAndADelete(t *testing.T) {
 	write := func(s *apitest.Service, kind transfer.Type, add bool) error {
 		record, problems := kind.Check(json.RawMessage(`{"id":"gol_1","siteId":"sit_1"}`))
 		if len(problems) > 0 {
-			t.Fatal(problems)
+			t.Fatalf("problems %q, want none", problems)
 		}
 		if add {
 			_, err := kind.Add(t.Context(), s.CompanyID, []any{record})

@@ -38,7 +38,7 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	for _, text := range records {
 		record, problems := k.Check(json.RawMessage(text))
 		if len(problems) > 0 {
-			t.Fatalf("%.200s: %v", text, problems)
+			t.Fatalf("record %.200s: problems %q, want none", text, problems)
 		}
 		checked = append(checked, record)
 	}
@@ -73,7 +73,7 @@ func loadOld(t *testing.T, s *apitest.Service, name string, records ...string) {
 	for _, r := range records {
 		old := reflect.New(typ.Record)
 		if problems := schema.DecodeRecord([]byte(r), old.Interface()); !slices.Equal(problems, []string{"record.companyId: is required"}) {
-			t.Fatal(problems)
+			t.Fatalf("record %s: problems %q, want only that companyId is required", r, problems)
 		}
 		read = append(read, old.Elem().Interface())
 	}

@@ -1,8 +1,9 @@
 package optimise_test
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -13,7 +14,7 @@ func TestSites(t *testing.T) {
 	s := start(t)
 	s.Run(t, []apitest.Scenario{{Name: "none", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
 		if r.Body != `{"items":[]}` {
-			t.Error(r.Body)
+			t.Errorf("body %s, want no items", r.Body)
 		}
 	}}})
 	load(t, s, "site",
@@ -26,8 +27,8 @@ func TestSites(t *testing.T) {
 	load(t, s, "audit", `{"id":"aud_1","siteId":"sit_a"}`)
 	s.Run(t, []apitest.Scenario{
 		{Name: "order", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
-			if got := ids(r.Items(t)); !slices.Equal(got, []string{"sit_b", "sit_c", "sit_d", "sit_a"}) {
-				t.Error(got)
+			if diff := cmp.Diff([]string{"sit_b", "sit_c", "sit_d", "sit_a"}, ids(r.Items(t))); diff != "" {
+				t.Errorf("sites (-want +got):\n%s", diff)
 			}
 			if _, more := r.Next(t); more {
 				t.Error("the list has a next page, want all sites in one response")
@@ -40,8 +41,10 @@ func TestSites(t *testing.T) {
 				t.Errorf("%s\nwant %s", r.Body, want)
 			}
 			last := r.Items(t)[3]
-			if len(last) != 10 || last["domains"] != nil || last["active"] != nil || last["createdAt"] != nil {
-				t.Error(last)
+			empty := map[string]any{"fields": 10, "domains": nil, "active": nil, "createdAt": nil}
+			got := map[string]any{"fields": len(last), "domains": last["domains"], "active": last["active"], "createdAt": last["createdAt"]}
+			if diff := cmp.Diff(empty, got); diff != "" {
+				t.Errorf("site %v (-want +got):\n%s", last, diff)
 			}
 		}},
 		{Name: "no limit", Op: "list_optimise_sites", Args: map[string]any{"limit": 5}, Want: 400, WantMessage: "query.limit: unknown parameter"},

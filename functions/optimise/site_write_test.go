@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/testkit/apitest"
 )
@@ -49,7 +51,7 @@ func TestCreateSite(t *testing.T) {
 		{Name: "scope", Key: s.Key(t, auth.OptimiseRead), Op: op, Args: valid("name", "Shop"), Want: 401, WantMessage: "lacks the scope optimise:write"},
 		{Name: "nothing of these was stored", Op: "list_optimise_sites", Check: func(t *testing.T, r apitest.Response) {
 			if items := r.Items(t); len(items) != 2 || items[0]["siteKey"] == items[1]["siteKey"] {
-				t.Error(r.Body)
+				t.Errorf("body %s, want 2 sites with keys that differ", r.Body)
 			}
 		}},
 	})
@@ -100,11 +102,11 @@ func TestBounds(t *testing.T) {
 		for _, want := range []int{200, 200, 409, 409} {
 			r := s.Call(t, key, op, c.args)
 			if r.Status != want {
-				t.Errorf("%s: %d %s", op, r.Status, r.Body)
+				t.Errorf("%s: status %d, want %d: %s", op, r.Status, want, r.Body)
 			}
 			if want == 409 {
 				if code, messages := r.Messages(t); code != "conflict" || messages[0] != c.message {
-					t.Errorf("%s: %s %v", op, code, messages)
+					t.Errorf("%s: code %s and messages %q, want conflict and %q", op, code, messages, c.message)
 				}
 			}
 		}
@@ -122,7 +124,7 @@ func TestFullSiteIsGone(t *testing.T) {
 	strand(t, s, "sit_gone", goals...)
 	args := map[string]any{"siteId": "sit_gone", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/"}
 	if r := s.Call(t, s.Key(t), "create_optimise_goal", args); r.Status != 404 {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("create of a goal without a site: status %d, want 404: %s", r.Status, r.Body)
 	}
 }
 
@@ -139,10 +141,10 @@ func TestDeleteSite(t *testing.T) {
 	}
 	load(t, s, "site-goal", append(goals, `{"id":"gol_b","siteId":"sit_b"}`)...)
 	if r := s.Call(t, key, "delete_optimise_site", map[string]any{"siteId": "sit_a"}); r.Body != `{"id":"sit_a","deleted":true}` {
-		t.Error(r.Status, r.Body)
+		t.Errorf("delete: status %d, body %s; want the id of the deleted site", r.Status, r.Body)
 	}
-	if got := keysIn(t, s); !slices.Equal(got, []string{"audit#aud_1", "goal#gol_b", "site#sit_b"}) {
-		t.Error(got)
+	if diff := cmp.Diff([]string{"audit#aud_1", "goal#gol_b", "site#sit_b"}, keysIn(t, s)); diff != "" {
+		t.Errorf("stored keys (-want +got):\n%s", diff)
 	}
 	for op, args := range map[string]map[string]any{
 		"delete_optimise_site": {"siteId": "sit_a"}, "get_optimise_site": {"siteId": "sit_a"}, "list_optimise_goals": {"siteId": "sit_a"},
@@ -150,7 +152,7 @@ func TestDeleteSite(t *testing.T) {
 		"create_optimise_goal": {"siteId": "sit_a", "name": "A", "kind": "path", "matchType": "exact", "pattern": "/"},
 	} {
 		if r := s.Call(t, key, op, args); r.Status != 404 {
-			t.Errorf("%s: %d %s", op, r.Status, r.Body)
+			t.Errorf("%s of a deleted site: status %d, want 404: %s", op, r.Status, r.Body)
 		}
 	}
 }
@@ -186,11 +188,11 @@ func TestHalfRemovedSite(t *testing.T) {
 		"update_optimise_goal": {"siteId": "sit_gone", "goalId": "gol_1", "name": "A"},
 	} {
 		if r := s.Call(t, key, op, args); r.Status != 404 {
-			t.Errorf("%s: %d %s", op, r.Status, r.Body)
+			t.Errorf("%s of a goal without a site: status %d, want 404: %s", op, r.Status, r.Body)
 		}
 	}
 	if got := keysIn(t, s); !slices.Equal(got, []string{"goal#gol_1"}) {
-		t.Error(got)
+		t.Errorf("stored keys %q, want goal#gol_1", got)
 	}
 }
 

@@ -15,7 +15,7 @@ func BenchmarkGet(b *testing.B) {
 		w := httptest.NewRecorder()
 		s.api.ServeHTTP(w, r)
 		if w.Code != 200 {
-			b.Fatal(w.Body)
+			b.Fatalf("status %d, want 200: %s", w.Code, w.Body)
 		}
 		s.logs.Reset()
 		s.keys.calls = s.keys.calls[:0]

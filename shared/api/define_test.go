@@ -120,6 +120,6 @@ func TestSet(t *testing.T) {
 	api.Set(&field, &fresh)
 	api.SetList(&list, []string{})
 	if *field != "new" || list == nil || len(list) != 0 {
-		t.Errorf("%s %v", *field, list)
+		t.Errorf("field %s and list %#v, want new and an empty list, not nil", *field, list)
 	}
 }

@@ -91,7 +91,7 @@ func FuzzPath(f *testing.F) {
 		case status == http.StatusMethodNotAllowed && to.operation != "":
 			return
 		case status != http.StatusOK:
-			t.Fatalf("%q: %d", path, status)
+			t.Fatalf("%q: status %d, want 200", path, status)
 		}
 		plain := map[string]string{"list_things": "/v1/companies", "get_current": root + "/items/current", "get_item": root + "/items/", "list_items": root + "/boards/", "list_other": root + "/boards/"}[to.operation]
 		if to.ids != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -218,13 +220,27 @@ func (s *service) do(r *http.Request) httpResponse {
 	a := httpResponse{ResponseRecorder: httptest.NewRecorder()}
 	s.api.ServeHTTP(a, r)
 	h := a.Header()
-	if h.Get("Service-Version") != "2026-08-11" || !strings.HasPrefix(h.Get("Service-Request-Id"), "req_") || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json" || h.Get("Content-Length") == "" {
-		s.t.Errorf("%s %s: headers of every response: %v", r.Method, r.URL, h)
+	of := r.Method + " " + r.URL.String()
+	headers(s.t, of, h, map[string]string{"Service-Version": "2026-08-11", "Cache-Control": "no-store", "Content-Type": "application/json"})
+	if !strings.HasPrefix(h.Get("Service-Request-Id"), "req_") || h.Get("Content-Length") == "" {
+		s.t.Errorf("%s: Service-Request-Id %q, Content-Length %q; want both", of, h.Get("Service-Request-Id"), h.Get("Content-Length"))
 	}
 	if a.Code >= 400 && r.Method != http.MethodHead {
 		a.code, a.messages = s.envelope(a.Body.Bytes(), a.Code)
 	}
 	return a
+}
+
+// headers compares some headers of a response; "" is none.
+func headers(t *testing.T, of string, h http.Header, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for name := range want {
+		got[name] = h.Get(name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: headers (-want +got):\n%s", of, diff)
+	}
 }
 
 // envelope checks that a body is an object with the property errors only, whose entries have exactly a code and a message.
@@ -235,8 +251,11 @@ func (s *service) envelope(body []byte, status int) (code string, messages []str
 		s.t.Fatalf("not an envelope: %s", body)
 	}
 	for _, e := range v["errors"] {
-		if len(e) != 2 || e["code"] == "" || e["message"] == "" || fault.Code(e["code"]).Status() != status {
-			s.t.Errorf("%d with the entry %v", status, e)
+		if len(e) != 2 || e["code"] == "" || e["message"] == "" {
+			s.t.Errorf("status %d with the entry %v, want a code and a message", status, e)
+		}
+		if got := fault.Code(e["code"]).Status(); got != status {
+			s.t.Errorf("status %d with the code %q of status %d", status, e["code"], got)
 		}
 		code, messages = e["code"], append(messages, e["message"])
 	}

@@ -36,21 +36,24 @@ func TestHostilePaths(t *testing.T) {
 		"v1/companies", "/v1/companies\x00", "/v1/companies ", "/v1/companies?", "/" + strings.Repeat("a", 1<<16), strings.Repeat("/a", 1<<15), "/v1/companies%00", "/v1/companies%2F" + s.co,
 	} {
 		a := s.do(s.request("GET", "/", "", at(path)))
-		if a.Code != 404 || a.messages[0] != "no such path" || a.Header().Get("Allow") != "" || len(s.keys.calls) > 0 {
-			t.Errorf("%.60q: %d %s", path, a.Code, a.Body)
+		if a.Code != 404 || a.messages[0] != "no such path" {
+			t.Errorf("%.60q: status %d, want 404 and no such path: %s", path, a.Code, a.Body)
+		}
+		if allow := a.Header().Get("Allow"); allow != "" || len(s.keys.calls) > 0 {
+			t.Errorf("%.60q: Allow %q and calls %q, want none", path, allow, s.keys.calls)
 		}
 	}
 	// A parameter may be any text. An invalid id is a record that is not found, after the key is verified.
 	for _, segment := range []string{"a%2Fb", "itm_1%23x", "%2e%2e", "..%2f..", "%00", "itm_1%00", "%25", "ITM_1", "itm_1%20", "%C3%A9", "%ff", "itm_" + strings.Repeat("a", 41), "current2", "%zz", "itm_1%", strings.Repeat("a", 1<<15)} {
 		a := s.do(s.request("GET", "/", "", at(own+"/items/"+segment)))
 		if a.Code != 404 || a.messages[0] != "no such record" {
-			t.Errorf("%.60q: %d %s", segment, a.Code, a.Body)
+			t.Errorf("%.60q: status %d, want 404 and no such record: %s", segment, a.Code, a.Body)
 		}
 		s.expect(s.request("GET", "/", "", at(own+"/items/"+segment), header("Authorization")), 401, "")
 	}
 	for _, company := range []string{"co_x%2Fy", "%00", "..%2f" + s.co, s.co + "%00", s.co + "%20", strings.ToUpper(s.co)} {
 		if a := s.do(s.request("GET", "/", "", at("/v1/companies/"+company+"/items/itm_1"))); a.Code != 404 {
-			t.Errorf("%q: %d", company, a.Code)
+			t.Errorf("company %q: status %d, want 404", company, a.Code)
 		}
 	}
 	// One escaped letter of an id is the same id, as in every URL.
@@ -79,7 +82,7 @@ func TestLiteralBeatsParameter(t *testing.T) {
 	s := start(t)
 	for path, want := range map[string]string{root + "/items/current": `{"id":"current","text":""}`, item: `{"id":"itm_1","text":"<a&b>"}`} {
 		if a := s.expect(s.request("GET", path, ""), 200, ""); a.Body.String() != want {
-			t.Errorf("%s: %s", path, a.Body)
+			t.Errorf("%s: body %s, want %s", path, a.Body, want)
 		}
 	}
 }
@@ -112,11 +115,11 @@ func TestBodySize(t *testing.T) {
 	s.expect(s.request("POST", items, body(256<<10)), 200, "")
 	for _, size := range []int{256<<10 + 1, 1 << 20} {
 		if a := s.expect(s.request("POST", items, body(size)), 413, "body: must have at most 262144 bytes"); a.code != "payload_too_large" {
-			t.Error(a.code)
+			t.Errorf("a body of %d bytes: code %q, want payload_too_large", size, a.code)
 		}
 	}
 	if a := s.expect(s.request("POST", publish, strings.Repeat(" ", 256<<10+1)), 413, ""); a.code != "payload_too_large" {
-		t.Error(a.code)
+		t.Errorf("a body of spaces: code %q, want payload_too_large", a.code)
 	}
 	broken := func(r *http.Request) {
 		r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"title":"a"}`), failing{}))
@@ -137,7 +140,7 @@ func TestBodies(t *testing.T) {
 	for _, kinds := range [][]string{nil, {""}, {"text/json"}, {"application/json, text/plain"}, {"application/json,"}, {"application/jsonp"}, {"application/problem+json"}, {"application/x-www-form-urlencoded"}, {"multipart/form-data; application/json"}} {
 		a := s.expect(s.request("POST", items, `{"title":"a"}`, header("Content-Type", kinds...)), 400, "header.Content-Type: must be application/json")
 		if len(a.messages) != 1 {
-			t.Errorf("%q: %q", kinds, a.messages)
+			t.Errorf("%q: messages %q, want one", kinds, a.messages)
 		}
 	}
 	s.expect(s.request("POST", items, ""), 400, "body: is required, a JSON object")

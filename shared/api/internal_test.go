@@ -71,8 +71,8 @@ func TestInternalErrors(t *testing.T) {
 			s := start(t)
 			spoil(s)
 			a := s.expect(s.request("GET", item, ""), 500, "internal error; safe to retry")
-			if a.code != "internal" || len(a.messages) != 1 || a.Header().Get("Retry-After") != "1" {
-				t.Error(a.Header(), a.Body)
+			if after := a.Header().Get("Retry-After"); a.code != "internal" || len(a.messages) != 1 || after != "1" {
+				t.Errorf("code %q, messages %q, Retry-After %q; want internal, one and 1", a.code, a.messages, after)
 			}
 			for name, values := range a.Header() {
 				if strings.Contains(strings.Join(values, ""), "AKIA") {
@@ -80,7 +80,7 @@ func TestInternalErrors(t *testing.T) {
 				}
 			}
 			if strings.Contains(a.Body.String(), "AKIA") || strings.Contains(a.Body.String(), "goroutine") {
-				t.Error(a.Body)
+				t.Errorf("the body shows the error: %s", a.Body)
 			}
 			if !strings.HasPrefix(name, "keys") && !strings.HasPrefix(name, "panic of keys") && a.Header().Get("RateLimit-Limit") == "" {
 				t.Error("an authenticated response without rate limit headers")
@@ -91,8 +91,9 @@ func TestInternalErrors(t *testing.T) {
 				t.Fatalf("%d lines: %s", len(lines), s.logs)
 			}
 			text, _ := line["error"].(string)
-			if line["requestId"] != a.Header().Get("Service-Request-Id") || line["level"] != "ERROR" || line["Operation"] != "get_item" || line["status"] != 500.0 || text == "" {
-				t.Errorf("log: %v", line)
+			logged(t, "log", line, map[string]any{"requestId": a.Header().Get("Service-Request-Id"), "level": "ERROR", "Operation": "get_item", "status": 500.0})
+			if text == "" {
+				t.Errorf("log without an error: %v", line)
 			}
 			if strings.HasPrefix(name, "panic") != strings.Contains(text, "goroutine") && name != "encoding" {
 				t.Errorf("a stack: %s", text)
@@ -117,8 +118,14 @@ func TestUnavailable(t *testing.T) {
 		s := start(t)
 		spoil(s)
 		a := s.expect(s.request("GET", item, ""), 503, fault.ErrUnavailable.Messages[0])
-		if a.code != "unavailable" || a.Header().Get("Retry-After") != "1" || strings.Contains(a.Body.String(), "planted") || !strings.Contains(s.logs.String(), "planted") {
-			t.Errorf("%s: %v %s\n%s", name, a.Header(), a.Body, s.logs)
+		if after := a.Header().Get("Retry-After"); a.code != "unavailable" || after != "1" {
+			t.Errorf("%s: code %q, Retry-After %q; want unavailable and 1", name, a.code, after)
+		}
+		if strings.Contains(a.Body.String(), "planted") {
+			t.Errorf("%s: the body shows the cause: %s", name, a.Body)
+		}
+		if !strings.Contains(s.logs.String(), "planted") {
+			t.Errorf("%s: the log does not have the cause: %s", name, s.logs)
 		}
 	}
 }
@@ -131,10 +138,10 @@ func TestPanicOutsideOfACall(t *testing.T) {
 	}
 	s.base = func(*http.Request) string { panic("AKIAPLANTED") }
 	if a := s.expect(s.request("GET", items, ""), 500, "internal error; safe to retry"); strings.Contains(a.Body.String(), "AKIA") || !strings.Contains(s.logs.String(), "AKIAPLANTED") {
-		t.Errorf("%s %s", a.Body, s.logs)
+		t.Errorf("body %s, log %s; want the panic in the log only", a.Body, s.logs)
 	}
 	if a := s.do(s.request("HEAD", items, "")); a.Code != 500 || a.Body.Len() != 0 {
-		t.Errorf("%d %s", a.Code, a.Body)
+		t.Errorf("HEAD: status %d, body %q; want 500 and none", a.Code, a.Body)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/table"
 )
@@ -21,9 +23,21 @@ func line(t *testing.T, r api.LogLine, m api.Metrics) map[string]any {
 	r.Write(slog.New(slog.NewJSONHandler(&out, nil)), m)
 	var v map[string]any
 	if err := json.Unmarshal(out.Bytes(), &v); err != nil || strings.Count(out.String(), "\n") != 1 {
-		t.Fatalf("%v: %s", err, &out)
+		t.Fatalf("a line of the log is not one JSON object: %v: %s", err, &out)
 	}
 	return v
+}
+
+// logged compares some fields of a line; nil is none.
+func logged(t *testing.T, what string, v, want map[string]any) {
+	t.Helper()
+	got := map[string]any{}
+	for name := range want {
+		got[name] = v[name]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // Ensure a line with metrics is valid for CloudWatch: every metric that a directive names is a number in the line, and every
@@ -48,11 +62,11 @@ func TestEmbeddedMetrics(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal(raw, &aws); err != nil || aws.Timestamp != at.UnixMilli() || len(aws.CloudWatchMetrics) != 2 {
-		t.Fatalf("%v: %s", err, raw)
+		t.Fatalf("_aws %s, want the time %d and 2 directives: %v", raw, at.UnixMilli(), err)
 	}
 	for _, d := range aws.CloudWatchMetrics {
 		if d.Namespace != "mine" || len(d.Dimensions) != 1 {
-			t.Errorf("%+v", d)
+			t.Errorf("directive %+v, want the namespace mine and one list of dimensions", d)
 		}
 		for _, name := range d.Dimensions[0] {
 			if _, isText := v[name].(string); !isText {
@@ -65,20 +79,14 @@ func TestEmbeddedMetrics(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]any{
+	logged(t, "the line of a refused call", v, map[string]any{
 		"requestId": "req_1", "companyId": "co_1", "keyId": "key_1", "status": 429.0, "Operation": "get_item", "Duration": 1.5, "TableCalls": 2.0,
 		"ReadUnits": 1.5, "WriteUnits": 1.0, "Calls": 1.0, "Errors": 0.0, "Unauthorised": 0.0, "Throttled": 1.0, "error": "slow down", "level": "INFO",
-	} {
-		if v[name] != want {
-			t.Errorf("%s is %v, want %v", name, v[name], want)
-		}
-	}
+	})
 	if aws := line(t, r, byService)["_aws"].(map[string]any); len(aws["CloudWatchMetrics"].([]any)) != 1 {
-		t.Errorf("%v", aws)
+		t.Errorf("_aws %v, want one directive", aws)
 	}
-	if v := line(t, r, api.Metrics{}); v["_aws"] != nil || v["Calls"] != nil {
-		t.Errorf("%v", v)
-	}
+	logged(t, "a line without metrics", line(t, r, api.Metrics{}), map[string]any{"_aws": nil, "Calls": nil})
 }
 
 // Ensure a failure that did not change the response is a warning with a note, and no error of the request.
@@ -91,37 +99,29 @@ func TestLogOfNotes(t *testing.T) {
 	r.Note(errors.New("could not remove chunks"))
 	(*table.Request)(nil).Note(errors.New("of an operator"))
 	v := line(t, api.LogLine{Status: 200, Note: r.Notes()}, byService)
-	if v["level"] != "WARN" || v["note"] != "could not remove chunks" || v["error"] != nil || v["Errors"] != 0.0 {
-		t.Errorf("%v", v)
-	}
-	if v := line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Notes()}, byService); v["level"] != "ERROR" || v["error"] != "down" {
-		t.Errorf("%v", v)
-	}
+	logged(t, "a note", v, map[string]any{"level": "WARN", "note": "could not remove chunks", "error": nil, "Errors": 0.0})
+	v = line(t, api.LogLine{Status: 500, Err: errors.New("down"), Note: r.Notes()}, byService)
+	logged(t, "an error with a note", v, map[string]any{"level": "ERROR", "error": "down"})
 }
 
 // Ensure internal errors are logged in full with the level ERROR, and errors of callers are truncated.
 func TestLogOfErrors(t *testing.T) {
 	long := errors.New(strings.Repeat("x", 10_000))
-	if v := line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}); len(v["error"].(string)) != 2000 || v["level"] != "INFO" || v["Operation"] != "none" {
-		t.Errorf("%v", v)
-	}
-	v := line(t, api.LogLine{Status: 500, Err: long}, byService)
-	if len(v["error"].(string)) != 10_000 || v["level"] != "ERROR" || v["Errors"] != 1.0 {
-		t.Errorf("%v", v)
-	}
-	if v := line(t, api.LogLine{Status: 401}, byService); v["Unauthorised"] != 1.0 || v["error"] != nil {
-		t.Errorf("%v", v)
-	}
+	logged(t, "an error of a caller", line(t, api.LogLine{Status: 400, Err: long}, api.Metrics{}),
+		map[string]any{"error": long.Error()[:2000], "level": "INFO", "Operation": "none"})
+	logged(t, "an internal error", line(t, api.LogLine{Status: 500, Err: long}, byService),
+		map[string]any{"error": long.Error(), "level": "ERROR", "Errors": 1.0})
+	logged(t, "a refused key", line(t, api.LogLine{Status: 401}, byService), map[string]any{"Unauthorised": 1.0, "error": nil})
 }
 
 func TestParseMetrics(t *testing.T) {
 	for text, want := range map[string]api.Detail{"": "", "off": "", "service": "service", "operations": "operations"} {
 		if got, err := api.ParseMetrics(text, ""); got.Detail != want || got.Namespace != api.MetricNamespace || err != nil {
-			t.Errorf("%q: %+v, %v", text, got, err)
+			t.Errorf("%q: %+v, want %q in %s: %v", text, got, want, api.MetricNamespace, err)
 		}
 	}
 	if got, err := api.ParseMetrics("service", "mine"); got.Namespace != "mine" || err != nil {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("namespace %q, want mine: %v", got.Namespace, err)
 	}
 	if _, err := api.ParseMetrics("all", ""); err == nil {
 		t.Error("accepts all")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/auth"
 	"growthworkspace/shared/fault"
@@ -84,15 +86,16 @@ func TestQuotaHeaders(t *testing.T) {
 		s.request("GET", "/v1/companies/co_other/items/itm_1", ""), s.request("GET", item, "", header("Service-Version", "x")),
 	} {
 		h := s.do(r).Header()
-		if h.Get("RateLimit-Limit") != "600" || h.Get("RateLimit-Remaining") != "599" || h.Get("RateLimit-Reset") != "1" || h.Get("RateLimit-Policy") != "600;w=60" || h.Get("Retry-After") != "" {
-			t.Errorf("%s %s: %v", r.Method, r.URL, h)
-		}
+		headers(t, r.Method+" "+r.URL.String(), h, map[string]string{
+			"RateLimit-Limit": "600", "RateLimit-Remaining": "599", "RateLimit-Reset": "1", "RateLimit-Policy": "600;w=60", "Retry-After": "",
+		})
 	}
 	for after, want := range map[int64]string{0: "1", 1: "1", 17: "17"} {
 		s.keys.err, s.keys.state = auth.QuotaExceeded(auth.ClassPublish), auth.QuotaState{Quota: 10, Reset: 60, RetryAfter: after}
 		a := s.expect(s.request("POST", publish, ""), 429, "publish")
-		if h := a.Header(); h.Get("Retry-After") != want || h.Get("RateLimit-Limit") != "10" || h.Get("RateLimit-Remaining") != "0" || a.code != "rate_limited" {
-			t.Errorf("%v", h)
+		headers(t, "a used up quota", a.Header(), map[string]string{"Retry-After": want, "RateLimit-Limit": "10", "RateLimit-Remaining": "0"})
+		if a.code != "rate_limited" {
+			t.Errorf("code %q, want rate_limited", a.code)
 		}
 	}
 	if s.keys.class != auth.ClassPublish || s.keys.scope != auth.PlanPublish {
@@ -107,7 +110,7 @@ func TestKeys(t *testing.T) {
 		"none": nil, "two": {"Bearer " + s.key, "Bearer " + s.key}, "tab": {"Bearer\t" + s.key}, "basic": {"Basic " + s.key}, "bare": {s.key}, "typo": {"Bearer " + s.key[:20] + "!" + s.key[21:]}, "comma": {"Bearer " + s.key + ", x"}, "empty": {""},
 	} {
 		if a := s.expect(s.request("GET", item, "", header("Authorization", values...)), 401, "missing, unknown or revoked key"); a.code != "unauthorised" || len(s.keys.calls) != 0 {
-			t.Errorf("%s: %s, %v", name, a.Body, s.keys.calls)
+			t.Errorf("%s: code %q and calls %q, want unauthorised and none", name, a.code, s.keys.calls)
 		}
 	}
 	s.expect(s.request("GET", item, "", header("Authorization", "Bearer pk_live_abc")), 401, "publishable")
@@ -121,7 +124,7 @@ func TestVersion(t *testing.T) {
 	for _, values := range [][]string{{"2026-08-10"}, {"2027-01-01"}, {"latest"}, {""}, {"2026-08-11", "2026-08-11"}, {"2026-08-11, 2026-08-11"}, {"2026-08-11T00:00:00Z"}} {
 		a := s.expect(s.request("GET", item, "", header("Service-Version", values...)), 400, "header.Service-Version: must be a supported version: 2026-08-11")
 		if a.code != "bad_request" {
-			t.Error(a.code)
+			t.Errorf("%q: code %q, want bad_request", values, a.code)
 		}
 	}
 	if s.keys.calls[len(s.keys.calls)-1] != "verify" {
@@ -150,7 +153,7 @@ func TestIfNoneMatch(t *testing.T) {
 		s.api.ServeHTTP(w, s.request("GET", item, "", header("If-None-Match", known)))
 		h := w.Header()
 		if w.Code != want || h.Get("ETag") != `"abc"` || want == 304 && (w.Body.Len() != 0 || h["Content-Type"] != nil || h["Content-Length"] != nil) {
-			t.Errorf("%s: %d %q %v", known, w.Code, w.Body, h)
+			t.Errorf("If-None-Match %s: status %d, body %q, headers %v; want %d, the ETag, and with 304 nothing of a body", known, w.Code, w.Body, h, want)
 		}
 	}
 }
@@ -165,8 +168,12 @@ func TestCallerAndHeaders(t *testing.T) {
 		return record{}, nil
 	}
 	s.expect(s.request("POST", items, `{"title":"a"}`, header("If-Match", `"a"`, `"b"`)), 200, "")
-	if *seen.Match != `"a", "b"` || seen.BoardID != "brd_1" || caller.CompanyID != s.co || !strings.HasPrefix(caller.KeyID, "key_") {
-		t.Errorf("%+v %+v", seen, caller)
+	got := map[string]string{"If-Match": *seen.Match, "board": seen.BoardID, "company": caller.CompanyID}
+	if diff := cmp.Diff(map[string]string{"If-Match": `"a", "b"`, "board": "brd_1", "company": s.co}, got); diff != "" {
+		t.Errorf("what the function gets (-want +got):\n%s", diff)
+	}
+	if !strings.HasPrefix(caller.KeyID, "key_") {
+		t.Errorf("the caller's key is %q, want key_ and more", caller.KeyID)
 	}
 	s.expect(s.request("POST", items, `{"title":"a"}`), 200, "")
 	if seen.Match != nil {

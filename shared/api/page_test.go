@@ -56,7 +56,7 @@ func TestPagesEndAtBytes(t *testing.T) {
 				body, next, err := pageOf(asTexts, backward, "end", tt.sizes...).Page()
 				var got struct{ Items []json.RawMessage }
 				if err != nil || json.Unmarshal(body, &got) != nil {
-					t.Fatal(name, err)
+					t.Fatalf("%s: page %.200s: %v", name, body, err)
 				}
 				want, wantNext := tt.sizes[:tt.kept], tt.next
 				if backward {

@@ -62,7 +62,7 @@ func TestRefusedCallEndsItsFunction(t *testing.T) {
 		t.Error("the function outlives the call")
 	}
 	if got := a.Body.String(); len(got) > 200 {
-		t.Error(got)
+		t.Errorf("a body of %d bytes, want 200 at most: %s", len(got), got)
 	}
 }
 
@@ -131,6 +131,6 @@ func TestLostContextCannotWrite(t *testing.T) {
 	}
 	s.expect(s.request("POST", items, `{"title":"a"}`), 500, "internal error")
 	if !strings.Contains(s.logs.String(), table.ErrNoPermit.Error()) {
-		t.Error(s.logs)
+		t.Errorf("log %s, want %v", s.logs, table.ErrNoPermit)
 	}
 }

@@ -28,7 +28,7 @@ func TestComparison(t *testing.T) {
 func TestCondition(t *testing.T) {
 	body, err := schema.Encode(thing{"a<b"})
 	if err != nil || string(body) != `{"id":"a<b"}` {
-		t.Fatalf("%s, %v", body, err)
+		t.Fatalf("body %s, want the id a<b: %v", body, err)
 	}
 	known := `"` + tagOf(thing{"a<b"}, body) + `"`
 	if err := (Condition{}).Check(thing{"c"}); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/schema"
 )
 
@@ -147,7 +149,9 @@ func TestFields(t *testing.T) {
 			required = append(required, f.Name)
 		}
 	}
-	if fmt.Sprint(required) != "[key ts value]" || fields["points"].Items != 3 || fields["tags"].Each != 2 || fields["itemId"].Doc != "the item" {
-		t.Errorf("required %v of %+v", required, fields["points"])
+	want := map[string]any{"required": []string{"key", "ts", "value"}, "points": 3, "tags": 2, "doc": "the item"}
+	got := map[string]any{"required": required, "points": fields["points"].Items, "tags": fields["tags"].Each, "doc": fields["itemId"].Doc}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the fields declare (-want +got):\n%s", diff)
 	}
 }

@@ -42,7 +42,7 @@ func TestNames(t *testing.T) {
 	} {
 		for text, valid := range texts {
 			if wrong := schema.CheckFormat(format, text); (wrong == "") != valid {
-				t.Errorf("%s %.100q: %q", format, text, wrong)
+				t.Errorf("%s %.100q: problem %q, want it to be valid: %t", format, text, wrong, valid)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func TestProblemOfWebAddress(t *testing.T) {
 		"https://a.b:99999": "must have a port between 1 and 65535", "https://user:secret@a..b:0": "must not have a user name or a password",
 	} {
 		if got := schema.CheckFormat("web", text); got != want {
-			t.Errorf("%s: %s", text, got)
+			t.Errorf("%s: problem %q, want %q", text, got, want)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestZonesExist(t *testing.T) {
 	names := strings.Fields(schema.Zones)
 	for _, name := range names {
 		if _, err := time.LoadLocation(name); err != nil || schema.CheckFormat("timezone", name) != "" {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s is not a time zone of Go, or is refused: %v", name, err)
 		}
 	}
 	if len(names) < 590 {

@@ -201,7 +201,7 @@ func decoded(t *testing.T, value any) (out shapes) {
 		t.Fatal(err)
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&out); err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("encoding/json does not decode %s: %v", text, err)
 	}
 	if _, sent := object["default"]; !sent {
 		out.Default = "usual"
@@ -242,8 +242,14 @@ func page(t *testing.T, operation, board, status, cursor string) (schema.Cursor,
 	overHTTP := schema.Bind(in, pageFields, schema.Source{Operation: operation, Path: map[string]string{"boardId": board}, Query: query.Encode()})
 	asTool := schema.BindFlat(in, pageFields, schema.Flat{Operation: operation, Arguments: object, Problems: problems})
 	scope, tool := overHTTP.Page, asTool.Page
-	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.Missing != asTool.Missing || !slices.Equal(scope.Filters, tool.Filters) || !reflect.DeepEqual(overHTTP.Input.Interface(), asTool.Input.Interface()) {
-		t.Fatalf("%s: over HTTP %v %v, as a tool %v %v", text, overHTTP.Problems, scope, asTool.Problems, tool)
+	if !slices.Equal(overHTTP.Problems, asTool.Problems) || overHTTP.Missing != asTool.Missing {
+		t.Fatalf("%s: over HTTP problems %q, missing %v; as a tool %q, %v", text, overHTTP.Problems, overHTTP.Missing, asTool.Problems, asTool.Missing)
+	}
+	if !slices.Equal(scope.Filters, tool.Filters) {
+		t.Fatalf("%s: over HTTP filters %q, as a tool %q", text, scope.Filters, tool.Filters)
+	}
+	if !reflect.DeepEqual(overHTTP.Input.Interface(), asTool.Input.Interface()) {
+		t.Fatalf("%s: over HTTP input %+v, as a tool %+v", text, overHTTP.Input, asTool.Input)
 	}
 	return overHTTP.Input.Interface().(pageInput).Cursor, scope, overHTTP.Problems
 }
@@ -304,7 +310,7 @@ func refusedCursor(t *testing.T, cursor string, problems []string) {
 	}
 	for _, p := range problems {
 		if !strings.HasPrefix(p, "query.cursor: ") {
-			t.Errorf("%q: %s", cursor, p)
+			t.Errorf("cursor %q: problem %q, want one of query.cursor", cursor, p)
 		}
 	}
 }

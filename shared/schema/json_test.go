@@ -72,7 +72,7 @@ func TestNULIsRefused(t *testing.T) {
 			want[i] += ": must not have the character U+0000"
 		}
 		if o, problems := schema.ParseObject([]byte(text), "body"); o == nil || !slices.Equal(problems, want) {
-			t.Errorf("%s: %q", text, problems)
+			t.Errorf("%s: object %v with problems %q, want an object with %q", text, o, problems, want)
 		}
 	}
 }

@@ -225,7 +225,7 @@ func TestAgreesWithJSONSchema(t *testing.T) {
 			body := g.object(fields)
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 			if err != nil {
-				t.Fatalf("%s: %v", body, err)
+				t.Fatalf("%s is not JSON: %v", body, err)
 			}
 			verdict := referee.Validate(v)
 			_, problems := bindBody(input, fields, body)

@@ -58,10 +58,10 @@ func TestHintsOfUnknownArguments(t *testing.T) {
 			t.Errorf("%q, want %q", got[n], want)
 		}
 	}
-	if got := problems(reflect.TypeFor[titled](), `{"titel":1}`); got[0] != "arguments.titel: unknown argument; did you mean title?" {
-		t.Error(got)
+	if got, want := problems(reflect.TypeFor[titled](), `{"titel":1}`)[0], "arguments.titel: unknown argument; did you mean title?"; got != want {
+		t.Errorf("problem %q, want %q", got, want)
 	}
-	if got := problems(reflect.TypeFor[struct{}](), `{"x":1}`); got[0] != "arguments.x: unknown argument" {
-		t.Error(got)
+	if got, want := problems(reflect.TypeFor[struct{}](), `{"x":1}`)[0], "arguments.x: unknown argument"; got != want {
+		t.Errorf("problem %q, want %q", got, want)
 	}
 }

@@ -25,7 +25,7 @@ func TestClearable(t *testing.T) {
 	} {
 		in, problems := bindShapes(body)
 		if len(problems) > 0 {
-			t.Fatal(body, problems)
+			t.Fatalf("%s: problems %q, want none", body, problems)
 		}
 		note, size, labels := stored()
 		in.Note.Apply(&note)
@@ -57,12 +57,12 @@ func TestNullOfACreate(t *testing.T) {
 	schema.AcceptNull(fields)
 	bare, problems := bindBody(typ, fields, `{"key":"a","must":[],"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1}]}`)
 	if len(problems) > 0 {
-		t.Fatal(problems)
+		t.Fatalf("problems %q, want none", problems)
 	}
 	nulls, problems := bindBody(typ, fields, `{"key":"a","must":[],"title":null,"tags":null,"dims":null,"grain":null,"order":null,
 		"points":[{"key":"a","ts":"2026-08-11T09:30:00Z","value":1,"grain":null,"dims":null,"note":null}]}`)
 	if len(problems) > 0 || !reflect.DeepEqual(bare.Input.Interface(), nulls.Input.Interface()) {
-		t.Errorf("%v\n%+v\n%+v", problems, bare.Input, nulls.Input)
+		t.Errorf("problems %q; with nulls\n%+v\nwithout\n%+v", problems, nulls.Input, bare.Input)
 	}
 	_, problems = bindBody(typ, fields, `{"key":null,"must":null,"never":null,"points":[{"key":null,"ts":null,"value":null}]}`)
 	want := []string{
@@ -70,7 +70,7 @@ func TestNullOfACreate(t *testing.T) {
 		"body.points[0].key: must not be null", "body.points[0].ts: must not be null", "body.points[0].value: must not be null",
 	}
 	if !slices.Equal(problems, want) {
-		t.Errorf("%q", problems)
+		t.Errorf("problems %q, want %q", problems, want)
 	}
 }
 

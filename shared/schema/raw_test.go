@@ -21,7 +21,7 @@ func TestAnyJSON(t *testing.T) {
 	t.Parallel()
 	fields := schema.Fields(reflect.TypeFor[report]())
 	if got := schema.Uncut(fields); !reflect.DeepEqual(got, []string{"findings", "old"}) {
-		t.Fatal(got)
+		t.Fatalf("uncut %q, want findings and old", got)
 	}
 	const half = "body: is not valid Unicode: it has half of a surrogate pair"
 	for text, want := range map[string]struct {
@@ -75,7 +75,7 @@ func TestAnyJSONClears(t *testing.T) {
 	} {
 		b, _ := bindBody(reflect.TypeFor[report](), fields, text)
 		if got := b.Input.Interface().(report).Old; len(b.Problems) > 0 || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v %v", text, got, b.Problems)
+			t.Errorf("%s: %+v, want %+v; problems %q", text, got, want, b.Problems)
 		}
 	}
 }
@@ -130,12 +130,15 @@ func FuzzParseLarge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		whole, problems := schema.ParseObject(text, "body")
 		cut, others, tooLarge := schema.ParseLarge(text, "body", []string{"a"}, len(text))
-		if tooLarge || (whole == nil) != (cut == nil) || (len(problems) == 0) != (len(others) == 0) || len(whole) != len(cut) {
+		if tooLarge {
+			t.Fatalf("%q is too large", text)
+		}
+		if (whole == nil) != (cut == nil) || (len(problems) == 0) != (len(others) == 0) || len(whole) != len(cut) {
 			t.Fatalf("%q: %v %v, cut %v %v", text, whole, problems, cut, others)
 		}
 		value, has := cut.Get("a")
 		if raw, ok := value.(json.RawMessage); ok && !json.Valid(raw) || ok != (has && value != nil) {
-			t.Fatalf("%q: %v", text, value)
+			t.Fatalf("%q: the cut value is %v, want valid JSON", text, value)
 		}
 	})
 }

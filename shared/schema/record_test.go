@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/schema"
 )
 
@@ -30,15 +32,16 @@ func TestDecodeRecord(t *testing.T) {
 	if problems := schema.DecodeRecord([]byte(text), &r); problems != nil {
 		t.Fatal(problems)
 	}
-	if string(r.Media) != `{"b" : 1.00, "a":[ 1e400,"\u003c<"] }` {
-		t.Errorf("media: %s", r.Media)
+	want := record{
+		ID: "x_1", Colour: new(colour("red")), Rank: -5, Count: new(int64(7)), Active: new(false), Tags: []string{}, Times: []string{"2026-08-11T07:30:00.000Z"},
+		Media: json.RawMessage(`{"b" : 1.00, "a":[ 1e400,"\u003c<"] }`), At: new("2026-08-11T09:30:00.123Z"),
 	}
-	if r.ID != "x_1" || r.Name != nil || *r.Colour != "red" || r.Score != nil || r.Rank != -5 || *r.Count != 7 || *r.Active || r.Tags == nil || r.Times[0] != "2026-08-11T07:30:00.000Z" || *r.At != "2026-08-11T09:30:00.123Z" {
-		t.Errorf("%+v", r)
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("record (-want +got):\n%s", diff)
 	}
 	partial := record{}
 	if problems := schema.DecodeRecord([]byte(`{"id":"a","rank":1,"media":null,"tags":null}`), &partial); problems != nil || partial.Media != nil || partial.Tags != nil {
-		t.Errorf("%v %+v", problems, partial)
+		t.Errorf("media %s, tags %q, problems %q; want none of them", partial.Media, partial.Tags, problems)
 	}
 }
 

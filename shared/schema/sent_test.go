@@ -33,7 +33,7 @@ func digest(t *testing.T, in reflect.Type, object string) [sha256.Size]byte {
 	schema.AcceptNull(fields)
 	b := schema.BindFlat(in, fields, schema.Flat{Arguments: o, Problems: problems})
 	if len(b.Problems) > 0 {
-		t.Fatal(object, b.Problems)
+		t.Fatalf("%s: problems %q, want none", object, b.Problems)
 	}
 	sum, err := b.Digest("Idempotency-Key")
 	if err != nil {

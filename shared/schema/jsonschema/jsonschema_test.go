@@ -152,7 +152,7 @@ func TestBody(t *testing.T) {
 	body := jsonschema.Body(operation.Input, nil)
 	want := []string{"name", "colour", "site", "day", "order", "rank", "tags", "colours", "points", "active"}
 	if diff := cmp.Diff(want, body.PropertyOrder); diff != "" {
-		t.Error(diff)
+		t.Errorf("properties (-want +got):\n%s", diff)
 	}
 	none := api.Define(api.Spec{ID: "get_thing", Method: "GET", Path: "/v1/things", Summary: "Get"},
 		func(context.Context, api.Caller, struct{}) (thing, error) { return thing{}, nil })
@@ -233,7 +233,7 @@ func TestOutputDescribesTheEncoding(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := validate(t, s, string(text)); err != nil {
-			t.Errorf("%s: %v", text, err)
+			t.Errorf("%s is not valid: %v", text, err)
 		}
 	}
 	text, err := json.Marshal(full)
@@ -261,7 +261,7 @@ func compare(t *testing.T, s *jsonschema.Schema, want string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(text.String(), string(got)); diff != "" {
-		t.Errorf("%s\n%s", diff, got)
+		t.Errorf("schema (-want +got):\n%s\ngot %s", diff, got)
 	}
 }
 
@@ -334,7 +334,7 @@ func TestExample(t *testing.T) {
 		{&jsonschema.Schema{Type: "null"}, nil},
 	} {
 		if diff := cmp.Diff(tt.want, jsonschema.Example(tt.of)); diff != "" {
-			t.Errorf("%+v: %s", tt.of, diff)
+			t.Errorf("example of %+v (-want +got):\n%s", tt.of, diff)
 		}
 	}
 }

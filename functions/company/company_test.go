@@ -25,10 +25,10 @@ func TestCompany(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "list has exactly one company", Op: "list_companies", Check: func(t *testing.T, r apitest.Response) {
 			if items := r.Items(t); len(items) != 1 || items[0]["id"] != s.CompanyID {
-				t.Error(r.Body)
+				t.Errorf("listed %s, want %s only", r.Body, s.CompanyID)
 			}
-			if r.Header.Get("Service-Has-More") != "false" {
-				t.Error(r.Header)
+			if more := r.Header.Get("Service-Has-More"); more != "false" {
+				t.Errorf("Service-Has-More is %q, want false", more)
 			}
 		}},
 		{Name: "get", Op: "get_company", WantFields: map[string]any{"id": s.CompanyID, "name": "Acme", "stage": nil}},
@@ -43,7 +43,7 @@ func TestCompany(t *testing.T) {
 		{Name: "not a URI", Op: "update_company", Args: map[string]any{"websiteUrl": "acme"}, Want: 400, WantMessage: "body.websiteUrl: must be an http or https address with a host"},
 		{Name: "all errors are returned", Op: "update_company", Args: map[string]any{"websiteUrl": 1, "targetMarket": "x", "slug": "s", "Name": "x"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 4 {
-				t.Error(messages)
+				t.Errorf("messages %q, want 4", messages)
 			}
 		}},
 	})
@@ -57,7 +57,7 @@ func TestUpdateWithoutChange(t *testing.T) {
 	s.Clock.Advance(time.Hour)
 	for _, body := range []string{`{}`, `{"name":"Acme"}`} {
 		if r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}", body); r.Status != 200 || r.JSON(t)["updatedAt"] != "2026-01-02T03:04:05.000Z" {
-			t.Errorf("%s: %d %s", body, r.Status, r.Body)
+			t.Errorf("update with %s: status %d, want 200 and the updatedAt of before: %s", body, r.Status, r.Body)
 		}
 	}
 	r := s.Send(t, key, "PATCH", "/v1/companies/{companyId}", `{"name":"Acme 2"}`)

@@ -83,7 +83,7 @@ func TestErase(t *testing.T) {
 		t.Errorf("%v, %v, %d noted", got, err, noted)
 	}
 	if rest := left(t, s.Table, one+"#"); len(rest) > 0 {
-		t.Error(rest)
+		t.Errorf("left %q, want nothing", rest)
 	}
 	if n := len(left(t, s.Table, other)); n != before {
 		t.Errorf("%d of %d records of another company are left", n, before)
@@ -182,7 +182,7 @@ func TestScansHaveManyPages(t *testing.T) {
 		}
 		got, err := company.NewStore(s.Table).Erase(t.Context(), id, nil)
 		if err != nil || fmt.Sprint(got) != "map[feedback:30 metrics:30 optimise:60 plan:30]" {
-			t.Errorf("%v, %v", got, err)
+			t.Errorf("erased %v of %s, want 30 of feedback, metrics and plan, and 60 of optimise: %v", got, id, err)
 		}
 	}
 }

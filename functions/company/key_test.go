@@ -38,7 +38,7 @@ func rotate(t *testing.T, s *apitest.Service, key, keyID, body string) issuedKey
 func issued(t *testing.T, r apitest.Response) (out issuedKey) {
 	t.Helper()
 	if r.Decode(t, &out); r.Status != http.StatusOK || out.ID == "" || !strings.HasPrefix(out.Secret, "sk_live_") {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("status %d, want 200, an id and a secret: %s", r.Status, r.Body)
 	}
 	return out
 }
@@ -83,18 +83,18 @@ func TestCreateKey(t *testing.T) {
 	response := r.JSON(t)
 	delete(response, "secret")
 	if diff := cmp.Diff(record, response); diff != "" {
-		t.Error(diff)
+		t.Errorf("created key (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(record, listed(t, s, admin)[key.ID]); diff != "" {
-		t.Error(diff)
+		t.Errorf("listed key (-want +got):\n%s", diff)
 	}
 	s.Clock.Advance(time.Minute)
 	record["lastUsedAt"] = "2026-08-11T09:31:00.000Z"
 	if diff := cmp.Diff(record, s.Send(t, key.Secret, "GET", keysPath+"/current", "").JSON(t)); diff != "" {
-		t.Error(diff)
+		t.Errorf("current key (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(record, listed(t, s, admin)[key.ID]); diff != "" {
-		t.Error(diff)
+		t.Errorf("listed key after a use (-want +got):\n%s", diff)
 	}
 	if r := s.Send(t, key.Secret, "GET", "/v1/companies/{companyId}", ""); r.Status != 200 {
 		t.Errorf("a request within the key's scopes: %d", r.Status)
@@ -142,17 +142,17 @@ func TestKeyGrantsOnlyItsScopes(t *testing.T) {
 	r := s.Send(t, clerk, "POST", keysPath, `{"name":"x","scopes":["plan:publish","plan:read","keys:read","plan:publish"]}`)
 	rejected(t, r, 401, "the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope keys:read, so it cannot grant it")
 	if code, _ := r.Messages(t); code != "unauthorised" || r.Header.Get("WWW-Authenticate") != "Bearer" || r.Header.Get("RateLimit-Limit") != "120" {
-		t.Errorf("%s %v", code, r.Header)
+		t.Errorf("code %s, want unauthorised, with the challenge Bearer and the limit 120: %v", code, r.Header)
 	}
 	rejected(t, s.Send(t, clerk, "POST", keysPath+"/"+strong.ID+"/rotate", `{}`), 401,
 		"the key lacks the scope plan:publish, so it cannot grant it", "the key lacks the scope feedback:write, so it cannot grant it")
 	works(t, s, rotate(t, s, clerk, weak.ID, `{}`).Secret, 200)
 	all := listed(t, s, admin)
 	if len(all) != 5 || all[strong.ID]["replacedBy"] != nil || all[strong.ID]["expiresAt"] != nil {
-		t.Errorf("%v", all)
+		t.Errorf("%d keys, want 5; strong is %v, want it without replacedBy and expiresAt", len(all), all[strong.ID])
 	}
 	if r := s.Send(t, clerk, "DELETE", keysPath+"/"+strong.ID, ""); r.Status != 200 { // a revoke grants nothing
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("revoke: status %d, want 200: %s", r.Status, r.Body)
 	}
 }
 
@@ -164,9 +164,18 @@ func TestRotateKey(t *testing.T) {
 	old := create(t, s, admin, `{"name":"ci","scopes":["keys:write","keys:read"]}`)
 	fresh := rotate(t, s, old.Secret, old.ID, `{}`)
 	all := listed(t, s, admin)
-	if all[old.ID]["replacedBy"] != fresh.ID || all[old.ID]["expiresAt"] != "2026-08-12T09:30:00.000Z" || all[fresh.ID]["name"] != "ci" || all[fresh.ID]["expiresAt"] != nil ||
-		fmt.Sprint(all[fresh.ID]["scopes"]) != "[keys:write keys:read]" || fresh.Secret == old.Secret {
-		t.Errorf("%v\n%v", all[old.ID], all[fresh.ID])
+	want := map[string]any{
+		"old replacedBy": fresh.ID, "old expiresAt": "2026-08-12T09:30:00.000Z",
+		"new name": "ci", "new expiresAt": nil, "new scopes": []any{"keys:write", "keys:read"},
+	}
+	if diff := cmp.Diff(want, map[string]any{
+		"old replacedBy": all[old.ID]["replacedBy"], "old expiresAt": all[old.ID]["expiresAt"],
+		"new name": all[fresh.ID]["name"], "new expiresAt": all[fresh.ID]["expiresAt"], "new scopes": all[fresh.ID]["scopes"],
+	}); diff != "" {
+		t.Errorf("keys after the rotation (-want +got):\n%s", diff)
+	}
+	if fresh.Secret == old.Secret {
+		t.Error("both keys have the same secret")
 	}
 	rejected(t, s.Send(t, admin, "POST", keysPath+"/"+old.ID+"/rotate", `{}`), 409, "the key has been rotated: "+fresh.ID+" replaces it")
 	s.Clock.Advance(24*time.Hour - time.Millisecond)
@@ -200,7 +209,7 @@ func TestRevokeKey(t *testing.T) {
 	works(t, s, key.Secret, 200)
 	r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "")
 	if diff := cmp.Diff(map[string]any{"id": key.ID, "deleted": true}, r.JSON(t)); diff != "" {
-		t.Error(diff)
+		t.Errorf("revoke (-want +got):\n%s", diff)
 	}
 	works(t, s, key.Secret, 401)
 	if got := listed(t, s, admin)[key.ID]["revokedAt"]; got != "2026-08-11T09:30:00.000Z" {
@@ -236,7 +245,7 @@ func TestRevokeKeyAsSeen(t *testing.T) {
 	now := s.Send(t, key.Secret, "GET", keysPath+"/current", "").Header.Get("ETag")
 	rejected(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 412, "header.If-Match: the record has changed since; read it again")
 	if r := s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", now); r.Status != 200 {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("revoke of the key as it is now: status %d, want 200: %s", r.Status, r.Body)
 	}
 	rejected(t, s.Send(t, admin, "DELETE", keysPath+"/"+key.ID, "", "If-Match", seen), 404, "no such record")
 }
@@ -256,10 +265,10 @@ func TestKeysOfOtherCompany(t *testing.T) {
 	}
 	works(t, other, theirs.Secret, 200)
 	if all := listed(t, s, admin); len(all) != 1 || all[theirs.ID] != nil {
-		t.Errorf("%v", all)
+		t.Errorf("keys %v, want one, which is not %s", all, theirs.ID)
 	}
 	if r := s.Send(t, admin, "DELETE", keysPath+"/current", ""); r.Status != 405 || r.Header.Get("Allow") != "GET, HEAD" {
-		t.Errorf("%d %v", r.Status, r.Header)
+		t.Errorf("DELETE of current: status %d and Allow %q, want 405 and GET, HEAD", r.Status, r.Header.Get("Allow"))
 	}
 }
 
@@ -321,7 +330,7 @@ func TestRevokedWhileGranting(t *testing.T) {
 		}
 		rejected(t, s.Send(t, stolen.Secret, "POST", request[0], request[1]), 401, "missing, unknown or revoked key; send Authorization: Bearer <secret key>")
 		if all := listed(t, s, admin); between.do != nil || len(all) != before || all[old.ID]["replacedBy"] != nil {
-			t.Errorf("%s: %v", request[0], all)
+			t.Errorf("%s: %d keys, want %d and no key that replaces %s; revoked meanwhile: %t: %v", request[0], len(all), before, old.ID, between.do == nil, all)
 		}
 	}
 	self := create(t, s, admin, `{"name":"x","scopes":["keys:write"]}`)
@@ -359,7 +368,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	}
 	records, err := json.Marshal(listed(t, s, admin))
 	if err != nil || log.Len() == 0 {
-		t.Fatal(err)
+		t.Fatalf("a log of %d bytes, want some: %v", log.Len(), err)
 	}
 	for _, secret := range secrets {
 		hidden := secret[len(secret)-33:] // the part that is not visible in the record

@@ -34,7 +34,7 @@ func TestToolsAreAsCommitted(t *testing.T) {
 		committed = slices.DeleteFunc(committed, func(other string) bool { return other == name })
 		want, err := os.ReadFile(name)
 		if err != nil {
-			t.Errorf("%v: %s", err, mend)
+			t.Errorf("%s has no snapshot: %v: %s", tool.Name, err, mend)
 			continue
 		}
 		if diff := cmp.Diff(string(want), string(indented(t, tool))); diff != "" {
@@ -83,8 +83,11 @@ func TestToolsAreTheOperations(t *testing.T) {
 		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
 			t.Fatal(err)
 		}
-		if schema.Type != "object" || schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil {
-			t.Errorf("%s: the schema is not an object", tool.Name)
+		if schema.Type != "object" {
+			t.Errorf("%s: the schema has the type %q, want object", tool.Name, schema.Type)
+		}
+		if schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil {
+			t.Errorf("%s: the schema has alternatives at the top: anyOf %v, oneOf %v, allOf %v", tool.Name, schema.AnyOf, schema.OneOf, schema.AllOf)
 		}
 		want := map[string]bool{}
 		if op.Company() {
@@ -195,7 +198,7 @@ func TestTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if problems := texts("", &arguments, lists, ids); len(problems) > 0 {
-			t.Errorf("%s: %s", tool.Name, strings.Join(problems, "; "))
+			t.Errorf("%s has unclear arguments: %s", tool.Name, strings.Join(problems, "; "))
 		}
 		for _, name := range append(named.FindAllString(tool.Description, -1), named.FindAllString(string(tool.InputSchema), -1)...) {
 			if _, is := lists[name]; !is && !strings.HasSuffix(name, "_") {

@@ -37,7 +37,7 @@ func FuzzCell(f *testing.F) {
 			t.Fatalf("quick reads %q, and encoding/json rejects it: %v", text, err)
 		}
 		if diff := cmp.Diff(want, got) + cmp.Diff(slow.ingested, quick.ingested); diff != "" {
-			t.Fatalf("%q: %s", text, diff)
+			t.Fatalf("cell %q (-want +got):\n%s", text, diff)
 		}
 	})
 }

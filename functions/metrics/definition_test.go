@@ -77,7 +77,7 @@ func TestUpdatePushedDefinition(t *testing.T) {
 	for _, d := range s.Send(t, key, "GET", definitionsPath, "").Items(t) {
 		r := s.Call(t, key, "update_metric_definition", map[string]any{"definitionId": d["id"], "aggregation": "max", "needsReview": false})
 		if got := r.JSON(t); r.Status != 200 || got["key"] != d["key"] || got["needsReview"] != false {
-			t.Fatalf("%d %s", r.Status, r.Body)
+			t.Fatalf("update of %s: status %d, want 200, the same key and no review: %s", d["key"], r.Status, r.Body)
 		}
 	}
 	same(t, "weeks", points(t, s, "leads&grain=week"), []string{"2026-08-03 2"})

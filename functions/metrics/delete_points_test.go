@@ -186,9 +186,16 @@ func TestDeletePointsGoesOn(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), "DELETE", target, nil)
 		r.Header.Set("Authorization", "Bearer "+key)
 		got := s.Do(r)
+		if got.Status != http.StatusOK {
+			t.Fatalf("call %d: status %d, want 200: %s", call, got.Status, got.Body)
+		}
 		var result metrics.DeletedPoints
-		if got.Decode(t, &result); got.Status != http.StatusOK || int(result.DeletedCount) != want.count || got.Header.Get("Service-Has-More") != want.more || got.Header.Get("Link") != "" {
-			t.Fatalf("call %d: %d %s, Service-Has-More %q", call, got.Status, got.Body, got.Header.Get("Service-Has-More"))
+		got.Decode(t, &result)
+		if more := got.Header.Get("Service-Has-More"); int(result.DeletedCount) != want.count || more != want.more {
+			t.Fatalf("call %d: deleted %d, more %q; want %d and %q", call, result.DeletedCount, more, want.count, want.more)
+		}
+		if link := got.Header.Get("Link"); link != "" {
+			t.Fatalf("call %d: Link %q, want none", call, link)
 		}
 		left, oldest := points(t, s, "a"), ""
 		if len(left) > 0 {
@@ -210,7 +217,7 @@ func TestDeleteTenYears(t *testing.T) {
 		r := deletePoints(t, s, key, "a", from, to)
 		var result metrics.DeletedPoints
 		if r.Decode(t, &result); r.Status != http.StatusOK || result.DeletedCount == 0 {
-			t.Fatalf("%d %s", r.Status, r.Body)
+			t.Fatalf("call %d: status %d, want 200 and deleted points: %s", calls, r.Status, r.Body)
 		}
 		total += int(result.DeletedCount)
 		more = r.Header.Get("Service-Has-More")
@@ -291,7 +298,7 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 	for _, sk := range records {
 		item, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "metrics"), SK: sk})
 		if err != nil || item["d05"] == nil {
-			t.Fatal(item, err)
+			t.Fatalf("record %s is %v, want it to have d05: %v", sk, item, err)
 		}
 		delete(item, "d05")
 		if err := s.Table.Put(t.Context(), []table.Item{item}); err != nil {
@@ -305,7 +312,7 @@ func TestDeleteRecordWithoutPoints(t *testing.T) {
 	same(t, "everything", removed(t, s, key, "a", "0001-01-01", "9999-12-31"), 0)
 	same(t, "records", pointRecords(t, s, "a"), []string(nil))
 	if r := s.Call(t, key, "delete_metric_definition", map[string]any{"definitionId": id}); r.Status != http.StatusOK {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("delete of the definition: status %d, want 200: %s", r.Status, r.Body)
 	}
 }
 

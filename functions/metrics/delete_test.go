@@ -20,7 +20,7 @@ func newDefinition(t *testing.T, s *apitest.Service, key, metricKey string) stri
 	t.Helper()
 	r := s.Call(t, key, "create_metric_definition", map[string]any{"key": metricKey})
 	if r.Status != http.StatusOK {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("create of %s: status %d, want 200: %s", metricKey, r.Status, r.Body)
 	}
 	return r.JSON(t)["id"].(string)
 }
@@ -193,7 +193,6 @@ func TestPushBesideDeleteOfDefinition(t *testing.T) {
 					s.Clock.Advance(1 << 37)
 				}
 			}
-			t.Log(deletes)
 			if deletes["delete200"] == 0 || deletes["push409"] == 0 {
 				t.Errorf("no race had both ends: %v", deletes)
 			}
@@ -219,7 +218,7 @@ func TestPushesAndDeletesOfDefinitions(t *testing.T) {
 		} {
 			wait.Go(func() {
 				if r := act(); r.Status != http.StatusOK && r.Status != http.StatusConflict {
-					t.Errorf("%d %s", r.Status, r.Body)
+					t.Errorf("status %d, want 200 or 409: %s", r.Status, r.Body)
 				}
 			})
 		}

@@ -46,7 +46,7 @@ func load(t *testing.T, s *apitest.Service, companyID, name string, lines ...str
 	for _, line := range lines {
 		record, problems := into.Check(json.RawMessage(line))
 		if len(problems) > 0 {
-			t.Fatalf("%s: %v", line, problems)
+			t.Fatalf("record %s: problems %q, want none", line, problems)
 		}
 		records = append(records, record)
 	}
@@ -164,7 +164,7 @@ func TestPageDefinitions(t *testing.T) {
 	for _, filter := range []string{"", "&needsReview=true", "&needsReview=false"} {
 		whole := slices.Concat(walk(t, s, definitionsPath+"?limit=200"+filter, keyField, nil)...)
 		if want := 12; filter == "" && len(whole) != want || filter != "" && len(whole) != 6 {
-			t.Fatalf("%s: %v", filter, whole)
+			t.Fatalf("filter %q: %d definitions, want 12 without a filter and 6 with one: %v", filter, len(whole), whole)
 		}
 		for limit := 1; limit <= len(whole)+1; limit++ {
 			pages := walk(t, s, fmt.Sprintf("%s?limit=%d%s", definitionsPath, limit, filter), keyField, nil)
@@ -183,7 +183,7 @@ func TestPageDefinitions(t *testing.T) {
 	})
 	want := []string{"m.k06", "m.k07", "m.k07b", "m.k08", "m.k09", "m.k10"}
 	if len(pages) != 3 || !slices.Equal(pages[1], want) || !slices.Equal(pages[2], []string{"m.k11"}) {
-		t.Errorf("%v", pages)
+		t.Errorf("pages %v, want 3, the second %q, the last m.k11", pages, want)
 	}
 }
 
@@ -210,10 +210,10 @@ func TestForeignCursor(t *testing.T) {
 	} {
 		r := s.Send(t, key, "GET", target, "")
 		if r.Status != want {
-			t.Errorf("%s: %d %s", target, r.Status, r.Body)
+			t.Errorf("%s: status %d, want %d: %s", target, r.Status, want, r.Body)
 		}
 		if _, messages := r.Messages(t); want == 400 && !strings.HasPrefix(messages[0], "query.cursor: ") {
-			t.Errorf("%s: %v", target, messages)
+			t.Errorf("%s: messages %q, want one about query.cursor", target, messages)
 		}
 	}
 }
@@ -270,11 +270,11 @@ func TestOtherCompany(t *testing.T) {
 	putDays(t, store, other, "a", nil, "2026-01-01", 3)
 	for _, target := range []string{definitionsPath, definitionsPath + "?needsReview=true", pointsPath + "?metricKey=a"} {
 		if items := s.Send(t, s.Key(t), "GET", target, "").Items(t); len(items) != 0 {
-			t.Errorf("%s: %v", target, items)
+			t.Errorf("%s: items %v, want none", target, items)
 		}
 	}
 	if r := s.Send(t, s.Key(t), "GET", strings.ReplaceAll(pointsPath, "{companyId}", other)+"?metricKey=a", ""); r.Status != 404 {
-		t.Errorf("%d %s", r.Status, r.Body)
+		t.Errorf("points of another company: status %d, want 404: %s", r.Status, r.Body)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestListPoints(t *testing.T) {
 		{Name: "from after to", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "from": "2026-02-02", "to": "2026-02-01"}, Want: 400, WantMessage: "query.from: must not be after to"},
 		{Name: "no day", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "from": "2026-02-30", "to": "today"}, Want: 400, Check: func(t *testing.T, r apitest.Response) {
 			if _, messages := r.Messages(t); len(messages) != 2 || !strings.HasPrefix(messages[0], "query.from: ") || !strings.HasPrefix(messages[1], "query.to: ") {
-				t.Error(messages)
+				t.Errorf("messages %q, want one for from and one for to", messages)
 			}
 		}},
 		{Name: "no grain", Op: "list_metric_points", Args: map[string]any{"metricKey": "a", "grain": "year"}, Want: 400, WantMessage: "query.grain: must be one of day, week, month"},
@@ -124,7 +124,7 @@ func TestListPoints(t *testing.T) {
 	for _, key := range []string{"", "A", "a..b", ".a", "a.", "a#b", "a-b", "1a", "a b", "é"} {
 		r := s.Send(t, s.Key(t), "GET", pointsPath+"?metricKey="+url.QueryEscape(key), "")
 		if _, messages := r.Messages(t); r.Status != 400 || !strings.HasPrefix(messages[0], "query.metricKey: ") {
-			t.Errorf("%q: %d %s", key, r.Status, r.Body)
+			t.Errorf("key %q: status %d, want 400 for query.metricKey: %s", key, r.Status, r.Body)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestNoDims(t *testing.T) {
 	}
 	putDays(t, store, s.CompanyID, "a", nil, "2026-01-01", 1)
 	if got := walk(t, s, pointsPath+"?metricKey=a", dims, nil); fmt.Sprint(got) != "[[<nil>]]" {
-		t.Error(got)
+		t.Errorf("dims %v, want [[<nil>]]", got)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestConcurrentWriters(t *testing.T) {
 	}
 	got := slices.Concat(walk(t, s, pointsPath+"?metricKey=a", dayAndValue, nil)...)
 	if len(got) != 31 || got[30] != "2026-01-31 30" {
-		t.Error(got)
+		t.Errorf("points %q, want 31 days to 2026-01-31 with the value 30", got)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestPutUnidentified(t *testing.T) {
 		}
 	}
 	if lines := dump(t, s, s.CompanyID, "metric-point"); len(lines) != 0 {
-		t.Error(lines)
+		t.Errorf("stored %q, want nothing", lines)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestPointFields(t *testing.T) {
 	}
 	first, last := items[0], items[len(items)-1]
 	if first["ts"] != "1700-01-01T00:00:00.000Z" || first["ingestedAt"] != "9999-12-31T23:59:59.999Z" || first["value"] != nil {
-		t.Error(first)
+		t.Errorf("first point %v, want 1700-01-01, ingested in 9999, without a value", first)
 	}
 	want := fmt.Sprintf(`{"seriesId":%q,"pointKey":"day:2026-04-02","companyId":%q,"metricKey":"a","grain":"day","ts":"2026-04-02T00:00:00.000Z",`+
 		`"dims":{"a":12345678901234567890.10,"b":[1.50,{"y":"<&>\u2028 é","z":null}]},"value":1,"currency":"EUR","baseValue":null,"source":"a \"b\" & <c>","ingestedAt":"2026-04-02T02:04:05.678Z"}`,

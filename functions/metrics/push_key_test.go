@@ -174,7 +174,9 @@ func TestPushThroughDeaths(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d deaths", deaths)
+			if deaths < 5 {
+				t.Errorf("%d deaths, want at least 5", deaths)
+			}
 		})
 	}
 }
@@ -264,12 +266,11 @@ func TestPushesThroughLostResponses(t *testing.T) {
 				r = once(t, process, key, prefix, sent[prefix].points...)
 			}
 			if r.Status != http.StatusOK {
-				t.Errorf("%s: %d %s", prefix, r.Status, r.Body)
+				t.Errorf("push of %s: status %d after %d failed attempts, want 200: %s", prefix, r.Status, failures, r.Body)
 			}
 		}
-		t.Logf("%d responses lost, %d attempts failed", over.lost, failures)
 		if over.lost < 20 {
-			t.Errorf("%d responses lost", over.lost)
+			t.Errorf("%d responses lost, want at least 20; %d attempts failed", over.lost, failures)
 		}
 	})
 	for prefix, b := range sent {
@@ -302,7 +303,7 @@ func TestPushBesideADeadOne(t *testing.T) {
 	body := metricsOf(30, "m", 1)
 	faults.Set(4, false) // the key, the stored response, the definitions and the claim
 	if r := once(t, s, key, "k", body...); r.Status < 500 {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("the push that dies: status %d, want at least 500: %s", r.Status, r.Body)
 	}
 	faults.Heal()
 	var waited apitest.Response
@@ -341,7 +342,7 @@ func TestCreatedKeysOfForgottenPush(t *testing.T) {
 		s.Clock.Advance(24*time.Hour + time.Second)
 	}
 	if r := once(t, s, key, "other", metricsOf(30, "n", 1)...); len(r.JSON(t)["createdKeys"].([]any)) != 30 {
-		t.Error(r.Body)
+		t.Errorf("another key: %s, want 30 created keys", r.Body)
 	}
 	if r := once(t, s, key, "another", metricsOf(30, "n", 2)...); len(r.JSON(t)["createdKeys"].([]any)) != 0 {
 		t.Errorf("keys that another push created: %s", r.Body)

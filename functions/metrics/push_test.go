@@ -31,7 +31,7 @@ func pushed(t *testing.T, s *apitest.Service, key string, points ...string) []st
 	r := push(t, s, key, points...)
 	var result metrics.PushResult
 	if r.Decode(t, &result); r.Status != 200 || int(result.Accepted) != len(points) || result.CreatedKeys == nil {
-		t.Fatalf("%d %.500s", r.Status, r.Body)
+		t.Fatalf("push: status %d, want 200 and %d accepted: %.500s", r.Status, len(points), r.Body)
 	}
 	return result.CreatedKeys
 }
@@ -140,20 +140,21 @@ func TestPushUnknownKeys(t *testing.T) {
 		t.Errorf("%d definitions to review", len(review))
 	}
 	for _, d := range review {
-		if d["createdAt"] != "2026-08-11T09:30:00.000Z" || d["updatedAt"] != d["createdAt"] || d["companyId"] != s.CompanyID || !strings.HasPrefix(d["id"].(string), "mdf_") || d["kind"] != "measured" {
-			t.Errorf("%v", d)
+		same(t, "a definition to review", []any{d["companyId"], d["kind"], d["createdAt"], d["updatedAt"]}, []any{s.CompanyID, "measured", "2026-08-11T09:30:00.000Z", "2026-08-11T09:30:00.000Z"})
+		if !strings.HasPrefix(d["id"].(string), "mdf_") {
+			t.Errorf("id %v, want one with mdf_", d["id"])
 		}
 	}
 	longest := strings.Repeat("k", 120)
 	same(t, "longest key", pushed(t, s, key, onDay(longest, "2026-01-01", 1)), []string{"custom." + longest})
 	same(t, "its points", points(t, s, "custom."+longest), []string{"2026-01-01 1"})
 	if _, messages := push(t, s, key, onDay(longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 120 characters, or 127 when it begins with custom., has 121" {
-		t.Error(messages)
+		t.Errorf("messages %q, want that the key is longer than 120 characters", messages)
 	}
 	same(t, "longest key by its stored name", pushed(t, s, key, onDay("custom."+longest, "2026-01-02", 2)), []string{})
 	same(t, "its points", points(t, s, longest), []string{"2026-01-01 1", "2026-01-02 2"})
 	if _, messages := push(t, s, key, onDay("custom."+longest+"k", "2026-01-01", 1)).Messages(t); messages[0] != "body.points[0].metricKey: must have at most 127 characters, has 128" {
-		t.Error(messages)
+		t.Errorf("messages %q, want that the key is longer than 127 characters", messages)
 	}
 }
 
@@ -222,7 +223,7 @@ func TestPushRejectsAll(t *testing.T) {
 	} {
 		r := push(t, s, key, c.points...)
 		if code, messages := r.Messages(t); r.Status != 400 || code != "bad_request" {
-			t.Errorf("%s: %d %.300s", c.name, r.Status, r.Body)
+			t.Errorf("%s: status %d with the code %s, want 400 bad_request: %.300s", c.name, r.Status, code, r.Body)
 		} else {
 			same(t, c.name, messages, c.want)
 		}
@@ -358,9 +359,13 @@ func TestPushConcurrently(t *testing.T) {
 	slices.Sort(all)
 	same(t, "created", all, []string{"custom.a", "custom.b"})
 	a, b := points(t, s, "custom.a"), points(t, s, "custom.b")
-	if len(a) != days+1 || len(b) != days || !strings.HasPrefix(a[0], "2026-01-01 10") || a[days] != fmt.Sprintf("2026-01-%02d %d", days+1, days-1) {
-		t.Errorf("%v\n%v", a, b)
+	if len(a) != days+1 || len(b) != days {
+		t.Fatalf("%d and %d points, want %d and %d: %q, %q", len(a), len(b), days+1, days, a, b)
 	}
+	if !strings.HasPrefix(a[0], "2026-01-01 10") {
+		t.Errorf("the first point is %s, want a value from 100 to 107", a[0])
+	}
+	same(t, "last point", a[days], fmt.Sprintf("2026-01-%02d %d", days+1, days-1))
 }
 
 // stumble is a transport that makes n calls of one kind fail, after the first skip ones.
@@ -437,7 +442,7 @@ func TestPushAfterFailure(t *testing.T) {
 		prefix := fmt.Sprintf("of%d_", records)
 		faults.set("TransactWriteItems", 0, 1, false)
 		if r := push(t, s, key, many(records, prefix)...); r.Status != 500 || !strings.Contains(r.Body, "safe to retry") {
-			t.Fatalf("%d %s", r.Status, r.Body)
+			t.Fatalf("push of %d records: status %d, want 500 that is safe to retry: %s", records, r.Status, r.Body)
 		}
 		faults.set("", 0, 0, false)
 		stored := func() (points, definitions []string) {
@@ -565,7 +570,7 @@ func TestPushPanics(t *testing.T) {
 		points = append(points, onDay(fmt.Sprintf("of_%d", i), "2026-01-01", float64(i)))
 	}
 	if r := push(t, s, key, points...); r.Status != 500 {
-		t.Errorf("%d %.300s", r.Status, r.Body)
+		t.Errorf("push that panics: status %d, want 500: %.300s", r.Status, r.Body)
 	}
 	pushed(t, s, key, points...)
 	if all := dump(t, s, s.CompanyID, "metric-point"); len(all) != 60 {

@@ -47,13 +47,12 @@ func TestDefinitionUnits(t *testing.T) {
 			ctx, m := apitest.Request(t)
 			page, err := store.ListDefinitions(ctx, companyID, review, "", 13)
 			if err != nil || len(page.Records) != 13 {
-				t.Fatal(len(page.Records), err)
+				t.Fatalf("%d definitions, want 13: %v", len(page.Records), err)
 			}
 			spent[i] = m.Units()
 		}
-		t.Logf("needsReview %q: %+v and %+v", review, spent[0], spent[1])
 		if spent[0] != spent[1] || spent[0].Calls != 1 {
-			t.Errorf("needsReview %q: %+v with %d, %+v with %d", review, spent[0], n, spent[1], 10*n)
+			t.Errorf("needsReview %q: units %+v of %d definitions, %+v of %d; want one call and the same units", review, spent[0], n, spent[1], 10*n)
 		}
 	}
 }
@@ -111,11 +110,10 @@ func TestPointUnits(t *testing.T) {
 			ctx, m := apitest.Request(t)
 			points, _, err := store.ListPoints(ctx, companyID, c.q)
 			if err != nil || len(points) != c.want {
-				t.Fatal(c.name, len(points), err)
+				t.Fatalf("%s: %d points, want %d: %v", c.name, len(points), c.want, err)
 			}
 			spent[i] = m.Units()
 		}
-		t.Logf("%s: %+v and %+v", c.name, spent[0], spent[1])
 		if spent[0] != spent[1] || spent[0].Calls != 2 || spent[0].Read > c.most {
 			t.Errorf("%s: %+v with one year, %+v with ten; at most %v units", c.name, spent[0], spent[1], c.most)
 		}
@@ -137,10 +135,10 @@ func TestLaterPageUnits(t *testing.T) {
 	ctx, m := apitest.Request(t)
 	points, _, err := store.ListPoints(ctx, s.CompanyID, q)
 	if err != nil || len(points) != 30 || points[29].PointKey != "day:2017-01-30" {
-		t.Fatal(len(points), err)
+		t.Fatalf("%d points, want 30 to 2017-01-30: %v", len(points), err)
 	}
 	if spent := m.Units(); spent.Calls != 2 || spent.Read > 2 {
-		t.Errorf("%+v", spent)
+		t.Errorf("units %+v, want 2 calls and at most 2 read", spent)
 	}
 }
 
@@ -156,11 +154,10 @@ func TestManySeriesUnits(t *testing.T) {
 	ctx, m := apitest.Request(t)
 	points, _, err := store.ListPoints(ctx, s.CompanyID, metrics.PointQuery{MetricKey: "a", Grain: metrics.GrainDay, Limit: 365})
 	if err != nil || len(points) != 365 {
-		t.Fatal(len(points), err)
+		t.Fatalf("%d points, want 365: %v", len(points), err)
 	}
-	t.Logf("%+v", m.Units())
 	if spent := m.Units(); spent.Calls > 3 || spent.Read > 10 {
-		t.Errorf("%+v", spent)
+		t.Errorf("units %+v, want at most 3 calls and 10 read", spent)
 	}
 }
 
@@ -178,9 +175,8 @@ func TestPutUnits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		t.Logf("%d points: %+v", len(points), m.Units())
 		if calls := m.Units().Calls; calls > most {
-			t.Errorf("%d calls, want at most %d", calls, most)
+			t.Errorf("%d points: %d calls, want at most %d", len(points), calls, most)
 		}
 	}
 	put(rich(t, "a", "2025-01-01", 500), 17)
@@ -225,7 +221,6 @@ func TestRollUpUnits(t *testing.T) {
 				t.Fatalf("%s: %d points, %v", c.name, len(got), err)
 			}
 		})
-		t.Logf("%s: %d round trips, %+v", c.name, trips, units)
 		if trips != c.trips || units.Read > c.most {
 			t.Errorf("%s: %d round trips, want %d; %v read units, want at most %v", c.name, trips, c.trips, units.Read, c.most)
 		}
@@ -276,7 +271,7 @@ func BenchmarkRollUp(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if points, _, err := store.ListPoints(b.Context(), s.CompanyID, q); err != nil || len(points) < 50 {
-					b.Fatal(len(points), err)
+					b.Fatalf("%d points, want at least 50: %v", len(points), err)
 				}
 			}
 		})

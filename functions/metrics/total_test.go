@@ -107,7 +107,6 @@ func TestTotalUnits(t *testing.T) {
 				t.Fatalf("%s: %d points, %v", name, len(got), err)
 			}
 		})
-		t.Logf("%s: %d round trips, %+v", name, trips, units)
 		if trips != c.trips || units.Read > c.units {
 			t.Errorf("%s: %d round trips, want %d; %v read units, want at most %v", name, trips, c.trips, units.Read, c.units)
 		}

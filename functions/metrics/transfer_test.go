@@ -164,18 +164,16 @@ func TestImportDefines(t *testing.T) {
 	load(t, s, s.CompanyID, "metric-point", point("plain", "2026-01-03"))
 	items := s.Send(t, s.Key(t), "GET", definitionsPath, "").Items(t)
 	if len(items) != 3 {
-		t.Fatalf("%v", items)
+		t.Fatalf("definitions %v, want 3", items)
 	}
 	for _, d := range items {
 		if d["key"] == "known" {
 			same(t, "known", []any{d["id"], d["name"], d["needsReview"], d["kind"]}, []any{"mdf_1", "Known", false, nil})
 			continue
 		}
-		if d["needsReview"] != true || d["kind"] != "measured" || d["createdAt"] != "2026-08-11T09:30:00.000Z" {
-			t.Errorf("%v", d)
-		}
+		same(t, "a new definition", []any{d["needsReview"], d["kind"], d["createdAt"]}, []any{true, "measured", "2026-08-11T09:30:00.000Z"})
 		if r := s.Call(t, s.Key(t), "update_metric_definition", map[string]any{"definitionId": d["id"], "needsReview": false}); r.Status != 200 {
-			t.Errorf("%v: %d %s", d["key"], r.Status, r.Body)
+			t.Errorf("update of %v: status %d, want 200: %s", d["key"], r.Status, r.Body)
 		}
 	}
 	same(t, "plain", points(t, s, "plain"), []string{"2026-01-01 1", "2026-01-02 1", "2026-01-03 1"})
@@ -199,7 +197,7 @@ func TestImportSecondName(t *testing.T) {
 		into := typeNamed(t, s, c.name)
 		record, problems := into.Check(json.RawMessage(c.line))
 		if len(problems) > 0 {
-			t.Fatal(problems)
+			t.Fatalf("record %s: problems %q, want none", c.line, problems)
 		}
 		got, err := into.VerifyRivals(t.Context(), s.CompanyID, []any{record})
 		if err != nil {
@@ -207,7 +205,7 @@ func TestImportSecondName(t *testing.T) {
 		}
 		same(t, c.line, got, []string{c.want})
 		if err := into.Write(t.Context(), s.CompanyID, []any{record}); (err == nil) != (c.want == "") {
-			t.Errorf("%s: %v", c.line, err)
+			t.Errorf("write of %s: error %v, want one if it is refused: %q", c.line, err, c.want)
 		}
 	}
 	same(t, "defined", defined(t, s), "b custom.a custom.custom.a")
@@ -226,7 +224,6 @@ func TestNamesInRaces(t *testing.T) {
 	apitest.Slow(t)
 	s, _ := start(t)
 	key := s.Key(t)
-	winners := map[string]int{}
 	for round := range 25 {
 		s.Clock.Advance(time.Minute) // so that the bucket of pushes is full
 		name := fmt.Sprintf("m%02d", round)
@@ -235,11 +232,11 @@ func TestNamesInRaces(t *testing.T) {
 				into := typeNamed(t, s, typ)
 				record, problems := into.Check(json.RawMessage(line))
 				if len(problems) > 0 {
-					t.Error(problems)
+					t.Errorf("record %s: problems %q, want none", line, problems)
 					return
 				}
 				if err := into.Write(t.Context(), s.CompanyID, []any{record}); err != nil && !strings.Contains(err.Error(), "has been stored as") {
-					t.Error(err)
+					t.Errorf("record %s: error %v, want none or that the metric has the other name", line, err)
 				}
 			}
 		}
@@ -259,12 +256,10 @@ func TestNamesInRaces(t *testing.T) {
 		if plain == custom {
 			t.Errorf("round %d: %s is defined: %t, custom.%s: %t", round, name, plain, name, custom)
 		}
-		winners[fmt.Sprint(plain)]++
 		if got := points(t, s, name); len(got) < 3 {
 			t.Errorf("round %d: the points are %v", round, got)
 		}
 	}
-	t.Logf("%v", winners)
 }
 
 // Ensure two metrics never share an id: an import of a definition with the id of another metric's definition is a bad line, and an
@@ -284,7 +279,7 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 			into := typeNamed(t, apitest.NewOver(t, metrics.Operations, other), "metric-definition").In(func(string) bool { return false })
 			record, problems := into.Check(json.RawMessage(definition(1, "q", "")))
 			if len(problems) > 0 {
-				t.Fatal(problems)
+				t.Fatalf("problems %q, want none", problems)
 			}
 			var err error
 			if add {
@@ -303,7 +298,7 @@ func TestImportIDOfAnotherMetric(t *testing.T) {
 			}
 			same(t, "defined", defined(t, s), "p")
 			if got, err := typeNamed(t, s, "metric-definition").Verify(t.Context(), s.CompanyID, []any{record}); err != nil || got[0] != "record.id: mdf_1 is the id of the metric p" {
-				t.Errorf("%q, %v", got, err)
+				t.Errorf("problems %q, want that mdf_1 is the id of the metric p: %v", got, err)
 			}
 			load(t, s, s.CompanyID, "metric-definition", definition(2, "p", "")) // mdf_1 is free again
 			load(t, s, s.CompanyID, "metric-definition", definition(1, "q", ""))

@@ -72,8 +72,13 @@ func TestNotModified(t *testing.T) {
 		tag: 304, "W/" + tag: 304, "*": 304, `"a", ` + tag: 304, `"a"`: 200, strings.Trim(tag, `"`): 200, "": 200,
 	} {
 		r := send(t, "GET", "/openapi.json", "If-None-Match", value)
-		if r.StatusCode != want || r.Header.Get("ETag") != tag || r.Header.Get("Service-Version") == "" || r.Header.Get("Cache-Control") == "" {
-			t.Errorf("If-None-Match %s: %d %v", value, r.StatusCode, r.Header)
+		if got := r.Header.Get("ETag"); r.StatusCode != want || got != tag {
+			t.Errorf("If-None-Match %s: status %d and ETag %s, want %d and %s", value, r.StatusCode, got, want, tag)
+		}
+		for _, name := range []string{"Service-Version", "Cache-Control"} {
+			if r.Header.Get(name) == "" {
+				t.Errorf("If-None-Match %s: no %s", value, name)
+			}
 		}
 		if want == 304 && body(t, r) != "" {
 			t.Errorf("If-None-Match %s: the 304 has a body", value)
@@ -107,14 +112,17 @@ func TestRejects(t *testing.T) {
 			Errors []struct{ Code, Message string }
 		}
 		if err := json.Unmarshal([]byte(body(t, r)), &envelope); err != nil {
-			t.Errorf("%s %s: %v", c.method, c.path, err)
+			t.Errorf("%s %s: the body is no JSON: %v", c.method, c.path, err)
 			continue
 		}
-		if r.StatusCode != c.status || len(envelope.Errors) != 1 || envelope.Errors[0].Code != c.code || envelope.Errors[0].Message == "" {
-			t.Errorf("%s %s: %d %v", c.method, c.path, r.StatusCode, envelope)
+		if r.StatusCode != c.status {
+			t.Errorf("%s %s: status %d, want %d", c.method, c.path, r.StatusCode, c.status)
+		}
+		if len(envelope.Errors) != 1 || envelope.Errors[0].Code != c.code || envelope.Errors[0].Message == "" {
+			t.Errorf("%s %s: errors %+v, want one with the code %s and a message", c.method, c.path, envelope.Errors, c.code)
 		}
 		if (r.Header.Get("Allow") == "GET, HEAD") != (c.status == 405) || r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Service-Version") == "" {
-			t.Errorf("%s %s: %v", c.method, c.path, r.Header)
+			t.Errorf("%s %s: want Allow with a 405 only, Cache-Control no-store and a Service-Version; got %v", c.method, c.path, r.Header)
 		}
 	}
 }

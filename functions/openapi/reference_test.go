@@ -46,8 +46,14 @@ func TestServesTheReference(t *testing.T) {
 			t.Errorf("%s: ETag %s", path, tag)
 		}
 		head := send(t, "HEAD", path)
-		if head.StatusCode != 200 || body(t, head) != "" || head.Header.Get("ETag") != r.Header.Get("ETag") || head.Header.Get("Content-Length") == "0" {
-			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)
+		if text := body(t, head); head.StatusCode != 200 || text != "" {
+			t.Errorf("HEAD %s: status %d with a body of %d bytes, want 200 without one", path, head.StatusCode, len(text))
+		}
+		if got, want := head.Header.Get("ETag"), r.Header.Get("ETag"); got != want {
+			t.Errorf("HEAD %s: ETag %s, want %s", path, got, want)
+		}
+		if head.Header.Get("Content-Length") == "0" {
+			t.Errorf("HEAD %s: Content-Length is 0, want that of the body, or none", path)
 		}
 		if again := send(t, "GET", path, "If-None-Match", r.Header.Get("ETag")); again.StatusCode != 304 || body(t, again) != "" {
 			t.Errorf("%s with its ETag: %d, want 304", path, again.StatusCode)
@@ -118,7 +124,7 @@ func TestReferenceBehindAStage(t *testing.T) {
 			RequestContext: events.APIGatewayProxyRequestContext{Stage: "prod", Path: called},
 		})
 		if err != nil || response.StatusCode != 200 {
-			t.Fatal(response.StatusCode, err)
+			t.Fatalf("requested as %s: status %d, want 200: %v", called, response.StatusCode, err)
 		}
 		for _, link := range []string{`data-url="` + want.base + `openapi.json"`, `src="` + want.base + openapi.ScriptPath[1:] + `"`} {
 			if !strings.Contains(response.Body, link) {
@@ -142,7 +148,7 @@ func TestReferenceEscapesTheHost(t *testing.T) {
 		w := httptest.NewRecorder()
 		gateway.Local(openapi.Handler(newID), newID).ServeHTTP(w, r)
 		if text := w.Body.String(); strings.Contains(text, "<script>") || strings.Contains(text, host) {
-			t.Errorf("%s: %s", host, text)
+			t.Errorf("Host %s is in the page unescaped: %s", host, text)
 		}
 	}
 }

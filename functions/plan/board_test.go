@@ -48,7 +48,7 @@ func TestWriteBoards(t *testing.T) {
 	s.Clock.Advance(1e9)
 	publicKey := bare["publicKey"].(string)
 	if _, ok := id.Bytes("pk_live", publicKey); !ok || !id.Valid("brd", bare["id"].(string)) || len(bare["allowedOrigins"].([]any)) != 0 {
-		t.Errorf("%v", bare)
+		t.Errorf("created %v, want a public key, an id of a board and no origins", bare)
 	}
 	origins := []string{"https://example.com", "http://localhost:3000"}
 	many := func(n int) (out []string) {
@@ -85,7 +85,7 @@ func TestWriteBoards(t *testing.T) {
 			Check: func(t *testing.T, r apitest.Response) {
 				_, messages := r.Messages(t)
 				if len(messages) != 2 || !strings.HasPrefix(messages[0], "body.allowedOrigins[0]"+wrong) || !strings.HasPrefix(messages[1], "body.allowedOrigins[2]"+wrong) {
-					t.Error(messages)
+					t.Errorf("messages %q, want one for the first origin and one for the third", messages)
 				}
 			}},
 		{Name: "the public key cannot be set", Op: "update_plan_board", Args: of(map[string]any{"publicKey": "pk_live_mine"}), Want: 400, WantMessage: "body.publicKey: unknown property"},
@@ -151,7 +151,7 @@ func TestDeleteBoard(t *testing.T) {
 		{Name: "another revision", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1", "If-Match": `"x"`}, Want: 412},
 	})
 	if !headOf(t, s, "brd_1") || len(rawKeys(t, s)) != 6 { // two boards, two versions of two records
-		t.Errorf("%v", rawKeys(t, s))
+		t.Errorf("in the heads %t with the records %q, want true and 6", headOf(t, s, "brd_1"), rawKeys(t, s))
 	}
 	s.Run(t, []apitest.Scenario{
 		{Name: "deleted", Op: "delete_plan_board", Args: board, WantFields: map[string]any{"id": "brd_1", "deleted": true}},
@@ -166,7 +166,7 @@ func TestDeleteBoard(t *testing.T) {
 		{Name: "publish of nothing", Op: "publish_plan_board", Args: board, Want: 404},
 		{Name: "list", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
 			if strings.Contains(r.Body, "brd_1") {
-				t.Error(r.Body)
+				t.Errorf("listed %s, want no brd_1", r.Body)
 			}
 		}},
 	})
@@ -178,7 +178,7 @@ func TestDeleteBoard(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "imported again", Op: "list_plan_live_items", Args: board, Check: func(t *testing.T, r apitest.Response) {
 			if !strings.Contains(r.Body, `"itm_1"`) {
-				t.Error(r.Body)
+				t.Errorf("live are %s, want itm_1", r.Body)
 			}
 		}},
 		{Name: "an item of the imported board", Op: "create_plan_item", Args: map[string]any{"boardId": "brd_1", "title": "A"}, WantFields: map[string]any{"slug": "a-2"}},
@@ -196,6 +196,6 @@ func TestBoardWithoutSnapshot(t *testing.T) {
 		{Name: "deleted", Op: "delete_plan_board", Args: map[string]any{"boardId": "brd_1"}},
 	})
 	if left := rawKeys(t, s); len(left) != 0 || headOf(t, s, "brd_1") {
-		t.Error(left)
+		t.Errorf("left %q, in the heads %t; want nothing", left, headOf(t, s, "brd_1"))
 	}
 }

@@ -52,8 +52,11 @@ func TestForgottenTransactions(t *testing.T) {
 	}
 	call(t, s, key, "update_plan_item", map[string]any{"itemId": "itm_1", "status": "published"})
 	done, err := store.Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
-	if err != nil || !done.Changed || done.PublishedVersion != 1 || done.ItemCount != 1 {
-		t.Errorf("%+v: %v", done, err)
+	if err != nil {
+		t.Error(err)
+	}
+	if !done.Changed || done.PublishedVersion != 1 || done.ItemCount != 1 {
+		t.Errorf("changed %t, version %d, %d items; want true, 1 and 1", done.Changed, done.PublishedVersion, done.ItemCount)
 	}
 	if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["unchangedCount"] != 1.0 {
 		t.Errorf("the preview after the publish is %v", p)

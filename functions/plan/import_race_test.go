@@ -110,10 +110,10 @@ func TestImportMovesNoItem(t *testing.T) {
 	var refused transfer.Refused
 	if err := kind.Write(t.Context(), s.CompanyID, records); !errors.As(err, &refused) ||
 		refused[0] != "record.slug: itm_1 already has the slug a on board brd_1; neither can change" {
-		t.Error(err)
+		t.Errorf("error %v, want that itm_1 already has the slug a on brd_1", err)
 	}
 	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": "itm_1"}); got["slug"] != "a" || got["title"] != "A" {
-		t.Error(got)
+		t.Errorf("slug %v and title %v, want a and A", got["slug"], got["title"])
 	}
 	if got := call(t, s, key, "create_plan_item", map[string]any{"boardId": "brd_1", "title": "B", "slug": "b"}); got["slug"] != "b" {
 		t.Error("the slug of the refused item is taken:", got)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/shared/table"
 )
 
@@ -30,8 +32,12 @@ func TestHeads(t *testing.T) {
 		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%v: %v, want %q", test.versions, err, test.err)
 		}
-		if (got == nil) != (test.version == 0) || got != nil && *got != test.version {
-			t.Errorf("%v: %v", test.versions, got)
+		var want *int64
+		if test.version != 0 {
+			want = &test.version
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v: version (-want +got):\n%s", test.versions, diff)
 		}
 	}
 }

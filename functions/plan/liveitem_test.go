@@ -17,7 +17,7 @@ func liveItems(t *testing.T, s *apitest.Service, key string, limit int) (items [
 	for {
 		r := s.Call(t, key, "list_plan_live_items", args)
 		if r.Status != http.StatusOK {
-			t.Fatal(r.Status, r.Body)
+			t.Fatalf("list %v: status %d, want 200: %s", args, r.Status, r.Body)
 		}
 		var list struct{ Items []map[string]any }
 		r.Decode(t, &list)
@@ -41,7 +41,7 @@ func TestLiveItems(t *testing.T) {
 	empty := func(name string) {
 		t.Helper()
 		if items, n := liveItems(t, s, key, 1); len(items) != 0 || n != 1 {
-			t.Errorf("%s: %v", name, items)
+			t.Errorf("%s: %d pages with the items %v, want one without items", name, n, items)
 		}
 	}
 	empty("never published")
@@ -123,7 +123,7 @@ func TestLiveItemsOfManyChunks(t *testing.T) {
 	snapshot, _, _ := strings.Cut(first.Next, "#")
 	for _, position := range []string{"x", snapshot, snapshot + "#0", snapshot + "#0#-1", snapshot + "#x#0", snapshot + "#0#1#2", "snp_other#0#1", snapshot + "#99999999999#0", snapshot + "# 1#0"} {
 		if page, err := store.LiveItems(t.Context(), s.CompanyID, "brd_1", position, 1); err == nil {
-			t.Errorf("%s: %v", position, page)
+			t.Errorf("position %s: page %v, want an error", position, page)
 		}
 	}
 	for _, position := range []string{snapshot + "#99#0", snapshot + "#0#99999", snapshot + "#5#0"} {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
@@ -46,9 +48,15 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 				reached = changes.calls.Load() >= at
 				board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 				shown := titles(t, s, 0)
-				if !done.Changed || board["publishedVersion"] != float64(done.PublishedVersion) || done.PublishedVersion != 1 || board["publishedAt"] != done.PublishedAt ||
-					int64(len(shown)) != done.ItemCount || int64(len(done.Added)) != done.ItemCount || done.BoardID != "brd_1" {
-					t.Errorf("before call %d: the response is %+v, the board %v with %v", at, done, board, shown)
+				want := map[string]any{
+					"boardId": "brd_1", "changed": true, "version": 1.0, "version of the board": 1.0, "publishedAt": board["publishedAt"], "items": len(shown), "added": len(shown),
+				}
+				got := map[string]any{
+					"boardId": done.BoardID, "changed": done.Changed, "version": float64(done.PublishedVersion), "version of the board": board["publishedVersion"],
+					"publishedAt": done.PublishedAt, "items": int(done.ItemCount), "added": len(done.Added),
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("before call %d: response, want what the board shows (-want +got):\n%s", at, diff)
 				}
 				for _, added := range done.Added {
 					if !slices.Contains(shown, added.Title) {
@@ -137,7 +145,7 @@ func TestDeleteAndTheSlugRecord(t *testing.T) {
 		prepare()
 		call(t, s, key, "delete_plan_item", map[string]any{"itemId": item})
 		if r := s.Call(t, key, "get_plan_item", map[string]any{"itemId": item}); r.Status != http.StatusNotFound {
-			t.Errorf("%s: %d %s", name, r.Status, r.Body)
+			t.Errorf("%s: status of the deleted item %d, want 404: %s", name, r.Status, r.Body)
 		}
 		left, err := table.GetItem(t.Context(), s.Table, at)
 		if err != nil || (len(left) > 0) != (name == "of another item") {
@@ -192,16 +200,16 @@ func TestImportsOfPlans(t *testing.T) {
 			}
 			_, problems := kind.Check([]byte(fmt.Sprintf(`{"id":"brd_1","publishedVersion":%s}`, version)))
 			if (len(problems) == 0) != ok || !ok && !strings.HasPrefix(problems[0], "record.publishedVersion: must be a whole number") {
-				t.Errorf("%s: %v", version, problems)
+				t.Errorf("version %s: problems %q, want it to be accepted: %t", version, problems, ok)
 			}
 		}
 	}
 	write(t, s, "item", `{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"First"}`, `{"id":"itm_2","roadmapId":"brd_1","slug":"b","title":"Other"}`,
 		`{"id":"itm_1","roadmapId":"brd_1","slug":"a","title":"Second"}`)
 	if got := call(t, s, key, "get_plan_item", map[string]any{"itemId": "itm_1"}); got["title"] != "Second" {
-		t.Errorf("%v", got)
+		t.Errorf("title %v, want Second", got["title"])
 	}
 	if all := allItems(t, s, key); len(all) != 2 {
-		t.Errorf("%v", all)
+		t.Errorf("items %v, want 2", all)
 	}
 }

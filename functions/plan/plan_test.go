@@ -25,7 +25,7 @@ func load(t *testing.T, s *apitest.Service, name string, records ...string) {
 	t.Helper()
 	kind, checked := check(t, s, name, records...)
 	if problems, err := kind.Verify(t.Context(), s.CompanyID, checked); err != nil || slices.ContainsFunc(problems, func(p string) bool { return p != "" }) {
-		t.Fatal(problems, err)
+		t.Fatalf("problems %q, want none: %v", problems, err)
 	}
 	if err := kind.Write(t.Context(), s.CompanyID, checked); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func check(t *testing.T, s *apitest.Service, name string, records ...string) (ki
 		for _, text := range records {
 			record, problems := kind.Check(json.RawMessage(text))
 			if len(problems) > 0 {
-				t.Fatalf("%s: %v", text, problems)
+				t.Fatalf("record %s: problems %q, want none", text, problems)
 			}
 			checked = append(checked, record)
 		}
@@ -78,7 +78,7 @@ func create(t *testing.T, s *apitest.Service, key string, arguments map[string]a
 	arguments["boardId"] = "brd_1"
 	r := s.Call(t, key, "create_plan_item", arguments)
 	if r.Status != 200 {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("create_plan_item: status %d, want 200: %s", r.Status, r.Body)
 	}
 	return r.JSON(t)
 }
@@ -87,7 +87,7 @@ func call(t *testing.T, s *apitest.Service, key, op string, arguments map[string
 	t.Helper()
 	r := s.Call(t, key, op, arguments)
 	if r.Status != 200 {
-		t.Fatalf("%s: %d %s", op, r.Status, r.Body)
+		t.Fatalf("%s: status %d, want 200: %s", op, r.Status, r.Body)
 	}
 	return r.JSON(t)
 }
@@ -99,7 +99,7 @@ func TestBoards(t *testing.T) {
 	s.Run(t, []apitest.Scenario{
 		{Name: "ordered by createdAt, null last", Op: "list_plan_boards", Check: func(t *testing.T, r apitest.Response) {
 			if got := ids(r.Items(t)); !slices.Equal(got, []string{"brd_3", "brd_1", "brd_2"}) {
-				t.Error(got)
+				t.Errorf("order %q, want brd_3, brd_1, brd_2", got)
 			}
 		}},
 		{Name: "get", Op: "get_plan_board", Args: map[string]any{"boardId": "brd_3"}, WantFields: map[string]any{"allowedOrigins": []string{}, "publishedVersion": nil}},
@@ -295,10 +295,10 @@ func TestTransfer(t *testing.T) {
 		t.Errorf("the restored board previews %s, the original %s", b.Body, a.Body)
 	}
 	if got := call(t, other, other.Key(t), "publish_plan_board", map[string]any{"boardId": "brd_1"}); got["publishedVersion"] != 3.0 {
-		t.Error(got)
+		t.Errorf("published version %v, want 3", got["publishedVersion"])
 	}
 	if got := call(t, other, other.Key(t), "get_plan_item", map[string]any{"itemId": keep["id"]}); got["publishedVersion"] != 3.0 {
-		t.Error(got)
+		t.Errorf("the item was published in version %v, want 3", got["publishedVersion"])
 	}
 }
 

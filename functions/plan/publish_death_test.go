@@ -169,9 +169,8 @@ func TestPublishOfAnySizeDies(t *testing.T) {
 						deaths[published]++
 					}
 				}
-				t.Logf("%d deaths left the old content, %d the new", deaths[false], deaths[true])
 				if deaths[false] < 5 {
-					t.Errorf("%v deaths", deaths)
+					t.Errorf("%d deaths left the old content, want at least 5; %d left the new", deaths[false], deaths[true])
 				}
 			})
 		}
@@ -190,7 +189,7 @@ func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, publ
 	r := dying.Call(t, b.key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	where := fmt.Sprintf("death after %d calls: %d %s", calls, r.Status, r.Body)
 	if r.Status != http.StatusOK && r.Status < http.StatusInternalServerError {
-		t.Error(where)
+		t.Errorf("%s: the status is that of a refused request", where)
 	}
 	if published = b.look(t, where); r.Status == http.StatusOK && !published {
 		t.Errorf("%s: an acknowledged publish is lost", where)

@@ -63,7 +63,7 @@ func TestPublishIfMatch(t *testing.T) {
 	tag := s.Call(t, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}).Header.Get("ETag")
 	call(t, s, key, "update_plan_item", map[string]any{"itemId": item["id"], "title": "B"})
 	if r := s.Call(t, key, "publish_plan_board", map[string]any{"boardId": "brd_1", "If-Match": tag}); r.Status != http.StatusPreconditionFailed {
-		t.Fatalf("%d %s", r.Status, r.Body)
+		t.Fatalf("publish of changed content: status %d, want 412: %s", r.Status, r.Body)
 	}
 	if b := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"}); b["publishedVersion"] != nil {
 		t.Error("the rejected publish changed the board")

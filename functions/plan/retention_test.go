@@ -245,11 +245,11 @@ func TestNewBoardHasItsVersion(t *testing.T) {
 	s, _ := start(t)
 	kind, records := check(t, s, "board", `{"id":"brd_2","name":"B","publishedVersion":7,"publishedAt":"2026-08-01T00:00:00Z","snapshot":[]}`)
 	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 0 {
-		t.Fatal(skipped, err)
+		t.Fatalf("%d skipped, want none: %v", skipped, err)
 	}
 	versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_2")
 	if err != nil || len(versions) != 1 || versions[0].Version != 7 {
-		t.Errorf("%+v, %v", versions, err)
+		t.Errorf("versions %+v, want version 7 only: %v", versions, err)
 	}
 	if skipped, err := kind.Add(t.Context(), s.CompanyID, records); err != nil || skipped != 1 {
 		t.Errorf("%d skipped, %v", skipped, err)

@@ -3,11 +3,12 @@ package plan_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"growthworkspace/functions/plan"
 	"growthworkspace/shared/fault"
@@ -69,46 +70,64 @@ func TestRollback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !done.Changed || done.PublishedVersion != 3 || done.PublishedAt != "2026-08-11T12:30:00.000Z" || done.ItemCount != 3 || done.UnchangedCount != 0 ||
-		len(done.Added) != 2 || len(done.Updated) != 1 || len(done.Removed) != 1 || *done.Added[0].PublishedVersion != 3 || *done.Removed[0].PublishedVersion != 2 {
-		t.Errorf("%+v", done)
+	versionsOf := func(items []plan.PublishedItem) (out []int64) {
+		for _, i := range items {
+			out = append(out, *i.PublishedVersion)
+		}
+		return out
+	}
+	rollback := map[string]any{
+		"changed": true, "version": 3, "at": "2026-08-11T12:30:00.000Z", "items": 3, "unchanged": 0, "added": []int64{3, 3}, "updated": []int64{3}, "removed": []int64{2},
+	}
+	if diff := cmp.Diff(rollback, map[string]any{
+		"changed": done.Changed, "version": int(done.PublishedVersion), "at": done.PublishedAt, "items": int(done.ItemCount), "unchanged": int(done.UnchangedCount),
+		"added": versionsOf(done.Added), "updated": versionsOf(done.Updated), "removed": versionsOf(done.Removed),
+	}); diff != "" {
+		t.Errorf("rollback to version 1 (-want +got):\n%s", diff)
 	}
 	for version, want := range map[int64][]string{0: {"A", "B", "C"}, 1: {"A", "B", "C"}, 2: {"A2", "D"}, 3: {"A", "B", "C"}} {
 		if got := titles(t, s, version); !slices.Equal(got, want) {
-			t.Errorf("version %v: %v", version, got)
+			t.Errorf("version %v: items %q, want %q", version, got, want)
 		}
 	}
 	if got := call(t, s, key, "get_plan_board", board); got["publishedVersion"] != 3.0 || got["publishedAt"] != done.PublishedAt || got["updatedAt"] != done.PublishedAt {
-		t.Error(got)
+		t.Errorf("board %v, want version 3, published and updated at %s", got, done.PublishedAt)
 	}
 	// The items keep their edits; their versions show which are live.
 	if i := item(a); i["title"] != "A2" || i["publishedVersion"] != 3.0 {
-		t.Error(i)
+		t.Errorf("title %v and version %v, want A2 and 3", i["title"], i["publishedVersion"])
 	}
 	if i := item(b); i["status"] != "archived" || i["publishedVersion"] != 3.0 {
-		t.Error(i)
+		t.Errorf("status %v and version %v, want archived and 3", i["status"], i["publishedVersion"])
 	}
 	if i := item(d); i["status"] != "published" || i["publishedVersion"] != 2.0 {
-		t.Error(i)
+		t.Errorf("status %v and version %v, want published and 2", i["status"], i["publishedVersion"])
 	}
 	p := call(t, s, key, "preview_plan_publish", board)
-	if p["hasChanges"] != true || p["nextVersion"] != 4.0 || len(p["added"].([]any)) != 1 || len(p["updated"].([]any)) != 1 || len(p["removed"].([]any)) != 2 {
-		t.Error(p)
+	preview := map[string]any{"hasChanges": true, "nextVersion": 4.0, "added": 1, "updated": 1, "removed": 2}
+	if diff := cmp.Diff(preview, map[string]any{
+		"hasChanges": p["hasChanges"], "nextVersion": p["nextVersion"], "added": len(p["added"].([]any)), "updated": len(p["updated"].([]any)), "removed": len(p["removed"].([]any)),
+	}); diff != "" {
+		t.Errorf("preview after the rollback (-want +got):\n%s", diff)
 	}
 
 	// Repeating the rollback changes nothing.
-	if again, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1); err != nil || again.Changed || again.PublishedVersion != 3 || again.PublishedAt != done.PublishedAt {
-		t.Errorf("%+v %v", again, err)
+	again, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Changed || again.PublishedVersion != 3 || again.PublishedAt != done.PublishedAt {
+		t.Errorf("changed %t, version %d at %s; want false, 3 at %s", again.Changed, again.PublishedVersion, again.PublishedAt, done.PublishedAt)
 	}
 	publish() // 4: A2 D
 	if i := item(d); i["publishedVersion"] != 4.0 {
-		t.Error(i)
+		t.Errorf("D has version %v, want 4", i["publishedVersion"])
 	}
 	if i := item(b); i["publishedVersion"] != 3.0 {
-		t.Error(i)
+		t.Errorf("B has version %v, want 3", i["publishedVersion"])
 	}
 	if got := titles(t, s, 0); !slices.Equal(got, []string{"A2", "D"}) {
-		t.Error(got)
+		t.Errorf("live are %q, want A2 and D", got)
 	}
 
 	versions, err := store.Versions(t.Context(), s.CompanyID, "brd_1")
@@ -121,8 +140,8 @@ func TestRollback(t *testing.T) {
 		{Version: 2, PublishedAt: "2026-08-11T11:30:00.000Z", ItemCount: 2},
 		{Version: 1, PublishedAt: "2026-08-11T10:30:00.000Z", ItemCount: 3},
 	}
-	if !reflect.DeepEqual(versions, want) {
-		t.Errorf("%+v", versions)
+	if diff := cmp.Diff(want, versions); diff != "" {
+		t.Errorf("versions (-want +got):\n%s", diff)
 	}
 }
 
@@ -140,7 +159,7 @@ func TestRollbackMeetsItems(t *testing.T) {
 	}
 	call(t, s, key, "update_plan_item", map[string]any{"itemId": a["id"], "title": "A"})
 	if p := call(t, s, key, "preview_plan_publish", map[string]any{"boardId": "brd_1"}); p["hasChanges"] != false || p["currentVersion"] != 3.0 {
-		t.Error(p)
+		t.Errorf("changes %v and version %v, want false and 3", p["hasChanges"], p["currentVersion"])
 	}
 }
 
@@ -157,14 +176,14 @@ func TestNoSuchVersion(t *testing.T) {
 		for _, err := range []error{shown, rolled} {
 			var refused *fault.Error
 			if !errors.As(err, &refused) || refused.Code != fault.NotFound || !strings.Contains(err.Error(), message) {
-				t.Errorf("%s %v: %v", boardID, version, err)
+				t.Errorf("board %q, version %v: error %v, want not_found: %s", boardID, version, err, message)
 			}
 		}
 	}
 	expect("brd_1", 1, "was never published")
 	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	if got := titles(t, s, 0); len(got) != 0 {
-		t.Error(got)
+		t.Errorf("live are %q, want none", got)
 	}
 	for _, version := range []int64{0, -1, 2, 1e12} {
 		expect("brd_1", version, "no version")
@@ -172,7 +191,7 @@ func TestNoSuchVersion(t *testing.T) {
 	for _, boardID := range []string{"brd_2", "", "itm_1", "brd_1#x"} {
 		expect(boardID, 1, "no such record")
 		if _, err := store.Versions(t.Context(), s.CompanyID, boardID); !errors.Is(err, fault.ErrNotFound) {
-			t.Errorf("%q: %v", boardID, err)
+			t.Errorf("versions of %q: error %v, want %v", boardID, err, fault.ErrNotFound)
 		}
 	}
 	if _, err := store.Snapshot(t.Context(), other.CompanyID, "brd_1", nil); err == nil {
@@ -180,7 +199,7 @@ func TestNoSuchVersion(t *testing.T) {
 	}
 	load(t, s, "board", `{"id":"brd_3","publishedVersion":5,"publishedAt":"2026-01-01T00:00:00Z"}`)
 	if _, err := store.Snapshot(t.Context(), s.CompanyID, "brd_3", nil); err == nil || !strings.Contains(err.Error(), "without its snapshot") {
-		t.Error(err)
+		t.Errorf("error %v, want that the version was imported without its snapshot", err)
 	}
 	expect("brd_3", 4, "no version")
 }
@@ -208,14 +227,14 @@ func TestVersionsAfterImport(t *testing.T) {
 			got = append(got, fmt.Sprintf("%v %v %t", v.Version, titles(t, s, v.Version), v.Live))
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q", got)
+			t.Errorf("versions %q, want %q", got, want)
 		}
 	}
 	expect("2 [X] true", "1 [A1] false")
 	call(t, s, key, "publish_plan_board", map[string]any{"boardId": "brd_1"})
 	expect("3 [A4] true", "2 [X] false", "1 [A1] false")
 	if done, err := store.Rollback(t.Context(), s.CompanyID, "brd_1", 2); err != nil || done.PublishedVersion != 4 {
-		t.Errorf("%+v %v", done, err)
+		t.Errorf("published version %d, want 4: %v", done.PublishedVersion, err)
 	}
 	expect("4 [X] true", "3 [A4] false", "2 [X] false", "1 [A1] false")
 }

@@ -37,7 +37,6 @@ func TestReadUnits(t *testing.T) {
 			return m.Units()
 		}
 		a, b := read(few), read(many)
-		t.Logf("items, status %t: %+v at N, %+v at 10 N", status != nil, a, b)
 		if a != b || a.Read == 0 {
 			t.Errorf("items, status %t: %+v at N, %+v at 10 N", status != nil, a, b)
 		}
@@ -64,9 +63,11 @@ func TestLiveItemsUnits(t *testing.T) {
 		return m.Units()
 	}
 	few, many := units(2), units(20)
-	t.Logf("2 chunks: %+v, 20 chunks: %+v", few, many)
-	if few != many || few.Read == 0 || few.Read > 4 || few.Write != 0 {
-		t.Errorf("2 chunks: %+v, 20 chunks: %+v", few, many)
+	if few != many {
+		t.Errorf("2 chunks: units %+v, 20 chunks: %+v, want the same", few, many)
+	}
+	if few.Read == 0 || few.Read > 4 || few.Write != 0 {
+		t.Errorf("2 chunks: units %+v, want at most 4 read and none written", few)
 	}
 }
 
@@ -87,8 +88,11 @@ func TestDeleteBoardUnits(t *testing.T) {
 	load(t, s, "board", `{"id":"brd_1","publishedVersion":2,"publishedAt":"2026-01-01T00:00:00Z","snapshot":[]}`)
 	ctx, m := apitest.Request(t)
 	err := plan.NewStore(s.Table).Boards.Remove(ctx, s.CompanyID, "brd_1", func(plan.Board) error { return nil })
-	t.Logf("%+v", m.Units())
-	if keys := rawKeys(t, s); err != nil || len(keys) > 0 || m.Units().Read > 12 || m.Units().Write < 300 {
-		t.Errorf("%+v, %v, left %q", m.Units(), err, keys)
+	units := m.Units()
+	if keys := rawKeys(t, s); err != nil || len(keys) > 0 {
+		t.Errorf("left %q, want nothing: %v", keys, err)
+	}
+	if units.Read > 12 || units.Write < 300 {
+		t.Errorf("units %+v, want at most 12 read and at least 300 written", units)
 	}
 }

@@ -20,13 +20,13 @@ func typesNamed(names ...string) (out []transfer.Type) {
 	return out
 }
 
-// Ensure a type without a record gets one valid example, and the error for a type whose example is refused names the file.
+// Ensure a type without a record gets two valid examples, of which a delete can take the second, and the error for a type whose example is refused names the file.
 func TestWithExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")
 	have := []byte(`{"type":"channel","record":{"id":"chn_7"}}` + "\n")
 	got, err := withExamples(have, types)
-	if err != nil || !bytes.HasPrefix(got, append(have, `{"type":"brand-goal","record":{`...)) || !bytes.Contains(got, []byte(`"id":"bgl_1"`)) || bytes.Count(got, []byte("\n")) != 2 {
+	if err != nil || !bytes.HasPrefix(got, append(have, `{"type":"brand-goal","record":{`...)) || !bytes.Contains(got, []byte(`"id":"bgl_1"`)) || !bytes.Contains(got, []byte(`"id":"bgl_2"`)) || bytes.Count(got, []byte("\n")) != 3 {
 		t.Errorf("%s%v", got, err)
 	}
 	if again, err := withExamples(got, types); err != nil || !bytes.Equal(again, got) {

@@ -100,7 +100,7 @@ func readTables() (err error) {
 	for _, o := range tables {
 		event, err := os.ReadFile("../events/" + o.ID + ".json")
 		if err != nil {
-			return fmt.Errorf("run go run ./scripts/gen: %w", err)
+			return fmt.Errorf("%s: %s is not declared, or its sample event is missing: run go run ./scripts/gen: %w", o.At("id"), o.ID, err)
 		}
 		if arguments[o.ID], err = o.Arguments(event); err != nil {
 			return err

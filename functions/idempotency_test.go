@@ -32,7 +32,7 @@ func with(op api.Operation, more map[string]any) map[string]any {
 }
 
 // Ensure every operation that is not idempotent by itself accepts an Idempotency-Key, and no other does; and that every
-// update and delete, and publish, accepts an If-Match.
+// update and delete, and publish, accepts an If-Match: every operation whose record has a reader, and two more.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -43,6 +43,8 @@ func TestContractsOfWrites(t *testing.T) {
 		want := one || op.ID == "publish_plan_board"
 		if got := accepts(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
+		} else if got != conditional(op) {
+			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", expected(t, op).At("reader"), op.ID, got)
 		}
 	}
 }

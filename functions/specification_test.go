@@ -134,8 +134,9 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
 		r := s.Call(t, key, op.ID, arguments[op.ID])
+		o := expected(t, op)
 		if r.Status != 200 {
-			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+			t.Errorf("%s, or sample: %s: %d %s", o.At("fixture"), op.ID, r.Status, r.Body)
 			continue
 		}
 		text := []byte(r.Body)
@@ -151,7 +152,6 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			}
 			text = list.Items[0]
 		}
-		o := expected(t, op)
 		if other, same := strings.CutPrefix(o.Response, "as "); same {
 			o, _ = tables.Of(other)
 		}

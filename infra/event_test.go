@@ -165,7 +165,8 @@ func TestEvents(t *testing.T) {
 			}
 			s.Clock.Advance(time.Minute) // so that no quota runs out
 			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d %s", op.ID, got.StatusCode, got.Body)
+				o, _ := s.tables.Of(op.ID)
+				t.Errorf("%s: %s: %d %s", o.At("fixture"), op.ID, got.StatusCode, got.Body)
 			}
 			s.recorder.take(t, s.Table.Name())
 		}

@@ -88,8 +88,10 @@ func read(specification, additions string) (Table, error) {
 	own, problems := parse(Specification, specification)
 	added, more := parse(Additions, additions)
 	table := append(own, added...)
-	problems = append(problems, more...)
-	return table, errors.Join(append(problems, table.check()...)...)
+	if problems = append(problems, more...); len(problems) == 0 {
+		problems = table.check()
+	}
+	return table, errors.Join(problems...)
 }
 
 // parse reads one file: comments, a line with the names of the columns, and a line for each operation.

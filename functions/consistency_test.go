@@ -74,36 +74,12 @@ func (r *readsRecorder) take() []tableRead {
 	return reads
 }
 
-// String returns a read as consistentReads names it.
+// String returns a read as oracle.Operation.Consistent has it.
 func (r tableRead) String() string { return strings.TrimSpace(r.action + " " + r.prefix) }
 
-// consistentReads has the reads of several records that an operation makes with strong consistency, typed by hand: those
-// whose result decides about a write, or for which a missing record would be wrong. Lists read their index or their
-// partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
-var consistentReads = map[string][]string{
-	"delete_optimise_audit": {"Query"},                                                       // findings must not be left behind
-	"delete_plan_board":     {"Query item", "Query slug", "Query snapshot", "Query version"}, // nothing new must be left behind
-
-	"preview_plan_publish":    {"Query item"},   // shows what the next publish would do
-	"publish_plan_board":      {"Query item"},   // the content must be that of one moment
-	"create_plan_item":        {"Query slug"},   // finds a free slug
-	"push_metric_points":      {"BatchGetItem"}, // the definitions: a point goes to the series of the stored key
-	"push_feedback":           {"BatchGetItem"}, // the records: a stored one must not be created again
-	"get_optimise_goal":       {"BatchGetItem"}, // the goal and its site
-	"update_optimise_goal":    {"BatchGetItem"},
-	"delete_optimise_goal":    {"BatchGetItem"},
-	"delete_optimise_site":    {"Query goal"}, // a new goal must not be left behind
-	"list_keys":               {"Query key"},  // a key that leaked must not be missed
-	"list_broadcast_plans":    {"Query plan"},
-	"create_broadcast_plan":   {"Query plan"}, // so that it counts a plan that was just created
-	"list_broadcast_channels": {"Query channel"},
-
-	"delete_metric_points":     {"BatchGetItem", "Query pt"},
-	"delete_metric_definition": {"Query def", "Query pt"}, // an id without a record; a definition with points must not be deleted
-}
-
 // Ensure every read by id sees all earlier writes, as does the memory of an Idempotency-Key, and that other reads of an
-// operation do so exactly where consistentReads says.
+// operation do so exactly where the tables say: if the result decides about a write, or a missing record would be wrong. Lists read
+// their index or their partition with eventual consistency, at half the price (scripts/docs/reference/lists.md).
 func TestReadsAreConsistent(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
@@ -112,7 +88,7 @@ func TestReadsAreConsistent(t *testing.T) {
 	key := s.Key(t)
 	goLive(t, s, key)
 	for _, op := range functions.Operations(nil) {
-		found := map[string]bool{}
+		o, found := expected(t, op), map[string]bool{}
 		requests := []map[string]any{arguments[op.ID], arguments[op.ID]} // a second create finds its slug taken
 		if accepts(op, "Idempotency-Key") {
 			requests = append(requests, with(op, map[string]any{"Idempotency-Key": "once"}))
@@ -127,13 +103,13 @@ func TestReadsAreConsistent(t *testing.T) {
 					t.Errorf("%s: %v must be consistent", op.ID, r)
 				case !always && r.consistent:
 					found[r.String()] = true
-				case slices.Contains(consistentReads[op.ID], r.String()):
+				case slices.Contains(o.Consistent, r.String()):
 					t.Errorf("%s: %v must be consistent", op.ID, r)
 				}
 			}
 		}
-		if got, want := slices.Sorted(maps.Keys(found)), slices.Sorted(slices.Values(consistentReads[op.ID])); !slices.Equal(got, want) {
-			t.Errorf("functions/consistency_test.go: %s reads %q with strong consistency, want %q", op.ID, got, want)
+		if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, o.Consistent) {
+			t.Errorf("%s: %s reads %q with strong consistency, want %q", o.At("consistent"), op.ID, got, o.Consistent)
 		}
 	}
 }

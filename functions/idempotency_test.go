@@ -32,7 +32,7 @@ func with(op api.Operation, more map[string]any) map[string]any {
 }
 
 // Ensure every operation that is not idempotent by itself accepts an Idempotency-Key, and no other does; and that every
-// update and delete, and publish, accepts an If-Match.
+// update and delete, and publish, accepts an If-Match: every operation whose record has a reader, and two more.
 func TestContractsOfWrites(t *testing.T) {
 	t.Parallel()
 	for _, op := range functions.Operations(nil) {
@@ -43,6 +43,8 @@ func TestContractsOfWrites(t *testing.T) {
 		want := one || op.ID == "publish_plan_board"
 		if got := accepts(op, "If-Match"); got != want {
 			t.Errorf("%s accepts an If-Match: %v, want %v", op.ID, got, want)
+		} else if got != conditional(op) {
+			t.Errorf("%s: %s accepts an If-Match: %v; one that does has the operation that reads its record", expected(t, op).At("reader"), op.ID, got)
 		}
 	}
 }
@@ -70,11 +72,8 @@ func TestReplay(t *testing.T) {
 			if again.Status != http.StatusOK || again.Body != first.Body || again.Header.Get("Idempotent-Replayed") != "true" || again.Header.Get("ETag") != first.Header.Get("ETag") {
 				t.Errorf("the repeated request: %d %s\nthe first: %s", again.Status, again.Body, first.Body)
 			}
-			if changeable[op.ID] == "" {
-				t.Fatalf("functions/idempotency_test.go: add an argument of %s to changeable, and another value of it to changed", op.ID)
-			}
-			other := with(op, map[string]any{"Idempotency-Key": "once"})
-			other[changeable[op.ID]] = changed[op.ID]
+			other := with(op, different(t, op))
+			other["Idempotency-Key"] = "once"
 			if r := s.Call(t, key, op.ID, other); r.Status != http.StatusBadRequest {
 				t.Errorf("a different request: %d %s", r.Status, r.Body)
 			} else if _, messages := r.Messages(t); messages[0] != "header.Idempotency-Key: was sent before with another request; use a new one" {
@@ -91,30 +90,22 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// changeable names an argument of each operation, and changed has a value for it that makes a different request.
-var (
-	changeable = map[string]string{
-		"create_optimise_audit": "summary",
-		"create_broadcast_plan": "name", "create_broadcast_idea": "title",
-		"create_optimise_goal": "name",
-		"create_optimise_site": "name",
-		"create_plan_board":    "name",
-		"create_plan_item":     "title", "publish_plan_board": "If-Match", "create_broadcast_post": "body", "create_context_content_type": "name",
-		"create_metric_definition": "name", "create_context_goal": "name",
-		"push_metric_points": "points", "push_feedback": "records", "create_key": "name", "rotate_key": "overlapSeconds",
+// different returns an argument of an operation with another value than the fixture's: that of the tables, or else a text of
+// the body.
+func different(t *testing.T, op api.Operation) map[string]any {
+	t.Helper()
+	o := expected(t, op)
+	if o.Other != nil {
+		return o.Other
 	}
-	changed = map[string]any{
-		"create_optimise_audit": "Slow.",
-		"create_broadcast_plan": "Summer", "create_broadcast_idea": "A night in the office",
-		"create_optimise_goal": "Called",
-		"create_optimise_site": "Blog",
-		"create_plan_board":    "Plans",
-		"create_plan_item":     "Yet another", "publish_plan_board": "*", "create_broadcast_post": "Hi there", "create_context_content_type": "Saga",
-		"create_metric_definition": "Leads", "create_context_goal": "Rating 4.8",
-		"push_metric_points": []any{map[string]any{"metricKey": "growth.signups", "ts": "2026-08-02", "value": 7}},
-		"push_feedback":      []any{map[string]any{"source": "reddit", "externalId": "t3_90071"}}, "create_key": "Other", "rotate_key": 7,
+	for _, f := range op.Input {
+		if f.In == schema.InBody && f.Kind == schema.String && f.Enum == nil && f.Format+f.Pattern == "" {
+			return map[string]any{f.Name: "Another"}
+		}
 	}
-)
+	t.Fatalf("%s: %s has no free text in its body: type an argument and another value of it", o.At("other"), op.ID)
+	return nil
+}
 
 // Ensure concurrent requests with one Idempotency-Key run once and all get the same response.
 func TestTwins(t *testing.T) {
@@ -164,7 +155,7 @@ func TestRivals(t *testing.T) {
 			for i := range n {
 				args := with(op, map[string]any{"Idempotency-Key": "once"})
 				if i%2 > 0 {
-					args[changeable[op.ID]] = changed[op.ID]
+					maps.Copy(args, different(t, op))
 				}
 				wait.Go(func() { responses[i] = s.Call(t, key, op.ID, args) })
 			}

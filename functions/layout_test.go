@@ -164,7 +164,7 @@ func TestLayout(t *testing.T) {
 
 // floors has the packages of shared in layers, the lowest first. A package imports only packages of lower layers.
 var floors = [][]string{
-	{"client", "testkit/engine", "fault", "id", "parallel", "timestamp"},
+	{"client", "testkit/engine", "testkit/oracle", "fault", "id", "parallel", "timestamp"},
 	{"auth", "gateway", "schema"},
 	{"schema/jsonschema", "table"},
 	{"claim", "idempotency", "transfer"},

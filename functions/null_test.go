@@ -16,65 +16,54 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// clearable has, for each update, a value for each property that null clears. Every other property refuses null. Typed by hand.
-var clearable = map[string]map[string]any{
-	"update_optimise_audit": {
-		"siteId": "sit_2", "scoreSeo": 50.5, "scoreAeo": float64(100), "scoreGeo": float64(0), "pagesAudited": float64(3), "summary": "A", "error": "B",
-		"findings": []any{map[string]any{"page": "/"}},
-	},
-	"update_optimise_goal": {"value": 1.5, "order": float64(3)},
-	"update_company": {
-		"summary": "A", "websiteUrl": "https://example.com", "repositoryUrl": "https://example.com/code", "industry": "Software", "stage": "mvp",
-		"targetMarket": "b2b", "primaryLanguage": "de", "timezone": "Europe/Berlin",
-	},
-	"update_plan_item": {"summary": "A", "columnId": "now", "categoryIds": []any{"a", "b"}, "sortOrder": float64(3), "targetLabel": "Q3"},
-	"update_broadcast_post": {
-		"title": "A", "hashtags": []any{"a"}, "destination": "beta", "deepLink": "app://a", "scheduledFor": "2099-01-01T00:00:00.000Z",
-	},
-	"update_broadcast_idea": {
-		"planId": "pln_9", "contentTypeId": "cty_1", "summary": "A", "rationale": "A", "platforms": []any{"x", "push"}, "sourceId": "fbk_1",
-		"suggestedFor": "2026-01-01T00:00:00.000Z",
-	},
-	"update_broadcast_plan": {
-		"brief": "A", "objective": "A", "goalId": "bgl_1", "audience": "A", "platforms": []any{"x"}, "contentTypeIds": []any{"cty_1"},
-		"cadence": "weekly", "startsAt": "2026-01-01T00:00:00.000Z", "endsAt": "2027-01-01T00:00:00.000Z",
-	},
-	"update_feedback_reply": {"replyBody": "Thank you."},
-	"update_context_brand_kit": {
-		"voiceTone": []any{"warm"}, "voiceGuidelines": "A", "voiceExamples": []any{"A"}, "avoidWords": []any{"synergy"}, "artStyle": "A",
-		"artDirection": "A", "imageryNotes": "A", "context": "A",
-	},
-	"update_context_content_type": {"description": "A", "guidance": "A", "defaultPlatforms": []any{"x"}, "cadence": "weekly"},
-	"update_optimise_site":        {"domains": []any{"a.example"}, "timezone": "Europe/Berlin"},
-	"update_context_goal": {
-		"description": "A", "metricKey": "a.b", "baselineValue": 1.5, "targetValue": float64(-2), "dueAt": "2026-12-31T00:00:00.000Z", "priority": float64(1),
-	},
-	"update_metric_definition": {
-		"name": "Leads", "description": "A", "unit": "count", "aggregation": "sum", "polarity": "neutral", "dimensions": []any{"a"}, "source": "crm",
-	},
+// settable returns valid values of a property, as a read returns them.
+func settable(t *testing.T, f schema.Field) (out []any) {
+	t.Helper()
+	form := f.Format + f.Pattern
+	if f.Format != "date-time" && form != "" && samples[form] == nil {
+		t.Fatalf("functions/generated_test.go: samples has no %s, the form of %s", form, f.Name)
+	}
+	switch {
+	case f.Kind == schema.Any:
+		return []any{[]any{map[string]any{"page": "/"}}}
+	case f.Kind == schema.Integer, f.Kind == schema.Number:
+		for _, n := range []float64{-2, 0, 1.5, 3, 50.5, 100} {
+			if (f.Min == nil || n >= *f.Min) && (f.Max == nil || n <= *f.Max) && (f.Kind == schema.Number || n == float64(int(n))) {
+				out = append(out, n)
+			}
+		}
+		return out
+	case f.Kind == schema.Array && f.Enum != nil:
+		return []any{[]any{f.Enum[0], f.Enum[len(f.Enum)-1]}}
+	case f.Kind == schema.Array && form != "":
+		return []any{[]any{samples[form][0]}}
+	case f.Kind == schema.Array:
+		return []any{[]any{"a", "b"}}
+	case f.Enum != nil:
+		for _, word := range f.Enum {
+			out = append(out, word)
+		}
+		return out
+	case f.Format == "date-time":
+		return []any{"2099-01-01T00:00:00.000Z"}
+	case form != "":
+		return []any{samples[form][0]}
+	}
+	return []any{"A"}
 }
 
 // stored returns the record that an update changes, as a read returns it.
 func stored(t *testing.T, s *apitest.Service, key string, op api.Operation) map[string]any {
 	t.Helper()
-	own := map[string]any{}
-	for _, f := range op.Input {
-		if f.In == schema.InPath {
-			own[f.Name] = arguments[op.ID][f.Name]
-		}
-	}
-	reader, ok := readers[op.ID]
-	if !ok {
-		t.Fatalf("functions/precondition_test.go: add to readers the operation that reads the record of %s", op.ID)
-	}
-	r := s.Call(t, key, reader, own)
+	o := expected(t, op)
+	r := s.Call(t, key, o.Reader, pathOf(o))
 	if r.Status != http.StatusOK {
-		t.Fatalf("%s: %d %s", reader, r.Status, r.Body)
+		t.Fatalf("%s: %s: %d %s", o.At("reader"), o.Reader, r.Status, r.Body)
 	}
 	return r.JSON(t)
 }
 
-// Ensure null clears exactly the properties of an update that it should, that the next read says so, and that every other
+// Ensure null clears exactly the properties of an update that have a ? in the tables, that the next read says so, and that every other
 // property refuses null and keeps its value.
 func TestNullClears(t *testing.T) {
 	t.Parallel()
@@ -87,46 +76,47 @@ func TestNullClears(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
 			load(t, s, "post", json.RawMessage(`{"id":"pst_1","platform":"push","body":"A","status":"draft"}`)) // only push has a destination
-			key := s.Key(t)
+			key, o := s.Key(t), expected(t, op)
 			update := func(name string, value any) apitest.Response {
-				args := map[string]any{name: value}
-				for _, f := range op.Input {
-					if f.In == schema.InPath {
-						args[f.Name] = arguments[op.ID][f.Name]
-					}
-				}
+				args := pathOf(o)
+				args[name] = value
 				return s.Call(t, key, op.ID, args)
 			}
-			left := maps.Clone(clearable[op.ID])
+			left := map[string]bool{}
+			for _, name := range o.Clears {
+				left[name] = true
+			}
 			for _, f := range op.Input {
-				value, clears := left[f.Name]
 				if f.In != schema.InBody {
 					continue
 				}
+				clears := left[f.Name]
 				delete(left, f.Name)
 				if !clears {
 					before := stored(t, s, key, op)
 					r := update(f.Name, nil)
 					if _, messages := r.Messages(t); r.Status != http.StatusBadRequest || !strings.HasPrefix(messages[0], "body."+f.Name+": must not be null") {
-						t.Errorf("%s: null: %d %s", f.Name, r.Status, r.Body)
+						t.Errorf("%s: %s: null: %d %s", o.At("body"), f.Name, r.Status, r.Body)
 					}
 					if after := stored(t, s, key, op); !reflect.DeepEqual(before, after) {
 						t.Errorf("%s: the refused null changed %v to %v", f.Name, before, after)
 					}
 					continue
 				}
-				if r := update(f.Name, value); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, value) {
-					t.Errorf("%s: %v: %d %s", f.Name, value, r.Status, r.Body)
-				}
-				if got := stored(t, s, key, op)[f.Name]; !reflect.DeepEqual(got, value) {
-					t.Errorf("%s: %v is stored as %v", f.Name, value, got)
+				for _, value := range settable(t, f) {
+					if r := update(f.Name, value); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, value) {
+						t.Errorf("%s: %v: %d %s", f.Name, value, r.Status, r.Body)
+					}
+					if got := stored(t, s, key, op)[f.Name]; !reflect.DeepEqual(got, value) {
+						t.Errorf("%s: %v is stored as %v", f.Name, value, got)
+					}
 				}
 				for range 2 { // clearing what is clear changes nothing
 					if r := update(f.Name, nil); r.Status != http.StatusOK || !shows(r.JSON(t), f.Name, nil) {
-						t.Errorf("%s: null: %d %s", f.Name, r.Status, r.Body)
+						t.Errorf("%s: %s: null: %d %s", o.At("body"), f.Name, r.Status, r.Body)
 					}
 					if got, has := stored(t, s, key, op)[f.Name]; got != nil || !has {
-						t.Errorf("%s: after null, a read returns %v", f.Name, got)
+						t.Errorf("%s: %s: after null, a read returns %v", o.At("body"), f.Name, got)
 					}
 				}
 				if r := update("unknown", nil); r.Status != http.StatusBadRequest {
@@ -134,7 +124,7 @@ func TestNullClears(t *testing.T) {
 				}
 			}
 			if len(left) > 0 {
-				t.Errorf("no such properties: %v", slices.Sorted(maps.Keys(left)))
+				t.Errorf("%s: no such properties: %v", o.At("body"), slices.Sorted(maps.Keys(left)))
 			}
 		})
 	}

@@ -67,7 +67,8 @@ func TestNegativeZero(t *testing.T) {
 			return
 		}
 		_, noun, _ := strings.Cut(op.ID, "_")
-		reader, id := readers["update_"+noun], r.JSON(t)["id"]
+		update, _ := tables.Of("update_" + noun)
+		reader, id := update.Reader, r.JSON(t)["id"]
 		if reader == "" {
 			return
 		}

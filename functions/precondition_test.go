@@ -11,26 +11,11 @@ import (
 	"growthworkspace/shared/api"
 )
 
-// readers has, for each operation that changes a record, the operation that reads it.
-var readers = map[string]string{
-	"update_optimise_audit": "get_optimise_audit", "delete_optimise_audit": "get_optimise_audit",
-	"update_optimise_goal": "get_optimise_goal", "delete_optimise_goal": "get_optimise_goal",
-	"update_company": "get_company", "update_plan_item": "get_plan_item", "delete_plan_item": "get_plan_item", "update_feedback_reply": "get_feedback",
-	"update_plan_board": "get_plan_board", "delete_plan_board": "get_plan_board",
-	"delete_feedback":      "get_feedback",
-	"update_optimise_site": "get_optimise_site", "delete_optimise_site": "get_optimise_site",
-	"update_broadcast_idea": "get_broadcast_idea", "delete_broadcast_idea": "get_broadcast_idea",
-	"update_broadcast_plan": "get_broadcast_plan", "delete_broadcast_plan": "get_broadcast_plan",
-	"update_broadcast_post": "get_broadcast_post", "delete_broadcast_post": "get_broadcast_post", "update_context_brand_kit": "get_context_brand_kit",
-	"update_metric_definition": "get_metric_definition", "delete_metric_definition": "get_metric_definition",
-	"update_context_content_type": "get_context_content_type", "delete_context_content_type": "get_context_content_type",
-	"update_context_goal": "get_context_goal", "delete_context_goal": "get_context_goal",
-}
-
 // conditional reports whether an operation that writes honours If-Match: every update and delete of a record, the revocation of a
 // key, and publish, which compares the content. TestStatusMatrix ensures that the others refuse it.
 func conditional(op api.Operation) bool {
-	return readers[op.ID] != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
+	o, _ := tables.Of(op.ID)
+	return o.Reader != "" || op.ID == "revoke_key" || op.ID == "publish_plan_board"
 }
 
 // Ensure a tool that writes either has the argument ifMatch or refuses it, and that a refused call writes nothing.
@@ -97,29 +82,25 @@ func TestEntityTags(t *testing.T) {
 // has the ETag of the next read.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	for changer, reader := range readers {
+	for _, o := range tables {
+		changer, reader := o.ID, o.Reader
+		if reader == "" {
+			continue
+		}
 		t.Run(changer, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, nil)
 			key := s.Key(t)
 			read := func() (string, string) {
-				own := map[string]any{}
-				for name, value := range arguments[changer] {
-					if strings.HasSuffix(name, "Id") {
-						own[name] = value
-					}
-				}
-				r := s.Call(t, key, reader, own)
+				r := s.Call(t, key, reader, pathOf(o))
 				if r.Status != http.StatusOK {
-					t.Fatal(r.Body)
+					t.Fatalf("%s: %s: %d %s", o.At("reader"), reader, r.Status, r.Body)
 				}
 				return r.Header.Get("ETag"), r.Body
 			}
 			change := func(ifMatch string) (int, string) {
-				args := map[string]any{"If-Match": ifMatch}
-				for name, value := range arguments[changer] {
-					args[name] = value
-				}
+				args := maps.Clone(arguments[changer])
+				args["If-Match"] = ifMatch
 				r := s.Call(t, key, changer, args)
 				if r.Status == http.StatusPreconditionFailed {
 					if code, messages := r.Messages(t); code != "precondition_failed" || !strings.HasPrefix(messages[0], "header.If-Match: ") {

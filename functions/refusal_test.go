@@ -321,11 +321,11 @@ func TestNoRefusalIsSwallowedByStores(t *testing.T) {
 			return err
 		}},
 		{"quota", func(ctx context.Context) error {
-			_, err := s.Keys.SetQuota(ctx, s.CompanyID, rotatedKey, auth.ClassRead, 7)
+			_, err := s.Keys.SetQuota(ctx, s.CompanyID, arguments["rotate_key"]["keyId"].(string), auth.ClassRead, 7)
 			return err
 		}},
 		{"rotation", func(ctx context.Context) error {
-			_, _, err := s.Keys.Rotate(ctx, s.CompanyID, rotatedKey, time.Hour, rand.Reader)
+			_, _, err := s.Keys.Rotate(ctx, s.CompanyID, arguments["rotate_key"]["keyId"].(string), time.Hour, rand.Reader)
 			return err
 		}},
 		{"suspension", func(ctx context.Context) error { _, err := s.Keys.Suspend(ctx, s.CompanyID); return err }},

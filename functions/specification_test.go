@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,52 +15,53 @@ import (
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/schema/jsonschema"
+	"growthworkspace/shared/testkit/oracle"
 )
 
-// contract is a line of the hand-typed tables.
-type contract struct {
-	request  []string // id, method, path, scope, query and body
-	response string
-}
-
-// contracts reads the hand-typed tables: the specification's 35 operations, and those that were added.
-func contracts(t *testing.T) map[string]contract {
-	t.Helper()
-	own, added := rows(t, "operations.tsv"), rows(t, "additions.tsv")
-	if len(own) != 35 || len(added) < 6 {
-		t.Errorf("functions/testdata/operations.tsv has %d lines, want the specification's 35; additions.tsv has %d, want at least 6: a new operation goes there", len(own), len(added))
+// Ensure the tables have the specification's 35 operations, and the added ones in the other file.
+func TestTables(t *testing.T) {
+	count := map[string]int{}
+	for _, o := range tables {
+		count[o.File]++
 	}
-	out := map[string]contract{}
-	for _, row := range append(own, added...) {
-		if len(row) != 8 || out[row[0]].request != nil {
-			t.Fatalf("the line of %s in functions/testdata has %d columns, want 8, or is there twice", row[0], len(row))
-		}
-		out[row[0]] = contract{row[:6], row[6]}
+	if own, added := count[oracle.Specification], count[oracle.Additions]; own != 35 || added < 6 {
+		t.Errorf("%s has %d lines, want the specification's 35; %s has %d, want at least 6: a new operation goes there", oracle.Specification, own, oracle.Additions, added)
 	}
-	return out
 }
 
 // Ensure the declared operations are those of the hand-typed tables, each with its path, scope, inputs, defaults and limits:
 // the 35 of the specification and the additions.
 func TestOperationsAreTheSpecification(t *testing.T) {
-	table := contracts(t)
+	declared := map[string]bool{}
 	for _, op := range functions.Operations(nil) {
-		got := []string{op.ID, op.Method, strings.TrimPrefix(op.Path, "/v1"), cmp.Or(string(op.Scope), "any"), spell(op, schema.InQuery), spell(op, schema.InBody)}
-		want, ok := table[op.ID]
-		delete(table, op.ID)
-		switch {
-		case !ok:
-			order := "-"
+		declared[op.ID] = true
+		got := map[string]string{
+			"id": op.ID, "method": op.Method, "path": strings.TrimPrefix(op.Path, "/v1"), "scope": cmp.Or(string(op.Scope), "any"),
+			"query": spell(op, schema.InQuery), "body": spell(op, schema.InBody),
+		}
+		o, ok := tables.Of(op.ID)
+		if !ok {
+			got["response"] = spellResponse(op)
 			if op.IsList() {
-				order = "ORDER"
+				got["order"] = "ORDER"
 			}
-			t.Errorf("functions/testdata/additions.tsv has no line for %s: check this one, type the order of a list, and add it:\n%s", op.ID, strings.Join(append(got, spellResponse(op), order), "\t"))
-		case !slices.Equal(got, want.request):
-			t.Errorf("%s differs from its line in functions/testdata\n got %q\nwant %q", op.ID, got, want.request)
+			if len(pathFields(op)) > 0 || strings.Contains(got["query"], "!") {
+				got["fixture"] = "FIXTURE"
+			}
+			t.Errorf("%s has no line for %s: check this one, type the words in capitals and what is not the default, and add it:\n%s", oracle.Additions, op.ID, oracle.Row(got))
+			continue
+		}
+		want := map[string]string{"id": o.ID, "method": o.Method, "path": o.Path, "scope": o.Scope, "query": o.Query, "body": o.Body}
+		for _, column := range slices.Sorted(maps.Keys(want)) {
+			if got[column] != want[column] {
+				t.Errorf("%s: %s\n got %s\nwant %s", o.At(column), op.ID, got[column], want[column])
+			}
 		}
 	}
-	for id := range table {
-		t.Errorf("%s has a line in functions/testdata and is not declared", id)
+	for _, o := range tables {
+		if !declared[o.ID] {
+			t.Errorf("%s: %s is not declared", o.At("id"), o.ID)
+		}
 	}
 }
 
@@ -94,6 +96,9 @@ func spell(op api.Operation, in schema.Place) string {
 		if f.Required {
 			text += "!"
 		}
+		if f.Null == schema.NullClears {
+			text += "?"
+		}
 		if f.Default != "" {
 			text += "=" + f.Default
 		}
@@ -125,13 +130,13 @@ func TestListsHaveCursors(t *testing.T) {
 // nullability are those of the specification.
 func TestResourcesAreTheSpecification(t *testing.T) {
 	t.Parallel()
-	table := contracts(t)
 	s := start(t, nil)
 	key := s.Key(t)
 	for _, op := range functions.Operations(nil) {
 		r := s.Call(t, key, op.ID, arguments[op.ID])
+		o := expected(t, op)
 		if r.Status != 200 {
-			t.Errorf("%s: %d %s", op.ID, r.Status, r.Body)
+			t.Errorf("%s, or sample: %s: %d %s", o.At("fixture"), op.ID, r.Status, r.Body)
 			continue
 		}
 		text := []byte(r.Body)
@@ -147,28 +152,29 @@ func TestResourcesAreTheSpecification(t *testing.T) {
 			}
 			text = list.Items[0]
 		}
-		want := table[op.ID].response
-		if other, same := strings.CutPrefix(want, "as "); same {
-			want = table[other].response
+		if other, same := strings.CutPrefix(o.Response, "as "); same {
+			o, _ = tables.Of(other)
 		}
-		compareFields(t, op, text, strings.Fields(want))
+		compareFields(t, op, o, text)
 	}
 }
 
-func compareFields(t *testing.T, op api.Operation, text []byte, want []string) {
+// compareFields compares the fields of a response with those of a line.
+func compareFields(t *testing.T, op api.Operation, o oracle.Operation, text []byte) {
 	t.Helper()
+	want := strings.Fields(o.Response)
 	var wantNames []string
 	for _, f := range want {
 		name, _, _ := strings.Cut(f, ":")
 		wantNames = append(wantNames, name)
 	}
 	if got := names(t, text); !slices.Equal(got, wantNames) {
-		t.Errorf("%s\n got %v\nwant %v", op.ID, got, wantNames)
+		t.Errorf("%s: %s\n got %v\nwant %v", o.At("response"), op.ID, got, wantNames)
 	}
 	for _, f := range want {
 		name, kind, _ := strings.Cut(f, ":")
 		if got := kindOf(recordOf(op), name); got != kind {
-			t.Errorf("%s.%s is %s, want %s", op.ID, name, got, kind)
+			t.Errorf("%s: %s.%s is %s, want %s", o.At("response"), op.ID, name, got, kind)
 		}
 	}
 }

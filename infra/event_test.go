@@ -30,23 +30,15 @@ import (
 	"growthworkspace/shared/schema"
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
+	"growthworkspace/shared/testkit/oracle"
 	"growthworkspace/shared/transfer"
 )
-
-// fixtureIDs has the values for the placeholders of sample events in the fixture company. A name with an operation before
-// the dot is only for that operation.
-var fixtureIDs = map[string]string{
-	"delete_optimise_audit.auditId": "aud_2",
-	"delete_plan_board.boardId":     "brd_2",
-	"get_optimise_goal.goalId":      "gol_1", "update_optimise_goal.goalId": "gol_1", "delete_optimise_goal.goalId": "gol_2",
-	"boardId": "brd_1", "itemId": "itm_1", "delete_plan_item.itemId": "itm_2", "delete_metric_definition.definitionId": "mdf_2", "feedbackId": "fbk_1", "metricKey": "growth.signups", "from": "2026-08-10", "to": "2026-08-10",
-	"siteId": "sit_1", "delete_optimise_site.siteId": "sit_2", "auditId": "aud_1", "postId": "pst_1", "contentTypeId": "cty_1", "goalId": "bgl_1", "planId": "pln_1", "ideaId": "ida_1", "definitionId": "mdf_1",
-}
 
 // stage is the service as separate functions, as the stack deploys them, with a table whose calls are recorded.
 type stage struct {
 	*apitest.Service
 	recorder  *recorder
+	tables    oracle.Table
 	key       string
 	functions map[string]function
 }
@@ -55,8 +47,12 @@ type function = func(t *testing.T, e events.APIGatewayProxyRequest) events.APIGa
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	tables, err := oracle.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := &recorder{}
-	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, functions: map[string]function{}}
+	s := &stage{Service: apitest.NewOver(t, functions.Operations, r), recorder: r, tables: tables, functions: map[string]function{}}
 	log := slog.New(slog.DiscardHandler)
 	add := func(name string, h http.Handler) {
 		proxy := gateway.Proxy(h)
@@ -127,17 +123,15 @@ func (s *stage) event(t *testing.T, operation string) events.APIGatewayProxyRequ
 	if keyID := infra.Placeholder("keyId"); strings.Contains(filled, keyID) {
 		filled = strings.ReplaceAll(filled, keyID, s.spare(t))
 	}
-	for name, value := range fixtureIDs {
-		of, plain, scoped := strings.Cut(name, ".")
-		if scoped && of == operation {
-			filled = strings.ReplaceAll(filled, infra.Placeholder(plain), value)
-		}
+	o, ok := s.tables.Of(operation)
+	if !ok {
+		t.Fatalf("%s has no line for %s", oracle.Additions, operation)
 	}
-	for name, value := range fixtureIDs {
+	for name, value := range o.Fixture {
 		filled = strings.ReplaceAll(filled, infra.Placeholder(name), value)
 	}
 	if open := regexp.MustCompile(infra.Placeholder("[A-Za-z]+")).FindString(filled); open != "" {
-		t.Errorf("events/%s.json: infra/event_test.go: add what %s stands for to fixtureIDs", operation, open)
+		t.Errorf("%s: events/%s.json has %s, for which there is no value", o.At("fixture"), operation, open)
 	}
 	var e events.APIGatewayProxyRequest
 	if err := json.Unmarshal([]byte(filled), &e); err != nil {
@@ -170,7 +164,8 @@ func TestEvents(t *testing.T) {
 			}
 			s.Clock.Advance(time.Minute) // so that no quota runs out
 			if got := s.functions[area.Name](t, s.event(t, op.ID)); got.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d %s", op.ID, got.StatusCode, got.Body)
+				o, _ := s.tables.Of(op.ID)
+				t.Errorf("%s: %s: %d %s", o.At("fixture"), op.ID, got.StatusCode, got.Body)
 			}
 			s.recorder.take(t, s.Table.Name())
 		}
@@ -228,7 +223,7 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 	foreign := s.event(t, op.ID)
 	foreign.Path = strings.Replace(foreign.Path, s.CompanyID, s.Table.NewID("co"), 1)
 	out := []variant{{"another company", foreign}, {"plain", s.event(t, op.ID)}}
-	for _, query := range queries(op) {
+	for _, query := range queries(op, s.tables) {
 		e := s.event(t, op.ID)
 		e.QueryStringParameters = nil
 		if e.MultiValueQueryStringParameters == nil {
@@ -261,12 +256,12 @@ func (s *stage) variants(t *testing.T, op api.Operation) []variant {
 }
 
 // queries returns every combination of a list's filters and their values.
-func queries(op api.Operation) []map[string][]string {
+func queries(op api.Operation, tables oracle.Table) []map[string][]string {
 	out := []map[string][]string{{}}
 	for _, f := range op.Input {
 		values := f.Enum
-		if id, ok := fixtureIDs[f.Name]; ok {
-			values = []string{id}
+		if i := slices.IndexFunc(tables, func(o oracle.Operation) bool { return o.Fixture[f.Name] != "" }); i >= 0 {
+			values = []string{tables[i].Fixture[f.Name]}
 		}
 		if f.Format == "day" && strings.HasSuffix(strings.ToLower(f.Name), "from") {
 			values = []string{"2026-01-01"}

@@ -16,6 +16,7 @@ import (
 	"growthworkspace/functions"
 	"growthworkspace/functions/openapi"
 	"growthworkspace/shared/fault"
+	"growthworkspace/shared/testkit/oracle"
 )
 
 // document has the parts of openapi.json that the tests read.
@@ -143,38 +144,38 @@ func TestDocumentHasTheOperations(t *testing.T) {
 func TestDocumentIsTheSpecification(t *testing.T) {
 	t.Parallel()
 	d := read(t)
-	table, err := os.ReadFile("../testdata/operations.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	additions, err := os.ReadFile("../testdata/additions.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := 0
-	for line := range strings.Lines(string(table) + string(additions)) {
-		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		if strings.HasPrefix(line, "#") || len(row) < 6 {
-			continue
-		}
-		rows++
-		op, ok := d.Paths["/v1"+row[2]][strings.ToLower(row[1])]
+	tables := tables(t)
+	for _, o := range tables {
+		op, ok := d.Paths["/v1"+o.Path][strings.ToLower(o.Method)]
 		if !ok {
-			t.Errorf("no %s %s", row[1], row[2])
+			t.Errorf("%s: no %s %s", o.At("path"), o.Method, o.Path)
 			continue
 		}
 		scope := op.Scope
 		if scope == "" {
 			scope = "any"
 		}
-		got := []string{op.OperationID, row[1], row[2], scope, d.spellQuery(t, op), d.spellBody(t, op)}
-		if diff := cmp.Diff(row[:6], got); diff != "" {
-			t.Error(diff)
+		for column, cells := range map[string][2]string{
+			"id": {op.OperationID, o.ID}, "scope": {scope, o.Scope}, "query": {d.spellQuery(t, op), o.Query}, "body": {d.spellBody(t, op, o.Method), o.Body},
+		} {
+			if cells[0] != cells[1] {
+				t.Errorf("%s: the document has %s, want %s", o.At(column), cells[0], cells[1])
+			}
 		}
 	}
-	if rows < 41 {
-		t.Errorf("%d rows", rows)
+	if len(tables) < 41 {
+		t.Errorf("%d rows", len(tables))
 	}
+}
+
+// tables returns the hand-typed tables of the operations.
+func tables(t *testing.T) oracle.Table {
+	t.Helper()
+	tables, err := oracle.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
 }
 
 func (d document) spellQuery(t *testing.T, op operation) string {
@@ -182,13 +183,20 @@ func (d document) spellQuery(t *testing.T, op operation) string {
 	var out []string
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Name != "cursor" {
-			out = append(out, d.spell(t, p.Name, p.Schema, p.Required))
+			out = append(out, d.spell(t, p.Name, p.Schema, p.Required, false))
 		}
 	}
 	return join(out)
 }
 
-func (d document) spellBody(t *testing.T, op operation) string {
+// acceptsNull reports whether null is valid: of any type, of several, or as an alternative.
+func (f field) acceptsNull() bool {
+	types, _ := f.Type.([]any)
+	alternative := slices.ContainsFunc(f.AnyOf, func(one field) bool { return one.Type == "null" })
+	return slices.Contains(types, "null") || alternative || f.Type == nil && f.Ref == "" && f.AnyOf == nil
+}
+
+func (d document) spellBody(t *testing.T, op operation, method string) string {
 	t.Helper()
 	if op.RequestBody == nil {
 		return "-"
@@ -207,7 +215,7 @@ func (d document) spellBody(t *testing.T, op operation) string {
 	}
 	var out []string
 	for _, name := range propertyNames(t, raw) {
-		out = append(out, d.spell(t, name, schema.Properties[name], slices.Contains(schema.Required, name)))
+		out = append(out, d.spell(t, name, schema.Properties[name], slices.Contains(schema.Required, name), method == "PATCH"))
 	}
 	return join(out)
 }
@@ -246,14 +254,17 @@ func (d document) list(t *testing.T, f field) field {
 	return list
 }
 
-func (d document) spell(t *testing.T, name string, f field, required bool) string {
+// spell returns a field in the notation of the tables. Null means something only in the body of an update: in that of a create it
+// is the same as leaving out.
+func (d document) spell(t *testing.T, name string, f field, required, update bool) string {
 	t.Helper()
+	null := update && f.acceptsNull()
 	f = d.list(t, f)
 	kind := fmt.Sprint(f.Type)
 	if f.Type == nil {
 		kind = "any"
 	}
-	if types, ok := f.Type.([]any); ok { // TestNullClears and TestNullOfCreates check which properties accept null
+	if types, ok := f.Type.([]any); ok {
 		kind = fmt.Sprint(types[0])
 	}
 	if f.Enum != nil {
@@ -267,6 +278,9 @@ func (d document) spell(t *testing.T, name string, f field, required bool) strin
 	}
 	if required {
 		kind += "!"
+	}
+	if null {
+		kind += "?"
 	}
 	if _, value, described := strings.Cut(f.Description, "; default "); described && f.Default == nil {
 		f.Default = value // of a closed list that can be null: see jsonschema.Parameter
@@ -316,11 +330,15 @@ func propertyNames(t *testing.T, schema json.RawMessage) (out []string) {
 func TestDocumentHasTheResponses(t *testing.T) {
 	t.Parallel()
 	d := read(t)
-	conflicts := []string{"update_feedback_reply", "delete_feedback", "update_broadcast_post", "delete_broadcast_post", "delete_metric_definition", "delete_plan_board", "update_optimise_audit"}
+	tables := tables(t)
 	d.operations(func(_, _ string, op operation) {
 		want := []string{"200", "400", "401", "403", "404", "429", "default"}
 		keyed := slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.Name == "Idempotency-Key" })
-		if keyed || slices.Contains(conflicts, op.OperationID) {
+		o, ok := tables.Of(op.OperationID)
+		if !ok {
+			t.Fatalf("%s has no line for %s", oracle.Additions, op.OperationID)
+		}
+		if keyed || o.Conflict {
 			want = append(want, "409")
 		}
 		if op.RequestBody != nil {
@@ -353,7 +371,7 @@ func TestDocumentHasTheResponses(t *testing.T) {
 		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", op.OperationID, diff)
+			t.Errorf("%s: %s documents other responses; 409 without an Idempotency-Key is typed there: %s", o.At("conflict"), op.OperationID, diff)
 		}
 		list := strings.HasPrefix(op.OperationID, "list_")
 		more := list || op.OperationID == "delete_metric_points"

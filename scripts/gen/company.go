@@ -15,7 +15,8 @@ import (
 // companyFile has a company with a record of each type, typed by hand. Tests run on it, and deployments are tried with it.
 const companyFile = "functions/testdata/company.jsonl"
 
-// company returns the file with an example of each type that it has no record of.
+// company returns the file with examples of each type that it has no record of: one, and for a type with ids a second, which a
+// delete can take.
 func company() ([]byte, error) {
 	text, err := os.ReadFile(companyFile)
 	if err != nil {
@@ -29,19 +30,25 @@ func withExamples(text []byte, types []transfer.Type) ([]byte, error) {
 		if bytes.Contains(text, fmt.Appendf(nil, `{"type":%q,`, kind.Name)) {
 			continue
 		}
-		record := demo.Example(kind, 0)
+		ids := []string{""}
 		if kind.Prefix != "" {
-			record["id"] = kind.Prefix + "_1"
+			ids = []string{kind.Prefix + "_1", kind.Prefix + "_2"}
 		}
-		example, err := schema.Encode(record)
-		if err != nil {
-			return nil, fmt.Errorf("encode an example of the type %s: %w", kind.Name, err)
+		for n, id := range ids {
+			record := demo.Example(kind, n)
+			if id != "" {
+				record["id"] = id
+			}
+			example, err := schema.Encode(record)
+			if err != nil {
+				return nil, fmt.Errorf("encode an example of the type %s: %w", kind.Name, err)
+			}
+			line := fmt.Appendf(nil, `{"type":%q,"record":%s}`, kind.Name, bytes.TrimSpace(example))
+			if _, problems := kind.Check(example); len(problems) > 0 {
+				return nil, fmt.Errorf("add a record of the type %s to %s: an example is refused (%s):\n%s", kind.Name, companyFile, strings.Join(problems, "; "), line)
+			}
+			text = append(append(text, line...), '\n')
 		}
-		line := fmt.Appendf(nil, `{"type":%q,"record":%s}`, kind.Name, bytes.TrimSpace(example))
-		if _, problems := kind.Check(example); len(problems) > 0 {
-			return nil, fmt.Errorf("add a record of the type %s to %s: an example is refused (%s):\n%s", kind.Name, companyFile, strings.Join(problems, "; "), line)
-		}
-		text = append(append(text, line...), '\n')
 	}
 	return text, nil
 }

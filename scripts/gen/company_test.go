@@ -20,7 +20,7 @@ func typesNamed(names ...string) (out []transfer.Type) {
 	return out
 }
 
-// Ensure a type without a record gets one valid example, and the error for a type whose example is refused names the file.
+// Ensure a type without a record gets two valid examples, of which a delete can take the second, and the error for a type whose example is refused names the file.
 func TestWithExamples(t *testing.T) {
 	t.Parallel()
 	types := typesNamed("channel", "brand-goal")
@@ -32,8 +32,11 @@ func TestWithExamples(t *testing.T) {
 	if !bytes.HasPrefix(got, append(have, `{"type":"brand-goal","record":{`...)) || !bytes.Contains(got, []byte(`"id":"bgl_1"`)) {
 		t.Errorf("want the file and then the brand goal bgl_1:\n%s", got)
 	}
-	if n := bytes.Count(got, []byte("\n")); n != 2 {
-		t.Errorf("%d lines, want 2:\n%s", n, got)
+	if !bytes.Contains(got, []byte(`"id":"bgl_2"`)) {
+		t.Errorf("want a second brand goal bgl_2, which a delete can take:\n%s", got)
+	}
+	if n := bytes.Count(got, []byte("\n")); n != 3 {
+		t.Errorf("%d lines, want 3:\n%s", n, got)
 	}
 	if again, err := withExamples(got, types); err != nil || !bytes.Equal(again, got) {
 		t.Errorf("the second run changes the file: %v\n%s", err, again)

@@ -1,7 +1,6 @@
 package roundtrip
 
 import (
-	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"slices"
@@ -41,7 +40,7 @@ type company struct {
 // newCompany creates a company at this scale, the same one each time. Its records are those of the demo company, copied
 // until there are enough. Every closed list has every value and null, times and numbers are often equal, because ties are
 // where orders go wrong, and texts have characters that are hard to carry.
-func newCompany(ctx context.Context, scale float64) (*company, error) {
+func newCompany(scale float64) (*company, error) {
 	of := func(s size) int { return max(s.least, int(float64(s.full)*scale)) }
 	c := &company{records: map[string][]record{}, random: rand.New(rand.NewPCG(7, 11)), optional: map[string][]string{}, ideasWithPosts: of(size{30, 4})}
 	c.values = map[string]map[string][]any{
@@ -50,7 +49,7 @@ func newCompany(ctx context.Context, scale float64) (*company, error) {
 		"site-goal": {"order": {0, 1, 2, 3, 4, nil}},
 	}
 	var err error
-	if c.typed, err = oracle(ctx); err != nil {
+	if c.typed, err = typedLists(); err != nil {
 		return nil, err
 	}
 	for _, l := range c.typed {

@@ -1,16 +1,13 @@
 package roundtrip
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"growthworkspace/shared/testkit/oracle"
 )
 
 // typed is the line of a list in the hand-typed tables.
@@ -23,29 +20,15 @@ type typed struct {
 	turns     bool // has the parameters from, to and order
 }
 
-// oracle reads the lists from the tables in functions/testdata. The comments there explain the columns.
-func oracle(ctx context.Context) (all []typed, err error) {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+// typedLists returns the lists of the hand-typed tables.
+func typedLists() (all []typed, err error) {
+	tables, err := oracle.Read()
 	if err != nil {
-		return nil, fmt.Errorf("find the tables of the operations: %w", err)
+		return nil, err
 	}
-	for _, name := range []string{"operations.tsv", "additions.tsv"} {
-		text, err := os.ReadFile(filepath.Join(string(bytes.TrimSpace(root)), "functions", "testdata", name))
-		if err != nil {
-			return nil, err
-		}
-		for line := range strings.Lines(string(text)) {
-			row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-			if strings.HasPrefix(line, "#") {
-				continue
-			}
-			if len(row) != 8 {
-				return nil, fmt.Errorf("functions/testdata/%s: the line of %s has %d columns instead of 8", name, row[0], len(row))
-			}
-			path, ofCompany := strings.CutPrefix(row[2], "/companies/{companyId}")
-			if ofCompany && row[7] != "-" {
-				all = append(all, newTyped(row[0], path, row[4], row[7]))
-			}
+	for _, o := range tables {
+		if path, ofCompany := strings.CutPrefix(o.Path, "/companies/{companyId}"); ofCompany && o.Order != nil {
+			all = append(all, newTyped(o, path))
 		}
 	}
 	if all == nil {
@@ -66,9 +49,9 @@ func (l typed) compare(a, b record) int {
 	return 0
 }
 
-func newTyped(operation, path, query, order string) typed {
-	l := typed{operation: operation, path: path}
-	for field := range strings.FieldsSeq(query) {
+func newTyped(o oracle.Operation, path string) typed {
+	l := typed{operation: o.ID, path: path}
+	for field := range strings.FieldsSeq(o.Query) {
 		if m := limitForm.FindStringSubmatch(field); m != nil {
 			l.limit, _ = strconv.Atoi(m[1]) // digits
 			continue
@@ -88,7 +71,7 @@ func newTyped(operation, path, query, order string) typed {
 			l.filters = append(l.filters, filter{name, values})
 		}
 	}
-	l.orders = append(strings.Fields(order), "id")
+	l.orders = append(slices.Clone(o.Order), "id")
 	return l
 }
 

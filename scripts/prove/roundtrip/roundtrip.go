@@ -58,7 +58,7 @@ func trip(ctx context.Context, dir string, scale float64, done func(name string,
 		return err
 	}
 	done("build", 1, "the workspace command")
-	c, err := newCompany(ctx, scale)
+	c, err := newCompany(scale)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func TestSmallTrip(t *testing.T) {
 // Ensure the generated company has records of every type, all valid, and for every filter each of its values and null.
 func TestCompany(t *testing.T) {
 	t.Parallel()
-	c, err := newCompany(t.Context(), 0.01)
+	c, err := newCompany(0.01)
 	if err != nil {
 		t.Fatal(err)
 	}

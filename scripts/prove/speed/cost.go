@@ -20,6 +20,7 @@ import (
 	"growthworkspace/scripts/workspace/demo"
 	"growthworkspace/shared/api"
 	"growthworkspace/shared/schema"
+	"growthworkspace/shared/testkit/oracle"
 )
 
 // List prices in us-east-1, in US dollars, of a million of each. infra/RUNBOOK.md#costs has their date and sources.
@@ -30,33 +31,49 @@ const (
 	priceLambda     = 0.20 // a request; 10 ms of an arm64 function with 256 MB are 0.0333 more
 )
 
-// bodies are the bodies of the requests whose costs are measured.
-var bodies = map[string]string{
-	"update_company": `{"summary":"A notes app for people who walk."}`, "create_plan_item": `{"title":"Costs of an item"}`, "update_plan_item": `{"title":"Costs of an update"}`,
-	"update_feedback_reply": `{"replyBody":"Thank you.","replyStatus":"draft"}`, "push_metric_points": `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
-	"push_feedback": `{"records":[{"source":"app_store","externalId":"costs"}]}`, "update_metric_definition": `{"name":"Leads"}`,
-	"create_broadcast_idea": `{"title":"Costs"}`, "update_broadcast_idea": `{"status":"accepted"}`,
-	"create_broadcast_plan": `{"name":"Costs"}`, "update_broadcast_plan": `{"cadence":"weekly"}`,
-	"create_broadcast_post": `{"platform":"x","body":"What a request costs."}`, "update_broadcast_post": `{"body":"What an update costs."}`,
-	"update_context_brand_kit": `{"artStyle":"Flat"}`, "create_context_content_type": `{"name":"Costs","active":true}`, "update_context_content_type": `{"cadence":"weekly"}`,
-	"create_metric_definition": `{"key":"KEY"}`, "create_context_goal": `{"name":"Costs"}`, "update_context_goal": `{"status":"achieved"}`,
-	"create_key": `{"name":"costs","scopes":["plan:read"]}`, "rotate_key": `{"overlapSeconds":60}`,
-}
-
 // parameters are the values of required query parameters.
 var parameters = map[string]string{"metricKey": "growth.signups", "from": "2026-08-01", "to": "2026-08-31"}
 
-// bodyOf returns the body of an operation's request: its own, or that of its sample event. A key that must be
-// new is one.
-func bodyOf(op api.Operation) string {
-	if body, own := bodies[op.ID]; own || op.Method == http.MethodGet || op.Method == http.MethodDelete {
-		return strings.ReplaceAll(body, "KEY", "costs.k"+strings.ToLower(rand.Text()))
+// bodies are the bodies of requests whose price is that of one record, or of a change that moves it in no list.
+var bodies = map[string]string{
+	"push_metric_points":    `{"points":[{"metricKey":"growth.signups","ts":"2026-08-11","value":14}]}`,
+	"push_feedback":         `{"records":[{"source":"app_store","externalId":"costs"}]}`,
+	"update_broadcast_post": `{"body":"What an update costs."}`,
+}
+
+// bodyOf returns the body of a request that succeeds: one of bodies, or that of the operation's sample event, without what a POST
+// does not require. A key that must be new is one.
+func bodyOf(op api.Operation) (string, error) {
+	if body, own := bodies[op.ID]; own {
+		return body, nil
 	}
-	var event struct{ Body string }
-	if text, err := os.ReadFile("events/" + op.ID + ".json"); err != nil || json.Unmarshal(text, &event) != nil {
-		return ""
+	tables, err := oracle.Read()
+	if err != nil {
+		return "", err
 	}
-	return event.Body
+	o, ok := tables.Of(op.ID)
+	if !ok {
+		return "", fmt.Errorf("%s has no line for %s", oracle.Additions, op.ID)
+	}
+	event, err := os.ReadFile("events/" + op.ID + ".json")
+	if err != nil {
+		return "", err
+	}
+	body, err := o.Arguments(event)
+	if err != nil {
+		return "", err
+	}
+	for name := range o.Fixture {
+		delete(body, name)
+	}
+	if len(body) == 0 {
+		return "", nil
+	}
+	if body["key"] != nil {
+		body["key"] = "costs.k" + strings.ToLower(rand.Text())
+	}
+	text, err := json.Marshal(body)
+	return string(text), err
 }
 
 // spent is the use of the table in a request's log line.
@@ -116,7 +133,10 @@ func (b *bench) cost(ctx context.Context) ([]goal, error) {
 		if s.secret, err = s.issue(ctx); err != nil { // the admission of a key with a full quota takes one call
 			return nil, err
 		}
-		w := s.send(handler, op, own)
+		w, err := s.send(handler, op, own)
+		if err != nil {
+			return nil, err
+		}
 		if w.Code != http.StatusOK {
 			return nil, fmt.Errorf("%s: %d %s", op.ID, w.Code, w.Body)
 		}
@@ -141,7 +161,10 @@ func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) (map[
 	if parameter == "" || maker < 0 || verb != "delete" && ids[parameter] != "" {
 		return ids, nil
 	}
-	w := s.send(h, all[maker], ids)
+	w, err := s.send(h, all[maker], ids)
+	if err != nil {
+		return nil, err
+	}
 	_, after, found := strings.Cut(w.Body.String(), `"id":"`)
 	if !found {
 		return nil, fmt.Errorf("create_%s: %d %s", noun, w.Code, w.Body)
@@ -151,7 +174,7 @@ func (s *bed) own(h http.Handler, op api.Operation, ids map[string]string) (map[
 	return own, nil
 }
 
-func (s *bed) send(h http.Handler, op api.Operation, ids map[string]string) *httptest.ResponseRecorder {
+func (s *bed) send(h http.Handler, op api.Operation, ids map[string]string) (*httptest.ResponseRecorder, error) {
 	path := op.Path
 	for name, value := range ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)
@@ -165,7 +188,10 @@ func (s *bed) send(h http.Handler, op api.Operation, ids map[string]string) *htt
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	body := bodyOf(op)
+	body, err := bodyOf(op)
+	if err != nil {
+		return nil, err
+	}
 	r := httptest.NewRequest(op.Method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+s.secret)
 	if body != "" {
@@ -173,5 +199,5 @@ func (s *bed) send(h http.Handler, op api.Operation, ids map[string]string) *htt
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w
+	return w, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +100,9 @@ func TestExamplesOfTheReference(t *testing.T) {
 		r := s.Send(t, key, e.method, e.target, e.body)
 		if inUse := e.method == "DELETE" && r.Status == 409; r.Status != 200 && !inUse {
 			t.Errorf("%s: %s %s: status %d: %s", e.id, e.method, e.target, r.Status, r.Body)
+			if list := s.Send(t, key, "GET", path.Dir(e.target), ""); r.Status == 404 && list.Status == 200 {
+				t.Errorf("functions/openapi/source.json: the example of this record must have an id of the demo company: %.200s", list.Body)
+			}
 		}
 	}
 	if all := len(functions.Operations(nil)); len(requests) < all-2 {

@@ -1,0 +1,202 @@
+package oracle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// none is the default of a cell.
+const none = "-"
+
+// column is a column of the tables. Its function reads a cell into the operation; the columns before it are read.
+type column struct {
+	name  string
+	parse func(o *Operation, cell string) error
+}
+
+var columns = []column{
+	text("id", func(o *Operation) *string { return &o.ID }, `[a-z]+(_[a-z]+)+`),
+	text("method", func(o *Operation) *string { return &o.Method }, `GET|POST|PATCH|DELETE`),
+	text("path", func(o *Operation) *string { return &o.Path }, `/companies(/[a-z-]+|/\{[A-Za-z]+\})*`),
+	text("scope", func(o *Operation) *string { return &o.Scope }, `any|[a-z]+:[a-z]+`),
+	text("query", func(o *Operation) *string { return &o.Query }, none+`|`+requestFields),
+	words("order", func(o *Operation) *[]string { return &o.Order }, `-?[A-Za-z]+(\|[A-Za-z]+)?`),
+	{"fixture", (*Operation).parseFixture},
+	{"trips", (*Operation).parseTrips},
+	{"consistent", (*Operation).parseConsistent},
+	{"reader", (*Operation).parseReader},
+	{"conflict", (*Operation).parseConflict},
+	{"sample", (*Operation).parseSample},
+	{"other", (*Operation).parseOther},
+	{"body", (*Operation).parseBody},
+	text("response", func(o *Operation) *string { return &o.Response }, `as [a-z_]+|[A-Za-z]+:[a-z]+\??( [A-Za-z]+:[a-z]+\??)*`),
+}
+
+const (
+	requestField  = `[A-Za-z]+:[A-Za-z0-9_|]+!?\??(=[A-Za-z0-9_]+)?(\(\d+\.\.\d+\))?`
+	requestFields = requestField + `( ` + requestField + `)*`
+)
+
+// text is a column whose cells match a pattern.
+func text(name string, field func(*Operation) *string, pattern string) column {
+	form := whole(pattern)
+	return column{name, func(o *Operation, cell string) error {
+		*field(o) = cell
+		return match(form, cell)
+	}}
+}
+
+// words is a column whose cells have words that match a pattern.
+func words(name string, field func(*Operation) *[]string, pattern string) column {
+	form := whole(pattern)
+	return column{name, func(o *Operation, cell string) error {
+		if cell == none {
+			return nil
+		}
+		*field(o) = strings.Split(cell, " ")
+		for _, word := range *field(o) {
+			if err := match(form, word); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+
+func match(form *regexp.Regexp, cell string) error {
+	if !form.MatchString(cell) {
+		return fmt.Errorf("%q does not match %s", cell, strings.Trim(form.String(), "^$"))
+	}
+	return nil
+}
+
+var parameterForm = regexp.MustCompile(`\{([A-Za-z]+)\}`)
+
+// given returns the names of the arguments whose values are in the column fixture.
+func (o *Operation) given() (names []string) {
+	for _, m := range parameterForm.FindAllStringSubmatch(o.Path, -1) {
+		if m[1] != "companyId" {
+			names = append(names, m[1])
+		}
+	}
+	return append(names, required(o.Query)...)
+}
+
+// required returns the names of the fields of a cell that have a !.
+func required(fields string) (names []string) {
+	for field := range strings.FieldsSeq(fields) {
+		if name, kind, _ := strings.Cut(field, ":"); strings.Contains(kind, "!") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (o *Operation) parseFixture(cell string) error {
+	var values []string
+	if cell != none {
+		values = strings.Split(cell, " ")
+	}
+	names := o.given()
+	if len(values) != len(names) || slices.Contains(values, "") {
+		return fmt.Errorf("%q has %d values, want one for each of %q: those of a record of functions/testdata/company.jsonl", cell, len(values), names)
+	}
+	o.Fixture = map[string]string{}
+	for i, name := range names {
+		o.Fixture[name] = values[i]
+	}
+	return nil
+}
+
+func (o *Operation) parseTrips(cell string) (err error) {
+	if cell == none {
+		return nil
+	}
+	if o.Trips, err = strconv.Atoi(cell); err != nil || o.Trips < 1 {
+		return fmt.Errorf("%q must be a number of round trips or -", cell)
+	}
+	return nil
+}
+
+var consistentForm = whole(`(Query|BatchGetItem)(:[a-z]+)?`)
+
+func (o *Operation) parseConsistent(cell string) error {
+	if cell == none {
+		return nil
+	}
+	for word := range strings.SplitSeq(cell, " ") {
+		if err := match(consistentForm, word); err != nil {
+			return err
+		}
+		o.Consistent = append(o.Consistent, strings.Replace(word, ":", " ", 1))
+	}
+	slices.Sort(o.Consistent)
+	return nil
+}
+
+func (o *Operation) parseReader(cell string) error {
+	verb, noun, _ := strings.Cut(o.ID, "_")
+	switch changes := verb == "update" || verb == "delete"; {
+	case cell == none && changes:
+		o.Reader = "get_" + noun
+	case cell == none, cell == "none" && changes:
+	case cell == "none":
+		return errors.New("- says the same")
+	default:
+		o.Reader = cell
+	}
+	return nil
+}
+
+func (o *Operation) parseConflict(cell string) error {
+	o.Conflict = cell == "409"
+	if !o.Conflict && cell != none {
+		return fmt.Errorf("%q must be 409 or -", cell)
+	}
+	return nil
+}
+
+func (o *Operation) parseSample(cell string) error {
+	if cell == none {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(cell), &o.Sample); err != nil {
+		return fmt.Errorf("%q must be a JSON object or -: %w", cell, err)
+	}
+	return nil
+}
+
+func (o *Operation) parseOther(cell string) error {
+	if cell == none {
+		return nil
+	}
+	name, text, _ := strings.Cut(cell, "=")
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		return fmt.Errorf("%q must be the name of an argument, = and a JSON value: %w", cell, err)
+	}
+	o.Other = map[string]any{name: value}
+	return nil
+}
+
+var bodyForm = whole(none + `|` + requestFields)
+
+func (o *Operation) parseBody(cell string) error {
+	o.Body = cell
+	for field := range strings.FieldsSeq(cell) {
+		if name, kind, _ := strings.Cut(field, ":"); strings.HasSuffix(kind, "?") {
+			o.Clears = append(o.Clears, name)
+		}
+	}
+	if o.Clears != nil && o.Method != "PATCH" {
+		return fmt.Errorf("null clears %q only in an update", o.Clears)
+	}
+	return match(bodyForm, cell)
+}

@@ -1,0 +1,217 @@
+// Package oracle reads the tables in functions/testdata, where people typed what each operation is and what it does. Tests
+// compare the service with them. Nothing in them is generated, because a generated expectation agrees with every mistake.
+package oracle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The tables: the specification's operations, and those that were added.
+const (
+	Specification = "functions/testdata/operations.tsv"
+	Additions     = "functions/testdata/additions.tsv"
+)
+
+// Operation is a line of a table. The comment of operations.tsv explains its columns.
+type Operation struct {
+	File string
+	Line int
+
+	ID, Method, Path, Scope string
+
+	Order      []string          // empty: not a list, or its records cannot be imported
+	Fixture    map[string]string // by name of the argument
+	Trips      int               // 0: the number of other reads or writes
+	Consistent []string          // the action, then a space and the prefix of the sort keys if the read has one
+	Reader     string            // empty: the operation changes no record that can be read
+	Conflict   bool
+	Sample     map[string]any // the body; nil: that of the sample event
+	Other      map[string]any // one argument; nil: a text of the body
+	Clears     []string       // the properties that null clears
+
+	Query, Body, Response string // as they are typed
+}
+
+// At returns the place of a cell for a message.
+func (o Operation) At(column string) string {
+	return fmt.Sprintf("%s:%d: column %s", o.File, o.Line, column)
+}
+
+// Table has the lines of both files.
+type Table []Operation
+
+// Of returns the line of an operation.
+func (t Table) Of(id string) (Operation, bool) {
+	i := slices.IndexFunc(t, func(o Operation) bool { return o.ID == id })
+	if i < 0 {
+		return Operation{}, false
+	}
+	return t[i], true
+}
+
+// Read returns the tables of the module that contains the working directory. The error names the file, line and column of
+// every cell that it does not understand.
+func Read() (Table, error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+		parent := filepath.Dir(root)
+		if parent == root {
+			return nil, errors.New("no go.mod in the working directory or above it: run this in the repository")
+		}
+		root = parent
+	}
+	texts := map[string]string{}
+	for _, name := range []string{Specification, Additions} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		texts[name] = string(text)
+	}
+	return read(texts[Specification], texts[Additions])
+}
+
+func read(specification, additions string) (Table, error) {
+	own, problems := parse(Specification, specification)
+	added, more := parse(Additions, additions)
+	table := append(own, added...)
+	if problems = append(problems, more...); len(problems) == 0 {
+		problems = table.check()
+	}
+	return table, errors.Join(problems...)
+}
+
+// parse reads one file: comments, a line with the names of the columns, and a line for each operation.
+func parse(file, text string) (out Table, problems []error) {
+	var header []string
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		if header == nil {
+			header = cells
+			if err := checkHeader(header); err != nil {
+				return nil, []error{fmt.Errorf("%s:%d: %w", file, number, err)}
+			}
+			continue
+		}
+		if len(cells) != len(header) {
+			problems = append(problems, fmt.Errorf("%s:%d: %s has %d columns, want %d: %s", file, number, cells[0], len(cells), len(header), strings.Join(header, ", ")))
+			continue
+		}
+		o := Operation{File: file, Line: number}
+		for _, c := range columns {
+			if err := c.parse(&o, cells[slices.Index(header, c.name)]); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", o.At(c.name), err))
+			}
+		}
+		out = append(out, o)
+	}
+	if header == nil {
+		problems = append(problems, fmt.Errorf("%s: has no line with the names of the columns", file))
+	}
+	return out, problems
+}
+
+func checkHeader(header []string) error {
+	var want []string
+	for _, c := range columns {
+		want = append(want, c.name)
+	}
+	for i, name := range header {
+		if !slices.Contains(want, name) {
+			return fmt.Errorf("unknown column %q: the columns are %s", name, strings.Join(want, ", "))
+		}
+		if slices.Contains(header[:i], name) {
+			return fmt.Errorf("column %q is there twice", name)
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(header, name) {
+			return fmt.Errorf("column %q is missing", name)
+		}
+	}
+	return nil
+}
+
+// check returns the problems of cells that name another operation.
+func (t Table) check() (problems []error) {
+	lines := map[string]Operation{}
+	for _, o := range t {
+		if first, twice := lines[o.ID]; twice {
+			problems = append(problems, fmt.Errorf("%s: %s has a line at %s:%d already", o.At("id"), o.ID, first.File, first.Line))
+		}
+		lines[o.ID] = o
+	}
+	for _, o := range t {
+		if _, known := lines[o.Reader]; o.Reader != "" && !known {
+			problems = append(problems, fmt.Errorf("%s: no operation %s: type the one that reads the record, or none", o.At("reader"), o.Reader))
+		}
+		if same, is := strings.CutPrefix(o.Response, "as "); is && lines[same].ID == "" {
+			problems = append(problems, fmt.Errorf("%s: no operation %s", o.At("response"), same))
+		}
+	}
+	return problems
+}
+
+// Row returns a line of additions.tsv with these cells, and the default in the other columns.
+func Row(cells map[string]string) string {
+	var out []string
+	for _, c := range columns {
+		if cells[c.name] == "" {
+			out = append(out, none)
+			continue
+		}
+		out = append(out, cells[c.name])
+	}
+	return strings.Join(out, "\t")
+}
+
+// Arguments returns the arguments of a request that succeeds on the fixture company, without those that a POST does not
+// require. The body is in the column sample, or else in the operation's sample event.
+func (o Operation) Arguments(event []byte) (map[string]any, error) {
+	body, err := Body(event)
+	if err != nil {
+		return nil, fmt.Errorf("read the event of %s: %w", o.ID, err)
+	}
+	if o.Method == "POST" {
+		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(required(o.Body), name) })
+	}
+	if o.Sample != nil {
+		body = o.Sample
+	}
+	out := map[string]any{}
+	for name, value := range o.Fixture {
+		out[name] = value
+	}
+	maps.Copy(out, body)
+	return out, nil
+}
+
+// Body returns the body in a sample event, empty if it has none.
+func Body(event []byte) (map[string]any, error) {
+	var sample struct{ Body string }
+	body := map[string]any{}
+	if err := json.Unmarshal(event, &sample); err != nil || sample.Body == "" {
+		return body, err
+	}
+	err := json.Unmarshal([]byte(sample.Body), &body)
+	return body, err
+}

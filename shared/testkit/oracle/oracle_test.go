@@ -1,0 +1,180 @@
+package oracle
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cells is the line of an update, without mistakes.
+func cells() map[string]string {
+	return map[string]string{
+		"id": "update_shop_till", "method": "PATCH", "path": "/companies/{companyId}/shops/{shopId}/tills/{tillId}", "scope": "shop:write",
+		"query": "force:boolean! limit:integer=50(1..200)", "fixture": "shp_1 tll_1 true", "trips": "3", "consistent": "Query:till BatchGetItem",
+		"reader": "get_shop", "conflict": "409", "sample": `{"name":"A"}`, "other": `name=["B"]`, "body": "name:string! floor:a|b? rank:integer",
+		"response": "id:string name:string?",
+	}
+}
+
+// tableOf returns a file with the header and these lines.
+func tableOf(lines ...map[string]string) string {
+	var header []string
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+	text := "# A comment.\n" + strings.Join(header, "\t") + "\n"
+	for _, cells := range lines {
+		text += Row(cells) + "\n"
+	}
+	return text
+}
+
+// reader is the line that reader of cells names.
+func reader() map[string]string {
+	return map[string]string{"id": "get_shop", "method": "GET", "path": "/companies/{companyId}/shop", "scope": "any", "response": "as update_shop_till"}
+}
+
+// Ensure every column is read, and - is its default.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	table, err := read(tableOf(cells()), tableOf(reader()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := table.Of("update_shop_till")
+	want := Operation{
+		File: Specification, Line: 3, ID: "update_shop_till", Method: "PATCH", Path: "/companies/{companyId}/shops/{shopId}/tills/{tillId}", Scope: "shop:write",
+		Query: "force:boolean! limit:integer=50(1..200)", Fixture: map[string]string{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}, Trips: 3,
+		Consistent: []string{"BatchGetItem", "Query till"}, Reader: "get_shop", Conflict: true, Sample: map[string]any{"name": "A"},
+		Other: map[string]any{"name": []any{"B"}}, Clears: []string{"floor"}, Body: "name:string! floor:a|b? rank:integer", Response: "id:string name:string?",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	bare, _ := table.Of("get_shop")
+	want = Operation{
+		File: Additions, Line: 3, ID: "get_shop", Method: "GET", Path: "/companies/{companyId}/shop", Scope: "any", Query: "-", Fixture: map[string]string{},
+		Body: "-", Response: "as update_shop_till",
+	}
+	if !reflect.DeepEqual(bare, want) {
+		t.Errorf("%+v\nwant %+v", bare, want)
+	}
+	if _, ok := table.Of("get_till"); ok {
+		t.Error("a line of no file")
+	}
+}
+
+// Ensure every malformed cell is reported with its file, line and column.
+func TestMalformedCells(t *testing.T) {
+	t.Parallel()
+	for column, bad := range map[string][]string{
+		"id": {"-", "Update"}, "method": {"PUT", "-"}, "path": {"/v1/companies", "-", "/companies/{}"}, "scope": {"-", "shop"},
+		"query": {"force", "force:boolean!  limit:integer", ""}, "order": {"a,b", "a  b"},
+		"fixture": {"-", "shp_1 tll_1", "shp_1 tll_1 true 4", "shp_1  true"}, "trips": {"two", "0", "-1"},
+		"consistent": {"Scan", "GetItem", "Query item", "Query:Item"}, "reader": {"get_till"}, "conflict": {"yes", "412"},
+		"sample": {"{", "[]", `"a"`}, "other": {"name", "name=", "name=B"}, "body": {"name", "name:string,"}, "response": {"-", "as", "as get_till", "id"},
+	} {
+		for _, cell := range bad {
+			line := cells()
+			line[column] = cell
+			text := tableOf(line)
+			if cell == "" {
+				line[column] = "EMPTY"
+				text = strings.Replace(tableOf(line), "EMPTY", "", 1)
+			}
+			_, err := read(text, tableOf(reader()))
+			if err == nil || !strings.Contains(err.Error(), Specification+":3: column "+column+": ") {
+				t.Errorf("%s %q: %v", column, cell, err)
+			}
+		}
+	}
+}
+
+// Ensure null clears a field of an update only, and none says something only of an operation that has a reader by default.
+func TestCellsOfOtherOperations(t *testing.T) {
+	t.Parallel()
+	create := cells()
+	create["id"], create["method"], create["reader"] = "create_shop_till", "POST", "none"
+	_, err := read(tableOf(create), tableOf(reader()))
+	for _, want := range []string{":3: column reader: - says the same", ":3: column body: null clears"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	update := cells()
+	update["reader"] = "-"
+	if _, err := read(tableOf(update), tableOf(reader())); err == nil || !strings.Contains(err.Error(), "no operation get_shop_till: type the one that reads the record, or none") {
+		t.Error(err)
+	}
+	update["reader"] = "none"
+	if table, err := read(tableOf(update), tableOf(reader())); err != nil || table[0].Reader != "" {
+		t.Error(table, err)
+	}
+}
+
+// Ensure a file whose columns are not those of the reader is refused, as are a line with too few and a second line of an operation.
+func TestMalformedFiles(t *testing.T) {
+	t.Parallel()
+	for want, text := range map[string]string{
+		Specification + `:2: unknown column "speed"`:                                            strings.Replace(tableOf(), "trips", "speed", 1),
+		Specification + `:2: column "trips" is missing`:                                         strings.Replace(tableOf(), "trips\t", "", 1),
+		Specification + `:2: column "trips" is there twice`:                                     strings.Replace(tableOf(), "trips", "trips\ttrips", 1),
+		Specification + ": has no line with the names":                                          "# nothing\n",
+		Specification + ":3: update_shop_till has 2 columns":                                    tableOf() + "update_shop_till\tPATCH\n",
+		Specification + ":4: column id: update_shop_till has a line at " + Specification + ":3": tableOf(cells(), cells()),
+	} {
+		if _, err := read(text, tableOf(reader())); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Ensure the columns may have any order.
+func TestOrderOfColumns(t *testing.T) {
+	t.Parallel()
+	line := cells()
+	names := slices.Sorted(maps.Keys(line))
+	var values []string
+	for _, name := range names {
+		values = append(values, line[name])
+	}
+	text := strings.Join(append(names, "order"), "\t") + "\n" + strings.Join(append(values, "-"), "\t") + "\n"
+	if table, err := read(text, tableOf(reader())); err != nil || table[0].Fixture["force"] != "true" {
+		t.Error(table, err)
+	}
+}
+
+// Ensure a request has the ids of the fixture and the body of its event: of a create what it requires, of an update all.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	event := []byte(`{"body":"{\"name\":\"A\",\"rank\":3}"}`)
+	ids := map[string]any{"shopId": "shp_1", "tillId": "tll_1", "force": "true"}
+	for _, c := range []struct {
+		method, sample, event string
+		want                  map[string]any
+	}{
+		{"POST", "-", string(event), map[string]any{"name": "A"}},
+		{"PATCH", "-", string(event), map[string]any{"name": "A", "rank": 3.0}},
+		{"POST", `{"rank":1}`, string(event), map[string]any{"rank": 1.0}},
+		{"PATCH", "-", `{"httpMethod":"PATCH"}`, map[string]any{}},
+	} {
+		line := cells()
+		line["method"], line["sample"], line["body"] = c.method, c.sample, "name:string! rank:integer"
+		table, err := read(tableOf(line), tableOf(reader()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := table[0].Arguments([]byte(c.event))
+		maps.Copy(c.want, ids)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, %v, want %v", c.method, got, err, c.want)
+		}
+	}
+	for _, bad := range []string{`{`, `{"body":"["}`} {
+		if _, err := (Operation{ID: "get_shop"}).Arguments([]byte(bad)); err == nil || !strings.Contains(err.Error(), "get_shop") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"growthworkspace/shared/table"
 	"growthworkspace/shared/testkit/apitest"
 	"growthworkspace/shared/testkit/oracle"
+	"growthworkspace/shared/transfer"
 )
 
 // start returns the whole service, with a company that has at least one record of each type (testdata/company.jsonl).
@@ -38,6 +39,7 @@ func stock(t testing.TB, s *apitest.Service, ids ...string) {
 		t.Fatal(err)
 	}
 	defer file.Close()
+	kinds := functions.Transfers(s.Table) // once, because it derives the schema of every type
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var line struct {
 			Type   string
@@ -51,14 +53,19 @@ func stock(t testing.TB, s *apitest.Service, ids ...string) {
 			t.Fatal(err)
 		}
 		if len(ids) == 0 || slices.Contains(ids, record.ID) {
-			load(t, s, line.Type, line.Record)
+			loadKind(t, s, kinds, line.Type, line.Record)
 		}
 	}
 }
 
 func load(t testing.TB, s *apitest.Service, name string, texts ...json.RawMessage) {
 	t.Helper()
-	for _, kind := range functions.Transfers(s.Table) {
+	loadKind(t, s, functions.Transfers(s.Table), name, texts...)
+}
+
+func loadKind(t testing.TB, s *apitest.Service, kinds []transfer.Type, name string, texts ...json.RawMessage) {
+	t.Helper()
+	for _, kind := range kinds {
 		if kind.Name != name {
 			continue
 		}

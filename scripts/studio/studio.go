@@ -62,7 +62,7 @@ func New(o Options) (*Studio, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("the base URL must be like https://api.example.com")
 	}
-	if u.Scheme != "https" && !loopback(u.Hostname()) {
+	if u.Scheme != "https" && !client.Loopback(o.BaseURL) {
 		return nil, fmt.Errorf("%s is not encrypted, so anyone on the network could read the key: use https", u.Host)
 	}
 	if o.Transport == nil {
@@ -85,11 +85,6 @@ func New(o Options) (*Studio, error) {
 	}
 	s.pages, err = parse()
 	return s, err
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Open is a studio that listens.

@@ -50,7 +50,7 @@ func TestSignals(t *testing.T) {
 func startServe(t *testing.T, data string) (*exec.Cmd, serve.Announcement) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "serve", "--json", "--addr", "127.0.0.1:0", "--data", data)
-	cmd.Env = append(os.Environ(), asCommand+"=1")
+	cmd.Env = append(os.Environ(), asCommand+"=1", memoryVariable+"=")
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	if err != nil {

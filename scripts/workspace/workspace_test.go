@@ -21,6 +21,9 @@ import (
 // asCommand is the environment variable that makes the test binary run as the command, for tests with real processes.
 const asCommand = "WORKSPACE_TEST_AS_COMMAND"
 
+// memoryVariable is the environment variable with the limit of a process's memory. A server sets a limit if it is empty.
+const memoryVariable = "GOMEMLIMIT"
+
 // The environment variables that name the key and the service.
 const (
 	keyVariable = "WORKSPACE_KEY"
@@ -31,6 +34,10 @@ func TestMain(m *testing.M) {
 	engine.Main()
 	if os.Getenv(asCommand) == "1" {
 		main()
+	}
+	// The servers in this process must not limit its memory, which all tests share: the collector would take half of the time.
+	if err := os.Setenv(memoryVariable, "off"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -61,6 +62,16 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 		o(c)
 	}
 	return c, nil
+}
+
+// Loopback reports whether a base URL is on this machine, so that a key crosses no network.
+func Loopback(baseURL string) bool {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // withoutUser removes everything before the host, which may contain a password.

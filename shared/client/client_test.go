@@ -504,3 +504,15 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]bool{
+		"http://localhost:8080": true, "http://127.0.0.1": true, "http://127.200.3.4:1/a": true, "http://[::1]:80": true,
+		"https://api.example.com": false, "http://localhost.example.com": false, "http://192.0.2.1": false, "http://0.0.0.0": false, "": false, ":": false,
+	} {
+		if got := client.Loopback(base); got != want {
+			t.Errorf("Loopback(%q) = %v, want %v", base, got, want)
+		}
+	}
+}

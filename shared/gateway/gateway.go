@@ -10,8 +10,8 @@
 //	Local(h)  runs h on a port, as Lambda does   request → Event → Proxy → h
 //
 // The request is built like one of net/http's server (request.go), and the
-// response is recorded by the rules of that server (response.go). The adapter
-// aws-lambda-go-api-proxy differs from both in the cases of TestProxyEdges.
+// response is recorded by the rules of that server (response.go). It replaces the
+// adapter aws-lambda-go-api-proxy, which differs in the edges of edge_test.go.
 //
 // A REST API changes a request before the function receives it:
 //

@@ -193,7 +193,7 @@ func start(t testing.TB) *service {
 		t.Fatal(err)
 	}
 	s := &service{t: t, key: key, keys: &fakeKeys{scopes: auth.Scopes()}}
-	s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: next, Log: slog.New(slog.DiscardHandler)})
+	s.http = mcpserver.New(operations(), api.Config{Keys: s.keys, Now: time.Now, NewID: next, Log: slog.New(slog.DiscardHandler), Timeout: time.Minute})
 	return s
 }
 

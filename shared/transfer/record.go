@@ -1,9 +1,7 @@
 package transfer
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -19,14 +17,12 @@ const recordBytesMax = 350_000
 
 // CheckSize is a check for Define. It reports a record that is too large for an item of the table.
 func CheckSize[T any](record *T) []string {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // like the stored text
-	if err := e.Encode(record); err != nil {
+	text, err := schema.Encode(record) // as the record is stored
+	if err != nil {
 		return []string{"record: " + err.Error()}
 	}
-	if text.Len() > recordBytesMax {
-		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, text.Len())}
+	if size := len(text) + 1; size > recordBytesMax { // with the end of its line
+		return []string{fmt.Sprintf("record: must have at most %d bytes, has %d", recordBytesMax, size)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/schema/jsonschema"
 )
 
@@ -144,19 +145,21 @@ func (o *ordered[T]) set(name string, value T) {
 func (o ordered[T]) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('{')
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
 	for i, m := range o {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		if err := e.Encode(m.name); err != nil {
+		name, err := schema.Encode(m.name)
+		if err != nil {
 			return nil, err
 		}
+		value, err := schema.Encode(m.value)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(name)
 		out.WriteByte(':')
-		if err := e.Encode(m.value); err != nil {
-			return nil, err
-		}
+		out.Write(value)
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil

@@ -1,16 +1,15 @@
 package faults
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
 
 	"growthworkspace/scripts/prove/testbed"
+	apiclient "growthworkspace/shared/client"
 )
 
 // client calls a service with a company's key.
@@ -21,7 +20,7 @@ type client struct {
 }
 
 func newClient(base string, c testbed.Company) *client {
-	return &client{c, base, &http.Client{Transport: testbed.Transport(""), Timeout: time.Minute}}
+	return &client{c, base, &http.Client{Transport: once{testbed.Transport("")}, Timeout: time.Minute}}
 }
 
 // companyWithBoard creates a company with an empty board, brd_1, and returns its client.
@@ -72,33 +71,35 @@ func (c *client) call(ctx context.Context, method, path string, body any, header
 	return c.send(ctx, method, path, text, header...)
 }
 
-// send is call with the text of a body, which need not be JSON; nil: none.
+// send is call with the text of a body, which need not be JSON; nil: none. It makes one attempt, whatever the response is.
 func (c *client) send(ctx context.Context, method, path string, text []byte, header ...string) (response, error) {
-	target := c.base + "/v1/companies/" + c.ID
+	target := "/v1/companies/" + c.ID
 	if path != "" {
 		target += "/" + path
 	}
-	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(text))
-	if err != nil {
-		return response{}, fmt.Errorf("create a request: %w", err)
-	}
-	r.Header.Set("Authorization", "Bearer "+c.Key)
-	if text != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for n := 0; n+1 < len(header); n += 2 {
-		r.Header.Set(header[n], header[n+1])
-	}
-	// A request must reach the service once. Go's client retries a request on a closed idle connection if it can read the
-	// body again.
-	r.GetBody = nil
-	out, err := c.http.Do(r)
+	api, err := apiclient.New(c.base, c.Key, apiclient.WithHTTPClient(c.http), apiclient.WithAttempts(1), apiclient.WithVersion(""))
 	if err != nil {
 		return response{}, err
 	}
-	read, err := io.ReadAll(out.Body)
-	if err != nil {
-		return response{}, fmt.Errorf("read a response: %w", err)
+	var got apiclient.Response
+	options := []apiclient.CallOption{apiclient.Into(&got)}
+	for n := 0; n+1 < len(header); n += 2 {
+		options = append(options, apiclient.Header(header[n], header[n+1]))
 	}
-	return response{out.StatusCode, out.Header, read}, out.Body.Close()
+	_, err = api.Do(ctx, apiclient.Request{Method: method, Path: target, Body: text}, options...)
+	if got.Status == 0 {
+		return response{}, err
+	}
+	return response{got.Status, got.Header, got.Body}, nil // an error response is a response
+}
+
+// once is a transport that sends a request once. net/http's transport repeats a request on a closed idle connection if it can
+// read the body again.
+type once struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.WithContext(r.Context()) // a copy, because a transport must not change a request
+	r.GetBody = nil
+	return o.Transport.RoundTrip(r)
 }

@@ -345,7 +345,7 @@ func askers(ctx context.Context, l *loaded, p pressure) error {
 func keepAlive(ctx context.Context, l *loaded, p pressure) error {
 	const clients = 200
 	shared := newClient(l.base, l.company)
-	shared.http.Transport.(*http.Transport).MaxIdleConnsPerHost = clients
+	shared.http.Transport.(once).MaxIdleConnsPerHost = clients
 	var done atomic.Int64
 	p.crowd(ctx, clients, func(ctx context.Context, n int) (responded bool) {
 		out, err := shared.call(ctx, http.MethodGet, fmt.Sprintf("plan/items/itm_%d", n%boardItems), nil)

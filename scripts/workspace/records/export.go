@@ -3,11 +3,11 @@ package records
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/transfer"
 )
 
@@ -15,15 +15,17 @@ import (
 func Export(ctx context.Context, types []transfer.Type, companyID string, out io.Writer) (map[string]int, error) {
 	written := map[string]int{}
 	w := bufio.NewWriterSize(out, 256<<10)
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
 	for _, t := range types {
 		err := t.Export(ctx, companyID, func(record any) error {
 			written[t.Name]++
-			return e.Encode(struct {
+			line, err := schema.Encode(struct {
 				Type   string `json:"type"`
 				Record any    `json:"record"`
 			}{t.Name, record})
+			if err == nil {
+				_, err = w.Write(append(line, '\n'))
+			}
+			return err
 		})
 		if ctx.Err() != nil {
 			return nil, errors.New("interrupted")

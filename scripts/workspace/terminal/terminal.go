@@ -3,9 +3,7 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"growthworkspace/shared/schema"
 )
 
 // Terminal is one call of the command line.
@@ -45,7 +45,7 @@ func (t *Terminal) Write(text string) error {
 
 // PrintJSON writes one JSON object and a newline.
 func PrintJSON(w io.Writer, result any) error {
-	text, err := Marshal(result)
+	text, err := schema.Encode(result)
 	if err == nil {
 		_, err = w.Write(append(text, '\n'))
 	}
@@ -53,15 +53,6 @@ func PrintJSON(w io.Writer, result any) error {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
-}
-
-// Marshal is json.Marshal without escapes for HTML.
-func Marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 // Items is the JSON of a list.

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +73,7 @@ func (u *user) credential(r remote) (credential, error) {
 		c.Key, c.source = stored.Key, "the key of `workspace login`"
 		return c, nil
 	}
-	if loopback(base) {
+	if client.Loopback(base) {
 		target, err := u.table.Resolve()
 		if demo, found := target.DemoKey(); err == nil && found {
 			c.Key, c.source = demo.Key, demoSource
@@ -92,18 +90,8 @@ func (u *user) errNoKey(base string) error {
 	return fmt.Errorf("no key for %s: set %s, or run `%s` with the key on standard input", base, keyVariable, u.Command("login --base-url %s", terminal.Quote(base)))
 }
 
-// loopback reports whether a base URL is on this machine.
-func loopback(base string) bool {
-	u, err := url.Parse(base)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // overheard reports whether a key would cross a network unencrypted.
-func overheard(base string) bool { return !strings.HasPrefix(base, "https:") && !loopback(base) }
+func overheard(base string) bool { return !strings.HasPrefix(base, "https:") && !client.Loopback(base) }
 
 // connect returns a client.
 func (u *user) connect(r remote, options ...client.Option) (connection, error) {

@@ -121,7 +121,7 @@ func (d *doctor) examineService(ctx context.Context) bool {
 
 func (d *doctor) examineTLS(response *http.Response) {
 	switch {
-	case response.TLS == nil && loopback(d.key.BaseURL):
+	case response.TLS == nil && client.Loopback(d.key.BaseURL):
 		d.find("encryption", verdictOK, "", "none; not needed on this machine")
 	case response.TLS == nil:
 		d.find("encryption", verdictWarn, "use https: anyone on the network can read the key", "none")

@@ -90,7 +90,7 @@ func (f *fieldFlag) Set(text string) error {
 func (f *fieldFlag) value() (json.RawMessage, error) {
 	switch f.Kind {
 	case schema.String:
-		return terminal.Marshal(f.values[0])
+		return schema.Encode(f.values[0])
 	case schema.Array:
 		return f.array()
 	}
@@ -121,7 +121,7 @@ func (f *fieldFlag) array() (json.RawMessage, error) {
 		case f.Fields != nil:
 			elements = append(elements, json.RawMessage(begin))
 		default:
-			element, err := terminal.Marshal(text)
+			element, err := schema.Encode(text)
 			if err != nil {
 				return nil, err
 			}
@@ -367,7 +367,7 @@ func (c *operationCall) request() client.Request {
 		}
 	}
 	if c.hasBody() && c.body == nil {
-		r.Body, _ = terminal.Marshal(body) // the values are valid JSON
+		r.Body, _ = schema.Encode(body) // the values are valid JSON
 	}
 	return r
 }

@@ -42,7 +42,7 @@ func (u *user) printPages(ctx context.Context, r connection, c *operationCall) e
 		}
 		request.Query.Set("cursor", next)
 	}
-	body, err := terminal.Marshal(terminal.Items[json.RawMessage]{Items: items})
+	body, err := schema.Encode(terminal.Items[json.RawMessage]{Items: items})
 	if err != nil {
 		return fmt.Errorf("join the pages: %w", err)
 	}
@@ -133,7 +133,7 @@ func textOf(v any, newline string) string {
 		}
 		return strings.Join(parts, ", ")
 	}
-	text, err := terminal.Marshal(v)
+	text, err := schema.Encode(v)
 	if err != nil {
 		return "?"
 	}

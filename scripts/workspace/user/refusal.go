@@ -83,7 +83,7 @@ func (u *user) explainNetwork(err error, base string) error {
 
 // notServing reports whether an error says that nothing listens at an address of this machine where serve could.
 func notServing(err error, base string) bool {
-	return strings.HasPrefix(base, "http:") && loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
+	return strings.HasPrefix(base, "http:") && client.Loopback(base) && errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // serveAdvice says how to start the service at an address of this machine.

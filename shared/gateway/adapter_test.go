@@ -1,0 +1,469 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
+
+	"growthworkspace/shared/gateway"
+)
+
+// This file has aws-lambda-go-api-proxy as an oracle: this package converts events and responses as that adapter does, but for the
+// edges of edge_test.go. It is a drop-in replacement, and the edges are why the functions do not use the adapter.
+
+// exchange is an event, and what the handler does with its request.
+type exchange struct {
+	event  events.APIGatewayProxyRequest
+	answer script
+}
+
+// script is what a handler does, in order.
+type script []step
+
+// step is one call of a handler to its http.ResponseWriter.
+type step struct {
+	do     string // header, status, write, flush or panic
+	name   string
+	values []string
+	status int
+	text   string
+}
+
+func (s script) run(w http.ResponseWriter) {
+	for _, step := range s {
+		switch step.do {
+		case "header":
+			w.Header()[step.name] = slices.Clone(step.values)
+		case "status":
+			w.WriteHeader(step.status)
+		case "write":
+			_, _ = io.WriteString(w, step.text) // a HEAD or a 304 may refuse it
+		case "flush":
+			w.(http.Flusher).Flush()
+		case "panic":
+			panic("planted")
+		}
+	}
+}
+
+// first returns the index of the first step of one of the kinds, or -1.
+func (s script) first(kinds ...string) int {
+	return slices.IndexFunc(s, func(step step) bool { return slices.Contains(kinds, step.do) })
+}
+
+// begin returns the index of the step after which a server changes neither status nor headers, or -1.
+func (s script) begin() int {
+	return slices.IndexFunc(s, func(step step) bool {
+		return step.do == "write" || step.do == "flush" || step.do == "status" && step.status >= 200
+	})
+}
+
+func (s script) body() string {
+	var b strings.Builder
+	for _, step := range s {
+		if step.do == "write" {
+			b.WriteString(step.text)
+		}
+	}
+	return b.String()
+}
+
+func (s script) header() http.Header {
+	header := http.Header{}
+	for _, step := range s {
+		if step.do == "header" {
+			header[step.name] = step.values
+		}
+	}
+	return header
+}
+
+// setHeader sets a header of the event where the event has its headers.
+func (x *exchange) setHeader(name, value string) {
+	if x.event.MultiValueHeaders == nil && x.event.Headers != nil {
+		x.event.Headers[name] = value
+		return
+	}
+	if x.event.MultiValueHeaders == nil {
+		x.event.MultiValueHeaders = map[string][]string{}
+	}
+	x.event.MultiValueHeaders[name] = []string{value}
+}
+
+func multiHeader(e events.APIGatewayProxyRequest) http.Header {
+	header := http.Header{}
+	for name, values := range e.MultiValueHeaders {
+		key := http.CanonicalHeaderKey(name)
+		header[key] = append(header[key], values...)
+	}
+	return header
+}
+
+func singleHeader(e events.APIGatewayProxyRequest) http.Header {
+	header := http.Header{}
+	for name, value := range e.Headers {
+		header.Add(name, value)
+	}
+	return header
+}
+
+// eventHeader returns the headers that an event has in either map.
+func eventHeader(e events.APIGatewayProxyRequest) http.Header {
+	header := singleHeader(e)
+	maps.Copy(header, multiHeader(e))
+	return header
+}
+
+// eventQuery returns the names of the query that have values.
+func eventQuery(e events.APIGatewayProxyRequest) url.Values {
+	values := url.Values{}
+	for name, v := range e.QueryStringParameters {
+		values.Set(name, v)
+	}
+	if len(e.MultiValueQueryStringParameters) > 0 {
+		values = maps.Clone(url.Values(e.MultiValueQueryStringParameters))
+	}
+	maps.DeleteFunc(values, func(_ string, v []string) bool { return len(v) == 0 })
+	return values
+}
+
+func requestBody(e events.APIGatewayProxyRequest) []byte {
+	if e.IsBase64Encoded {
+		if body, err := base64.StdEncoding.DecodeString(e.Body); err == nil {
+			return body
+		}
+	}
+	return []byte(e.Body)
+}
+
+// aspect is something that a handler sees of a request, or a gateway of a response.
+type aspect string
+
+const (
+	outcome aspect = "outcome" // a response, an error or a panic
+
+	method        aspect = "method"
+	origin        aspect = "scheme and host of the URL"
+	path          aspect = "path"
+	query         aspect = "query"
+	queryOrder    aspect = "order of the query"
+	protocol      aspect = "protocol"
+	host          aspect = "host"
+	header        aspect = "headers of the request"
+	remoteAddr    aspect = "remote address"
+	body          aspect = "body of the request"
+	contentLength aspect = "ContentLength"
+
+	status         aspect = "status"
+	responseHeader aspect = "headers of the response"
+	responseBody   aspect = "body of the response"
+	encoding       aspect = "isBase64Encoded"
+)
+
+type view map[aspect]string
+
+// proxy is the signature of a Lambda function behind a REST API.
+type proxy = func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error)
+
+// observe returns what newProxy's function makes of x.
+func observe(t *testing.T, newProxy func(http.Handler) proxy, x exchange) view {
+	t.Helper()
+	v := view{outcome: "response"}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v.addRequest(t, r)
+		x.answer.run(w)
+	})
+	var resp events.APIGatewayProxyResponse
+	func() {
+		defer func() {
+			if recover() != nil {
+				v[outcome] = "panic"
+			}
+		}()
+		var err error
+		if resp, err = newProxy(h)(t.Context(), x.event); err != nil {
+			v[outcome] = "error"
+		}
+	}()
+	if v[outcome] == "response" {
+		v.addResponse(t, resp)
+	}
+	return v
+}
+
+func (v view) addRequest(t *testing.T, r *http.Request) {
+	t.Helper()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	line, search, _ := strings.Cut(r.RequestURI, "?")
+	v[method], v[path], v[queryOrder], v[query] = r.Method, line, search, r.URL.Query().Encode()
+	if strings.Contains(r.RequestURI, "?") != (search != "") {
+		v[queryOrder] = "?"
+	}
+	if r.URL.RequestURI() != r.RequestURI {
+		t.Errorf("RequestURI is %q, of the URL %q", r.RequestURI, r.URL.RequestURI())
+	}
+	v[origin], v[host] = r.URL.Scheme+"://"+r.URL.Host, r.Host
+	v[protocol] = fmt.Sprint(r.Proto, " ", r.ProtoMajor, r.ProtoMinor)
+	v[header] = fmt.Sprintf("%q", r.Header) // in the order of the names
+	v[remoteAddr] = r.RemoteAddr
+	v[body], v[contentLength] = string(text), fmt.Sprint(r.ContentLength, r.Body == http.NoBody)
+}
+
+func (v view) addResponse(t *testing.T, resp events.APIGatewayProxyResponse) {
+	t.Helper()
+	text := resp.Body
+	if resp.IsBase64Encoded {
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			t.Error(err)
+		}
+		text = string(decoded)
+	}
+	v[status] = fmt.Sprint(resp.StatusCode)
+	v[responseHeader] = fmt.Sprintf("%q %q", resp.Headers, resp.MultiValueHeaders)
+	v[responseBody], v[encoding] = text, fmt.Sprint(resp.IsBase64Encoded)
+}
+
+// differences returns where the adapter and this package differ. If one of them has no response, only that counts.
+func differences(t *testing.T, x exchange) []aspect {
+	t.Helper()
+	adapter := observe(t, func(h http.Handler) proxy { return httpadapter.New(h).ProxyWithContext }, x)
+	ours := observe(t, func(h http.Handler) proxy { return gateway.Proxy(h) }, x)
+	if adapter[outcome] != ours[outcome] {
+		return []aspect{outcome}
+	}
+	var found []aspect
+	for a := range ours {
+		if adapter[a] != ours[a] {
+			found = append(found, a)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// ours returns the request that the handler gets from this package, and the response that leaves it.
+func (x exchange) ours(t *testing.T) (seen *http.Request, resp events.APIGatewayProxyResponse) {
+	t.Helper()
+	resp, err := gateway.Proxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r
+		x.answer.run(w)
+	}))(t.Context(), x.event)
+	if err != nil || seen == nil {
+		t.Fatalf("Proxy = %+v, %v, handler called: %t", resp, err, seen != nil)
+	}
+	return seen, resp
+}
+
+// requireDropIn requires that the two treat x alike but for the edges that x has. It returns the number of these edges.
+func requireDropIn(t *testing.T, x exchange) int {
+	t.Helper()
+	var allowed []aspect
+	n := 0
+	for _, e := range edges {
+		if e.when(x) {
+			n++
+			allowed = append(allowed, e.differ...)
+		}
+	}
+	if slices.Contains(allowed, outcome) {
+		return n // there may be no response to compare
+	}
+	for _, a := range differences(t, x) {
+		if !slices.Contains(allowed, a) {
+			t.Errorf("the adapter differs in the %s, which no edge says: %+v", a, x)
+		}
+	}
+	return n
+}
+
+// Ensure this package treats ordinary events and responses as the adapter does. A third of the exchanges have an edge, too, so that
+// an edge differs nowhere else than it says.
+func TestAdapter(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	ordinary := 0
+	for range 1000 {
+		x := draw(r)
+		if r.IntN(3) == 0 {
+			edges[r.IntN(len(edges))].plant(&x)
+		}
+		if len(x.answer.body()) > 1<<16 {
+			continue // TestProxyEdges has the large ones
+		}
+		if n := requireDropIn(t, x); n <= 1 {
+			ordinary++
+		}
+	}
+	// AbsoluteURL is in every exchange.
+	if ordinary < 200 {
+		t.Errorf("%d exchanges without an edge are too few to prove anything", ordinary)
+	}
+}
+
+// FuzzAdapter compares the two for any event and a response.
+func FuzzAdapter(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		x := draw(r)
+		event, err := json.Marshal(x.event)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(event, 200+r.IntN(300), "Content-Type", "text/plain", []byte(x.answer.body()))
+	}
+	f.Add([]byte(`{"path":"/a%2Fb c","httpMethod":"get","headers":{"a":"1","A":"2"}}`), 304, "a b", "\n", []byte("x"))
+	f.Fuzz(func(t *testing.T, event []byte, status int, name, value string, text []byte) {
+		x := exchange{answer: script{{do: "header", name: name, values: []string{value}}, {do: "status", status: status}}}
+		if json.Unmarshal(event, &x.event) != nil {
+			return // the runtime rejects it
+		}
+		if len(text) > 0 {
+			x.answer = append(x.answer, step{do: "write", text: string(text)})
+		}
+		requireDropIn(t, x)
+	})
+}
+
+// draw returns a random exchange as API Gateway, and this service, have them.
+func draw(r *rand.Rand) exchange {
+	x := exchange{answer: drawScript(r)}
+	e := &x.event
+	*e = events.APIGatewayProxyRequest{
+		Resource:       "/v1/{proxy+}",
+		Path:           drawPath(r),
+		HTTPMethod:     pick(r, "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"),
+		PathParameters: map[string]string{"proxy": drawText(r)},
+		StageVariables: map[string]string{"a": drawText(r)},
+		RequestContext: events.APIGatewayProxyRequestContext{
+			AccountID: "1", Stage: pick(r, "prod", "v1"), DomainName: pick(r, "", "api.example.com", "localhost:8080"),
+			RequestID: fmt.Sprint(r.Uint64()), Protocol: pick(r, "", "HTTP/1.1"), Path: drawPath(r), APIID: "a",
+			Authorizer: map[string]any{"principalId": drawText(r)},
+		},
+	}
+	drawQuery(r, e)
+	drawHeader(r, e)
+	if r.IntN(8) == 0 {
+		x.setHeader("Host", "api.example.com")
+	}
+	switch r.IntN(3) {
+	case 0:
+		e.Body = `{"text":"` + drawText(r) + `"}`
+	case 1:
+		e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(drawBytes(r))), true
+	}
+	if r.IntN(4) == 0 {
+		e.RequestContext.Identity.SourceIP = pick(r, "192.0.2.1", "2001:db8::1")
+	}
+	return x
+}
+
+func drawScript(r *rand.Rand) script {
+	var s script
+	for range r.IntN(4) {
+		values := []string{strings.TrimSpace(drawText(r))}
+		for r.IntN(3) == 0 {
+			values = append(values, fmt.Sprint(r.IntN(100)))
+		}
+		s = append(s, step{do: "header", name: pick(r, "Etag", "Link", "Set-Cookie", "X-A"), values: values})
+	}
+	if r.IntN(2) == 0 {
+		s = append(s, step{do: "header", name: "Content-Type", values: []string{pick(r, "application/json", "image/png")}})
+	}
+	code := pick(r, 200, 201, 202, 204, 301, 304, 400, 401, 404, 409, 422, 429, 500, 503, 599)
+	text := pick(r, "", `{"data":`+drawText(r)+`}`, "<html>"+drawText(r), "plain", drawBytes(r))
+	if code == 200 && text != "" && r.IntN(2) == 0 {
+		return append(s, step{do: "write", text: text}) // the status follows from the write
+	}
+	s = append(s, step{do: "status", status: code})
+	if text != "" && code != http.StatusNoContent && code != http.StatusNotModified {
+		s = append(s, step{do: "write", text: text})
+	}
+	return s
+}
+
+// drawPath returns a path as a REST API sends it: escaped.
+func drawPath(r *rand.Rand) string {
+	var b strings.Builder
+	for range r.IntN(5) {
+		b.WriteString("/")
+		b.WriteString(pick(r, "v1", "companies", "", ".", "a:b", "(a)", url.PathEscape(drawText(r)), strings.ToLower(url.QueryEscape(drawText(r)))))
+	}
+	if r.IntN(4) == 0 {
+		return strings.TrimPrefix(b.String(), "/")
+	}
+	return b.String()
+}
+
+func drawQuery(r *rand.Rand, e *events.APIGatewayProxyRequest) {
+	multi := map[string][]string{}
+	for range r.IntN(3) {
+		name := pick(r, "limit", "cursor", "", drawText(r))
+		for range 1 + r.IntN(2) {
+			multi[name] = append(multi[name], drawText(r))
+		}
+	}
+	single := map[string]string{}
+	for name, values := range multi {
+		single[name] = values[len(values)-1]
+	}
+	if r.IntN(3) > 0 { // a REST API sends both maps, or null for both
+		e.MultiValueQueryStringParameters = multi
+	}
+	if r.IntN(4) > 0 {
+		e.QueryStringParameters = single
+	}
+}
+
+func drawHeader(r *rand.Rand, e *events.APIGatewayProxyRequest) {
+	multi, single := map[string][]string{}, map[string]string{}
+	for range r.IntN(5) {
+		name := pick(r, "Accept", "authorization", "If-None-Match", "X-Forwarded-For", "content-type", "Idempotency-Key", "Cookie")
+		multi[name] = nil
+		for range 1 + r.IntN(2) {
+			multi[name] = append(multi[name], pick(r, "a, b", `W/"1"`, "Tue, 11 Aug 2026 09:30:00 GMT", drawText(r)))
+		}
+		single[name] = multi[name][len(multi[name])-1]
+	}
+	switch r.IntN(4) {
+	case 0:
+		e.Headers = single // as events typed by hand
+	case 1:
+		e.MultiValueHeaders = multi
+	default:
+		e.Headers, e.MultiValueHeaders = single, multi
+	}
+}
+
+func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
+
+func drawText(r *rand.Rand) string {
+	var b strings.Builder
+	for range r.IntN(8) {
+		b.WriteRune(pick(r, 'a', 'Z', '0', ' ', '+', '&', '=', '%', '/', '?', '#', '"', '<', ';', ',', 'é', '日', '😀', '\u2028'))
+	}
+	return b.String()
+}
+
+func drawBytes(r *rand.Rand) string {
+	b := make([]byte, 1+r.IntN(40))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return string(b)
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"growthworkspace/shared/api"
+	"growthworkspace/shared/fault"
 	"growthworkspace/shared/table"
 )
 
@@ -48,46 +49,44 @@ var needs = map[string][]string{
 	"create_optimise_audit": {deleteItem, getItem, putItem, query, writeItems},
 	"update_optimise_audit": {getItem, query, updateItem, writeItems},
 	"delete_optimise_audit": {deleteItem, getItem, putItem, query, writeItems},
-	"create_plan_board":     {putItem, query},
 	"delete_plan_board":     {deleteItem, getItem, putItem, query, updateItem, writeItems},
 	"list_plan_items":       {getItem, queryIndexes},
 	"list_plan_live_items":  {getItem},
 	"create_plan_item":      {putItem, updateItem},
 
-	"get_optimise_goal":           {getItems},
-	"create_optimise_goal":        {putItem, queryIndexes, updateItem},
-	"update_optimise_goal":        {getItems, updateItem},
-	"delete_optimise_goal":        {deleteItem, getItem, getItems},
-	"list_companies":              {getItem},
-	"create_key":                  {conditionCheck, getItem, putItem},
-	"list_feedback":               {getItem, query, queryIndexes},
-	"list_metric_definitions":     {query, queryIndexes},
-	"get_metric_definition":       {getItem, query},
-	"create_metric_definition":    {conditionCheck, putItem},
-	"list_metric_points":          {getItem, query},
-	"update_metric_definition":    {getItem, putItem, query, updateItem},
-	"create_optimise_site":        {putItem, query},
-	"delete_optimise_site":        {deleteItem, getItem, putItem, query, writeItems},
-	"list_optimise_goals":         {getItem, queryIndexes},
-	"list_optimise_audits":        {queryIndexes},
-	"get_optimise_audit":          {getItem, query},
-	"create_broadcast_plan":       {putItem, query},
-	"list_broadcast_ideas":        {queryIndexes},
-	"list_broadcast_posts":        {queryIndexes},
-	"update_context_brand_kit":    {getItem, putItem, updateItem},
-	"create_context_content_type": {putItem, query},
-	"create_context_goal":         {putItem, query},
+	"get_optimise_goal":        {getItems},
+	"create_optimise_goal":     {putItem, queryIndexes, updateItem},
+	"update_optimise_goal":     {getItems, updateItem},
+	"delete_optimise_goal":     {deleteItem, getItem, getItems},
+	"list_companies":           {getItem},
+	"create_key":               {conditionCheck, getItem, putItem},
+	"list_feedback":            {getItem, query, queryIndexes},
+	"list_metric_definitions":  {query, queryIndexes},
+	"get_metric_definition":    {getItem, query},
+	"create_metric_definition": {conditionCheck, putItem},
+	"list_metric_points":       {getItem, query},
+	"update_metric_definition": {getItem, putItem, query, updateItem},
+	"delete_optimise_site":     {deleteItem, getItem, putItem, query, writeItems},
+	"list_optimise_goals":      {getItem, queryIndexes},
+	"list_optimise_audits":     {queryIndexes},
+	"get_optimise_audit":       {getItem, query},
+	"list_broadcast_ideas":     {queryIndexes},
+	"list_broadcast_posts":     {queryIndexes},
+	"update_context_brand_kit": {getItem, putItem, updateItem},
 
 	"delete_metric_definition": {deleteItem, getItem, putItem, query},
 	"delete_metric_points":     {deleteItem, getItems, query, updateItem},
 }
 
-// needsOf returns the actions of an operation on records.
+// needsOf returns the actions of an operation on records. A create that can be a conflict counts the records, unless needs says otherwise.
 func needsOf(op api.Operation) []string {
 	if actions, ok := needs[op.ID]; ok {
 		return actions
 	}
 	verb, _, _ := strings.Cut(op.ID, "_")
+	if op.Effect == api.Create && slices.Contains(op.Errors, fault.Conflict) {
+		return append(slices.Clone(needs[verb]), query)
+	}
 	return needs[verb]
 }
 

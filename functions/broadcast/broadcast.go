@@ -16,8 +16,8 @@ import (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	plans, ideas := resource.Of(plans, s.store.Plans), resource.Of(ideas, s.store.Ideas)
-	posts, channels := resource.Of(posts, s.store.Posts), resource.Of(channels, s.store.Channels)
+	plans, ideas := resource.Of(plans, plans.In(t)), resource.Of(ideas, s.store.Ideas)
+	posts, channels := resource.Of(posts, s.store.Posts), resource.Of(channels, channels.In(t))
 	return []api.Operation{
 		plans.ShortPage("list_broadcast_plans", "List the content plans, newest first",
 			"A plan says what to post about, for whom and when. Its ideas: service_list_broadcast_ideas."),

@@ -28,17 +28,15 @@ import (
 // null last. A list of posts from one day to another, or earliest first, reads the same partitions with bounds, or backwards. Due posts are the partitions B#posts#<platform>#scheduled, read backwards from the earliest up to now. A scheduled
 // post without a time, which only an import can create, is there under its createdAt and is never due.
 type Store struct {
-	Plans    record.Store[Plan]
-	Ideas    ideaStore
-	Posts    postStore
-	Channels record.Store[Channel]
+	Ideas ideaStore
+	Posts postStore
 
 	table *table.Client
 }
 
 // NewStore returns a store over the table.
 func NewStore(t *table.Client) Store {
-	return Store{plans.In(t), ideaStore{ideas.In(t), t}, postStore{posts.In(t), t}, channels.In(t), t}
+	return Store{ideaStore{ideas.In(t), t}, postStore{posts.In(t), t}, t}
 }
 
 const area = "broadcast"

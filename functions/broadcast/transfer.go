@@ -9,5 +9,5 @@ import (
 // state, times and thread parts, which the API computes or does not let callers set.
 func Transfers(t *table.Client) []transfer.Type {
 	s := NewStore(t)
-	return []transfer.Type{s.Plans.Transfer(), s.Ideas.Transfer(), s.Posts.Transfer(), s.Channels.Transfer()}
+	return []transfer.Type{plans.In(t).Transfer(), s.Ideas.Transfer(), s.Posts.Transfer(), channels.In(t).Transfer()}
 }

@@ -30,11 +30,11 @@ type BrandKit struct {
 type getBrandKitInput struct{}
 
 func (s service) getBrandKit(ctx context.Context, caller api.Caller, _ getBrandKitInput) (BrandKit, error) {
-	return s.store.BrandKit.Get(ctx, caller.CompanyID)
+	return s.store.Get(ctx, caller.CompanyID)
 }
 
 type updateBrandKitInput struct{ api.UpdateBody[BrandKit] }
 
 func (s service) updateBrandKit(ctx context.Context, caller api.Caller, in updateBrandKitInput) (BrandKit, error) {
-	return s.store.BrandKit.Modify(ctx, caller.CompanyID, in.Change, in.Condition.Absent)
+	return s.store.Modify(ctx, caller.CompanyID, in.Change, in.Condition.Absent)
 }

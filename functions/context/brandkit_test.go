@@ -117,11 +117,11 @@ func TestBrandKitCreatedMeanwhile(t *testing.T) {
 	store := brand.NewStore(s.Table)
 	var first brand.BrandKit
 	overtaken, anything := false, func() error { return nil }
-	second, err := store.BrandKit.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
+	second, err := store.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
 		if !overtaken {
 			overtaken = true
 			var err error
-			first, err = store.BrandKit.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
+			first, err = store.Modify(t.Context(), s.CompanyID, func(k *brand.BrandKit) error {
 				k.ArtStyle = new("flat")
 				return nil
 			}, anything)

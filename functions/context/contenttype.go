@@ -16,7 +16,8 @@ type ContentType struct {
 	UpdatedAt        *string  `json:"updatedAt" format:"date-time"`
 }
 
-var contentTypes = record.Kind[ContentType]{
+// ContentTypes is where content types are.
+var ContentTypes = record.Kind[ContentType]{
 	Name: "content-type", Plural: "content types", Prefix: "cty", Path: "context/content-types", Parameter: "contentTypeId",
 	SortPrefix: "contenttype", Limit: 200, Order: ContentType.byName,
 }

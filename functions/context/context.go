@@ -12,7 +12,8 @@ import (
 // Operations returns the operations of the area.
 func Operations(t *table.Client) []api.Operation {
 	s := service{NewStore(t)}
-	contentTypes, goals := resource.Of(contentTypes, s.store.ContentTypes), resource.Of(goals, s.store.Goals)
+	contentTypes := resource.Of(ContentTypes, ContentTypes.In(t))
+	goals := resource.Of(Goals, Goals.In(t))
 	return []api.Operation{
 		api.Define(api.Spec{
 			ID: "get_context_brand_kit", Method: "GET", Path: "/v1/companies/{companyId}/context/brand-kit", Scope: auth.ContextRead,

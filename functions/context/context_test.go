@@ -135,12 +135,15 @@ func TestReadUnits(t *testing.T) {
 		units float64
 		read  func(ctx context.Context) error
 	}{
-		{"brand kit", 1, func(ctx context.Context) error { _, err := store.BrandKit.Get(ctx, s.CompanyID); return err }},
+		{"brand kit", 1, func(ctx context.Context) error { _, err := store.Get(ctx, s.CompanyID); return err }},
 		{"200 content types", 15, func(ctx context.Context) error {
-			_, err := store.ContentTypes.Page(ctx, s.CompanyID, "", 200)
+			_, err := brand.ContentTypes.In(s.Table).Page(ctx, s.CompanyID, "", 200)
 			return err
 		}},
-		{"200 goals", 15, func(ctx context.Context) error { _, err := store.Goals.Page(ctx, s.CompanyID, "", 200); return err }},
+		{"200 goals", 15, func(ctx context.Context) error {
+			_, err := brand.Goals.In(s.Table).Page(ctx, s.CompanyID, "", 200)
+			return err
+		}},
 	} {
 		ctx, m := apitest.Request(t)
 		if err := tt.read(ctx); err != nil {

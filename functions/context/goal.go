@@ -27,7 +27,8 @@ type GoalStatus string
 // Values implements schema.Enum.
 func (GoalStatus) Values() []string { return []string{"active", "achieved", "missed", "archived"} }
 
-var goals = record.Kind[Goal]{
+// Goals is where brand goals are.
+var Goals = record.Kind[Goal]{
 	Name: "brand-goal", Plural: "brand goals", Prefix: "bgl", Path: "context/goals", Parameter: "goalId", SortPrefix: "goal", Limit: 200,
 	Order: func(g Goal) string { return table.Join(table.SortTime(g.CreatedAt), g.ID) }, // oldest first, null last
 }

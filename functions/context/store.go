@@ -5,30 +5,19 @@ import (
 	"errors"
 
 	"growthworkspace/shared/fault"
-	"growthworkspace/shared/record"
 	"growthworkspace/shared/table"
 )
 
-// Store stores brand kits, content types and goals in the partition <company>#context. Content types and goals are
-// bounded collections: a list reads them whole and orders them in memory.
+// Store stores the brand kit of each company in the partition <company>#context. The kinds of the area are beside it; each is a
+// bounded collection: a list reads it whole and orders it in memory.
 //
-//	access                                            key
-//	brand kit: get, modify                            … / brandkit
-//	content type: get, insert, modify, remove, page   … / contenttype#<id>
-//	goal: get, insert, modify, remove, page           … / goal#<id>
-type Store struct {
-	BrandKit     brandKitStore
-	ContentTypes record.Store[ContentType]
-	Goals        record.Store[Goal]
-}
+//	access                                    key
+//	brand kit: get, modify                    … / brandkit
+//	a kind: get, insert, modify, remove, page … / <SortPrefix>#<id>
+type Store struct{ table *table.Client }
 
 // NewStore returns a store over the table.
-func NewStore(t *table.Client) Store {
-	return Store{brandKitStore{t}, contentTypes.In(t), goals.In(t)}
-}
-
-// brandKitStore stores the brand kit of each company.
-type brandKitStore struct{ table *table.Client }
+func NewStore(t *table.Client) Store { return Store{t} }
 
 func brandKitKey(companyID string) table.Key {
 	return table.Key{PK: table.Partition(companyID, "context"), SK: "brandkit"}
@@ -37,7 +26,7 @@ func brandKitKey(companyID string) table.Key {
 func brandKitKeys(k BrandKit) table.Keys { return table.Keys{Key: brandKitKey(k.CompanyID)} }
 
 // Get returns the company's brand kit. Returns fault.ErrNotFound when it has none.
-func (s brandKitStore) Get(ctx context.Context, companyID string) (BrandKit, error) {
+func (s Store) Get(ctx context.Context, companyID string) (BrandKit, error) {
 	return table.Get[BrandKit](ctx, s.table, brandKitKey(companyID))
 }
 
@@ -48,7 +37,7 @@ const brandKitTries = 3
 // Modify changes the company's brand kit by compare-and-set, and creates it when there is none. When two callers
 // find none, one creates the kit and the other changes it, so both changes are kept. It calls absent before it creates a
 // kit, and returns its error.
-func (s brandKitStore) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
+func (s Store) Modify(ctx context.Context, companyID string, change func(*BrandKit) error, absent func() error) (BrandKit, error) {
 	for range brandKitTries {
 		kit, err := table.Modify(ctx, s.table, brandKitKey(companyID), brandKitKeys, change)
 		if !errors.Is(err, fault.ErrNotFound) {

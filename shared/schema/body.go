@@ -136,6 +136,9 @@ func bodyFields(record reflect.Type, operation string) (out []Field) {
 	return out
 }
 
+// CreateFields returns the fields of a record that a create sets, as those of a Body.
+func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate) }
+
 // setting is what the tags set and default of a field say.
 type setting struct {
 	how    string // required, optional, filled or empty

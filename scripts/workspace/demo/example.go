@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"growthworkspace/shared/schema"
 	"growthworkspace/shared/schema/jsonschema"
 	"growthworkspace/shared/transfer"
 )
@@ -11,8 +12,11 @@ import (
 // Example returns an example record of a type without its id. It has a name with the number, and an example value in every
 // other field but those that refer to other records.
 func Example(kind transfer.Type, n int) Record {
-	out := Record{}
-	for name, s := range jsonschema.Record(kind.Record, nil).Properties {
+	out, properties := Record{}, jsonschema.Record(kind.Record, nil).Properties
+	for _, f := range schema.CreateFields(kind.Record) { // an import has the rules of a create
+		properties[f.Name] = jsonschema.Parameter(f, nil)
+	}
+	for name, s := range properties {
 		switch {
 		case name == "id" || strings.HasSuffix(name, "Id"):
 		case name == "name":

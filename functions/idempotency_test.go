@@ -99,7 +99,7 @@ func different(t *testing.T, op api.Operation) map[string]any {
 		return o.Other
 	}
 	for _, f := range op.Input {
-		if f.In == schema.InBody && f.Kind == schema.String && f.Enum == nil && f.Format+f.Pattern == "" {
+		if f.In == schema.InBody && f.Kind == schema.String && f.Enum == nil && f.Format+f.Pattern+f.Ref == "" {
 			return map[string]any{f.Name: "Another"}
 		}
 	}

@@ -96,22 +96,19 @@ const (
 // of it, unless the field has the tag tool.
 const replaces = "replaces the list"
 
-// bodyFields returns the fields of a record that a create or an update may set. It panics on an invalid record.
-func bodyFields(record reflect.Type, operation string) (out []Field) {
+// bodyFields returns the fields of a record that a create or an update may set. at is the index of the Body in the input. It panics on an
+// invalid record.
+func bodyFields(record reflect.Type, operation string, at []int) []Field {
 	if operation != ofCreate && operation != ofUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
 	}
-	firsts := 0
-	for _, s := range reflect.VisibleFields(record) {
-		checkTags(record, s)
-		if s.Anonymous {
-			continue
-		}
+	out, firsts := make([]Field, 0, record.NumField()), 0
+	eachField(record, nil, func(s reflect.StructField) {
 		set := settingOf(record, s)
 		if set.by != "" && set.by != operation || !set.settable() {
-			continue
+			return
 		}
-		f := Field{In: InBody, index: append([]int{0}, s.Index...), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
+		f := Field{In: InBody, index: slices.Concat(at, []int{0}, s.Index), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
 		f.Name, _, _ = strings.Cut(s.Tag.Get("json"), ",")
 		f.describe(s)
 		f.narrow(s)
@@ -128,16 +125,29 @@ func bodyFields(record reflect.Type, operation string) (out []Field) {
 		}
 		if !set.first {
 			out = append(out, f)
-			continue
+			return
 		}
 		out = slices.Insert(out, firsts, f)
 		firsts++
-	}
+	})
 	return out
 }
 
+// eachField calls visit with each field of a record, those of embedded structs included, with its index in the record.
+func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		checkTags(t, f)
+		if f.Index = append(slices.Clip(at), i); f.Anonymous {
+			eachField(f.Type, f.Index, visit)
+		} else {
+			visit(f)
+		}
+	}
+}
+
 // CreateFields returns the fields of a record that a create sets, as those of a Body.
-func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate) }
+func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate, nil) }
 
 // setting is what the tags set and default of a field say.
 type setting struct {

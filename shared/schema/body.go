@@ -151,37 +151,46 @@ func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCre
 
 // setting is what the tags set and default of a field say.
 type setting struct {
-	how    string // required, optional, filled or empty
-	by     string // ofCreate or ofUpdate; empty: both
-	first  bool
-	filled bool // by a default
+	how       string // required, optional, filled or empty
+	by        string // ofCreate or ofUpdate; empty: both
+	first     bool
+	defaulted bool
 }
 
-func (s setting) settable() bool { return s.how != "" || s.filled }
+func (s setting) settable() bool { return s.how != "" || s.defaulted }
 
+// settingOf returns the setting of a field. It panics on one that says too much, or what does not exist.
 func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
-	out.filled = s.Tag.Get("default") != ""
+	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
+	out.defaulted = s.Tag.Get("default") != ""
 	tag, tagged := s.Tag.Lookup("set")
 	if !tagged {
 		return out
 	}
 	for option := range strings.SplitSeq(tag, ",") {
+		field := &out.how
 		switch option {
 		case "required", "optional", "filled":
-			out.how += option
 		case ofCreate, ofUpdate:
-			out.by += option
+			field = &out.by
 		case "first":
 			out.first = true
+			continue
 		default:
-			panic(fmt.Sprintf("schema: %s.%s: set has an unknown option %q", record, s.Name, option))
+			refuse("set has no option " + option)
 		}
+		if *field != "" {
+			refuse("set has " + *field + " and " + option)
+		}
+		*field = option
 	}
-	if out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice {
-		panic(fmt.Sprintf("schema: %s.%s: a field that null clears is a pointer or a slice", record, s.Name))
-	}
-	if !out.settable() || out.filled && out.how != "" || !slices.Contains([]string{"", "required", "optional", "filled"}, out.how) || out.by == ofCreate+ofUpdate {
-		panic(fmt.Sprintf("schema: %s.%s: set says neither or both of two things", record, s.Name))
+	switch {
+	case !out.settable():
+		refuse("set says neither how the field is set, nor is there a default")
+	case out.defaulted && out.how != "":
+		refuse("a field with a default is not " + out.how)
+	case out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice:
+		refuse("a field that null clears is a pointer or a slice")
 	}
 	return out
 }

@@ -16,7 +16,7 @@ type Item struct {
 	Summary          *string  `json:"summary" set:"optional,first" max:"2000" doc:"what visitors read below the title"`
 	ColumnID         *string  `json:"columnId" set:"optional" max:"200" doc:"column on the public board: any id that its page knows, such as now" tool:"column on the public board, such as now"`
 	CategoryIDs      []string `json:"categoryIds" set:"optional" items:"50" each:"200" doc:"categories on the public board: ids that its page knows" tool:"categories on the public board"`
-	Status           *Status  `json:"status" set:"filled" doc:"editorial, draft unless sent; any may follow any; published items appear with the next publish" tool:"published items appear with the next publish"`
+	Status           *Status  `json:"status" set:"filled" doc:"editorial: visitors never see it; draft unless sent; any may follow any; published items appear with the next publish" tool:"published items appear with the next publish"`
 	SortOrder        *int64   `json:"sortOrder" set:"optional" doc:"lower first; items without one come last"`
 	TargetLabel      *string  `json:"targetLabel" set:"optional" max:"60" doc:"free text such as Q3, not a date"`
 	PublishedVersion *int64   `json:"publishedVersion" doc:"the last version of the board that showed the item; the item is live when it equals the board's publishedVersion"`

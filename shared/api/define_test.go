@@ -108,18 +108,3 @@ func TestEffects(t *testing.T) {
 		}
 	}
 }
-
-func TestSet(t *testing.T) {
-	old, fresh := "old", "new"
-	field, list := &old, []string{"old"}
-	api.Set(&field, nil)
-	api.SetList(&list, nil)
-	if *field != "old" || list[0] != "old" {
-		t.Error("a field that was not sent was set")
-	}
-	api.Set(&field, &fresh)
-	api.SetList(&list, []string{})
-	if *field != "new" || list == nil || len(list) != 0 {
-		t.Errorf("field %s and list %#v, want new and an empty list, not nil", *field, list)
-	}
-}

@@ -281,20 +281,6 @@ type Deleted struct {
 }
 
 // Clearable is a property of an update that null clears, such as a Clearable[*string] or Clearable[[]string]. Its method Apply
-// assigns it; Set and SetList are for properties that refuse null. In an operation with the method POST, null in any other optional
-// property is the same as leaving it out, unless the property has the tag null:"never".
+// assigns it. It is for properties of no record; those of a record have the tag set (schema.Body). In an operation with the method
+// POST, null in any other optional property is the same as leaving it out, unless the property has the tag null:"never".
 type Clearable[T any] = schema.Clearable[T]
-
-// Set assigns the value that the caller sent to a field. nil means that none was sent. Updates apply their input with it.
-func Set[T any](field **T, sent *T) {
-	if sent != nil {
-		*field = sent
-	}
-}
-
-// SetList is Set for lists.
-func SetList[T any](field *[]T, sent []T) {
-	if sent != nil {
-		*field = sent
-	}
-}

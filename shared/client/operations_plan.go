@@ -156,7 +156,7 @@ type CreatePlanItemInput struct {
 	Slug        Optional[string]     `json:"slug,omitzero"`        // stable public identifier, unique on its board; derived from the title when left out, and never changes
 	ColumnID    Optional[string]     `json:"columnId,omitzero"`    // column on the public board: any id that its page knows, such as now
 	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // categories on the public board: ids that its page knows
-	Status      Optional[PlanStatus] `json:"status,omitzero"`      // editorial, draft unless sent; any may follow any; published items appear with the next publish
+	Status      Optional[PlanStatus] `json:"status,omitzero"`      // editorial: visitors never see it; draft unless sent; any may follow any; published items appear with the next publish
 	SortOrder   Optional[int]        `json:"sortOrder,omitzero"`   // lower first; items without one come last
 	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date
 }
@@ -196,7 +196,7 @@ type UpdatePlanItemInput struct {
 	Summary     Optional[string]     `json:"summary,omitzero"`     // what visitors read below the title; null clears it; leave it out to keep it
 	ColumnID    Optional[string]     `json:"columnId,omitzero"`    // column on the public board: any id that its page knows, such as now; null clears it; leave it out to keep it
 	CategoryIDs Optional[[]string]   `json:"categoryIds,omitzero"` // categories on the public board: ids that its page knows; replaces the list; null clears it; leave it out to keep it
-	Status      Optional[PlanStatus] `json:"status,omitzero"`      // editorial, draft unless sent; any may follow any; published items appear with the next publish
+	Status      Optional[PlanStatus] `json:"status,omitzero"`      // editorial: visitors never see it; draft unless sent; any may follow any; published items appear with the next publish
 	SortOrder   Optional[int]        `json:"sortOrder,omitzero"`   // lower first; items without one come last; null clears it; leave it out to keep it
 	TargetLabel Optional[string]     `json:"targetLabel,omitzero"` // free text such as Q3, not a date; null clears it; leave it out to keep it
 }

@@ -28,7 +28,7 @@ type Item struct {
 	Summary          Optional[string]     `json:"summary,omitzero"`          // what visitors read below the title
 	ColumnID         Optional[string]     `json:"columnId,omitzero"`         // column on the public board: any id that its page knows, such as now
 	CategoryIDs      Optional[[]string]   `json:"categoryIds,omitzero"`      // categories on the public board: ids that its page knows
-	Status           Optional[PlanStatus] `json:"status,omitzero"`           // editorial, draft unless sent; any may follow any; published items appear with the next publish
+	Status           Optional[PlanStatus] `json:"status,omitzero"`           // editorial: visitors never see it; draft unless sent; any may follow any; published items appear with the next publish
 	SortOrder        Optional[int]        `json:"sortOrder,omitzero"`        // lower first; items without one come last
 	TargetLabel      Optional[string]     `json:"targetLabel,omitzero"`      // free text such as Q3, not a date
 	PublishedVersion Optional[int]        `json:"publishedVersion,omitzero"` // the last version of the board that showed the item; the item is live when it equals the board's publishedVersion

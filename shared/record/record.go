@@ -70,13 +70,13 @@ type Store[T any] struct {
 
 // In returns the store of a kind. It panics when T lacks a field that every record has.
 func (k Kind[T]) In(t *table.Client) Store[T] {
-	record := reflect.TypeFor[T]()
-	for name, kind := range map[string]reflect.Type{
-		"ID": reflect.TypeFor[string](), "CompanyID": reflect.TypeFor[string](),
-		"CreatedAt": reflect.TypeFor[*string](), "UpdatedAt": reflect.TypeFor[*string](),
-	} {
-		if f, has := record.FieldByName(name); !has || f.Type != kind {
-			panic(fmt.Sprintf("record: %s has no field %s of type %s", record, name, kind))
+	record, text := reflect.TypeFor[T](), reflect.TypeFor[string]()
+	for _, required := range []struct {
+		name string
+		of   reflect.Type
+	}{{"ID", text}, {"CompanyID", text}, {"CreatedAt", reflect.PointerTo(text)}, {"UpdatedAt", reflect.PointerTo(text)}} {
+		if f, has := record.FieldByName(required.name); !has || f.Type != required.of {
+			panic(fmt.Sprintf("record: %s has no field %s of type %s", record, required.name, required.of))
 		}
 	}
 	return Store[T]{k, t}

@@ -96,22 +96,19 @@ const (
 // of it, unless the field has the tag tool.
 const replaces = "replaces the list"
 
-// bodyFields returns the fields of a record that a create or an update may set. It panics on an invalid record.
-func bodyFields(record reflect.Type, operation string) (out []Field) {
+// bodyFields returns the fields of a record that a create or an update may set. at is the index of the Body in the input. It panics on an
+// invalid record.
+func bodyFields(record reflect.Type, operation string, at []int) []Field {
 	if operation != ofCreate && operation != ofUpdate {
 		panic(fmt.Sprintf("schema: the body of %s is neither of a create nor of an update", record))
 	}
-	firsts := 0
-	for _, s := range reflect.VisibleFields(record) {
-		checkTags(record, s)
-		if s.Anonymous {
-			continue
-		}
+	out, firsts := make([]Field, 0, record.NumField()), 0
+	eachField(record, nil, func(s reflect.StructField) {
 		set := settingOf(record, s)
 		if set.by != "" && set.by != operation || !set.settable() {
-			continue
+			return
 		}
-		f := Field{In: InBody, index: append([]int{0}, s.Index...), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
+		f := Field{In: InBody, index: slices.Concat(at, []int{0}, s.Index), record: s.Index, Doc: s.Tag.Get("doc"), ToolDoc: s.Tag.Get("tool")}
 		f.Name, _, _ = strings.Cut(s.Tag.Get("json"), ",")
 		f.describe(s)
 		f.narrow(s)
@@ -128,50 +125,72 @@ func bodyFields(record reflect.Type, operation string) (out []Field) {
 		}
 		if !set.first {
 			out = append(out, f)
-			continue
+			return
 		}
 		out = slices.Insert(out, firsts, f)
 		firsts++
-	}
+	})
 	return out
 }
 
+// eachField calls visit with each field of a record, those of embedded structs included, with its index in the record.
+func eachField(t reflect.Type, at []int, visit func(reflect.StructField)) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		checkTags(t, f)
+		if f.Index = append(slices.Clip(at), i); f.Anonymous {
+			eachField(f.Type, f.Index, visit)
+		} else {
+			visit(f)
+		}
+	}
+}
+
 // CreateFields returns the fields of a record that a create sets, as those of a Body.
-func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate) }
+func CreateFields(record reflect.Type) []Field { return bodyFields(record, ofCreate, nil) }
 
 // setting is what the tags set and default of a field say.
 type setting struct {
-	how    string // required, optional, filled or empty
-	by     string // ofCreate or ofUpdate; empty: both
-	first  bool
-	filled bool // by a default
+	how       string // required, optional, filled or empty
+	by        string // ofCreate or ofUpdate; empty: both
+	first     bool
+	defaulted bool
 }
 
-func (s setting) settable() bool { return s.how != "" || s.filled }
+func (s setting) settable() bool { return s.how != "" || s.defaulted }
 
+// settingOf returns the setting of a field. It panics on one that says too much, or what does not exist.
 func settingOf(record reflect.Type, s reflect.StructField) (out setting) {
-	out.filled = s.Tag.Get("default") != ""
+	refuse := func(why string) { panic(fmt.Sprintf("schema: %s.%s: %s", record, s.Name, why)) }
+	out.defaulted = s.Tag.Get("default") != ""
 	tag, tagged := s.Tag.Lookup("set")
 	if !tagged {
 		return out
 	}
 	for option := range strings.SplitSeq(tag, ",") {
+		field := &out.how
 		switch option {
 		case "required", "optional", "filled":
-			out.how += option
 		case ofCreate, ofUpdate:
-			out.by += option
+			field = &out.by
 		case "first":
 			out.first = true
+			continue
 		default:
-			panic(fmt.Sprintf("schema: %s.%s: set has an unknown option %q", record, s.Name, option))
+			refuse("set has no option " + option)
 		}
+		if *field != "" {
+			refuse("set has " + *field + " and " + option)
+		}
+		*field = option
 	}
-	if out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice {
-		panic(fmt.Sprintf("schema: %s.%s: a field that null clears is a pointer or a slice", record, s.Name))
-	}
-	if !out.settable() || out.filled && out.how != "" || !slices.Contains([]string{"", "required", "optional", "filled"}, out.how) || out.by == ofCreate+ofUpdate {
-		panic(fmt.Sprintf("schema: %s.%s: set says neither or both of two things", record, s.Name))
+	switch {
+	case !out.settable():
+		refuse("set says neither how the field is set, nor is there a default")
+	case out.defaulted && out.how != "":
+		refuse("a field with a default is not " + out.how)
+	case out.how == "optional" && s.Type.Kind() != reflect.Pointer && s.Type.Kind() != reflect.Slice:
+		refuse("a field that null clears is a pointer or a slice")
 	}
 	return out
 }

@@ -128,6 +128,9 @@ func TestBodyApply(t *testing.T) {
 	if !in.Sent("note") || in.Sent("from") || in.Sent("lampId") || in.Empty() {
 		t.Error("Sent does not report what the body has")
 	}
+	if empty, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1","shades":[]}`); empty.Record.Shades == nil || !empty.Sent("shades") {
+		t.Error("an empty list is null")
+	}
 	if none, _ := bindRecord[updateLamp](t, false, `{"lampId":"lmp_1"}`); !none.Empty() {
 		t.Error("an empty body is not Empty")
 	}

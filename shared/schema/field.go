@@ -94,27 +94,57 @@ const SafeInteger = 1<<53 - 1
 // Of returns the settable value of the field in an input.
 func (f *Field) Of(input reflect.Value) reflect.Value { return input.FieldByIndex(f.index) }
 
-// Fields returns the fields of an input struct. It panics on a struct that is not a valid input.
+// Fields returns the fields of an input struct. It panics on a struct that is not a valid input. In an input with a Body, the
+// properties of the body come after the other arguments, wherever it is embedded.
 func Fields(t reflect.Type) []Field {
-	var out []Field
+	out := appendFields(make([]Field, 0, t.NumField()), t, nil)
+	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
+		ordered := make([]Field, 0, len(out))
+		for _, late := range []bool{false, true} {
+			for i := range out {
+				if (out[i].In == InBody) == late {
+					ordered = append(ordered, out[i])
+				}
+			}
+		}
+		out = ordered
+	}
+	for i := range out {
+		for n := range i {
+			if out[n].Name == out[i].Name {
+				panic(fmt.Sprintf("schema: %s has two fields %s", t, out[i].Name))
+			}
+		}
+	}
+	return out
+}
+
+// places has the tags that name a field, with their locations.
+var places = []struct {
+	in  Place
+	tag string
+}{{InPath, "path"}, {InQuery, "query"}, {InHeader, "header"}, {InBody, "json"}}
+
+// appendFields appends the fields of a struct that is embedded in the input at an index.
+func appendFields(out []Field, t reflect.Type, at []int) []Field {
 	for i := range t.NumField() {
-		f := t.Field(i)
+		f, index := t.Field(i), append(slices.Clip(at), i)
 		checkTags(t, f)
 		if f.Anonymous {
-			inner := fieldsOf(f)
-			for n := range inner {
-				inner[n].index = append([]int{i}, inner[n].index...)
+			if record, ok := recordOf(f.Type); ok {
+				out = append(out, bodyFields(record, f.Tag.Get("body"), index)...)
+			} else {
+				out = appendFields(out, f.Type, index)
 			}
-			out = append(out, inner...)
 			continue
 		}
-		field := Field{index: []int{i}, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
-		for place, tag := range map[Place]string{InPath: "path", InQuery: "query", InHeader: "header", InBody: "json"} {
-			if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" {
+		field := Field{index: index, Doc: f.Tag.Get("doc"), ToolDoc: f.Tag.Get("tool")}
+		for _, p := range places {
+			if name, _, _ := strings.Cut(f.Tag.Get(p.tag), ","); name != "" {
 				if field.Name != "" {
 					panic(fmt.Sprintf("schema: %s.%s has two locations", t, f.Name))
 				}
-				field.In, field.Name = place, name
+				field.In, field.Name = p.in, name
 			}
 		}
 		if field.Name == "" || !f.IsExported() {
@@ -123,31 +153,7 @@ func Fields(t reflect.Type) []Field {
 		field.describe(f)
 		out = append(out, field)
 	}
-	if slices.ContainsFunc(out, func(f Field) bool { return f.record != nil }) {
-		slices.SortStableFunc(out, func(a, b Field) int { return cmp.Compare(a.late(), b.late()) })
-	}
-	for i, f := range out {
-		if slices.ContainsFunc(out[:i], func(other Field) bool { return other.Name == f.Name }) {
-			panic(fmt.Sprintf("schema: %s has two fields %s", t, f.Name))
-		}
-	}
 	return out
-}
-
-// fieldsOf returns the fields of an embedded struct.
-func fieldsOf(embedded reflect.StructField) []Field {
-	if record, ok := recordOf(embedded.Type); ok {
-		return bodyFields(record, embedded.Tag.Get("body"))
-	}
-	return Fields(embedded.Type)
-}
-
-// late is 1 for a property of the body. In an input with a Body these come after the other arguments, wherever the Body is embedded.
-func (f *Field) late() int {
-	if f.In == InBody {
-		return 1
-	}
-	return 0
 }
 
 func (f *Field) describe(s reflect.StructField) {

@@ -36,9 +36,6 @@ func CheckID(field, prefix string, value *string) []string {
 	return []string{fmt.Sprintf("record.%s: must be %s_ and 1 to 40 characters of 0-9 and a-z", field, prefix)}
 }
 
-// CheckWeb reports a field that is not the address of a web page. null is valid.
-func CheckWeb(field string, value *string) []string { return CheckFormat(field, "web", value) }
-
 // CheckFormat reports a field that does not have a format, which is a name of the format tag of package schema. null is valid.
 func CheckFormat(field, format string, value *string) []string {
 	if value == nil {

@@ -230,7 +230,7 @@ func TestUpdateMeetsPublish(t *testing.T) {
 			}
 			got := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
 			want := map[string]any{"name": "Renamed", "version": 1.0, "claim": nil, "live items": []string{"New"}}
-			if diff := cmp.Diff(want, map[string]any{"name": got["name"], "version": got["publishedVersion"], "claim": claimOf(t, s), "live items": titles(t, s, 0)}); diff != "" {
+			if diff := cmp.Diff(want, map[string]any{"name": got["name"], "version": got["publishedVersion"], "claim": leaseOf(t, s), "live items": titles(t, s, 0)}); diff != "" {
 				t.Errorf("updates %v, before call %d: board (-want +got):\n%s", updates, at, diff)
 			}
 			if got["updatedAt"].(string) < got["publishedAt"].(string) {

@@ -71,13 +71,13 @@ func TestItemsChangeDuringAPublish(t *testing.T) {
 	}
 }
 
-// atClaim runs a function before the first transaction of a publish, which is its claim, and one after it.
-type atClaim struct {
+// atLease runs a function before the first transaction of a publish, which is its lease, and one after it.
+type atLease struct {
 	before, after func()
 	seen          atomic.Bool
 }
 
-func (a *atClaim) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a *atLease) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") || a.seen.Swap(true) {
 		return apitest.Transport.RoundTrip(r)
 	}
@@ -87,25 +87,25 @@ func (a *atClaim) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// Ensure the first claim of a board wins: a publish that read the board without a claim does not replace the claim that another
+// Ensure the first lease of a board wins: a publish that read the board without a lease does not replace the lease that another
 // publish wrote since. It waits, and finds its content live.
-func TestFirstClaimWins(t *testing.T) {
+func TestFirstLeaseWins(t *testing.T) {
 	t.Parallel()
 	s, key := start(t)
 	create(t, s, key, map[string]any{"title": "A", "status": "published"})
 	publish := func(transport http.RoundTripper) (plan.Publication, error) {
 		return plan.NewStore(apitest.NewOver(t, plan.Operations, transport).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
 	}
-	claimed, tried, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	leased, tried, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var first plan.Publication
 	var err error
-	second, failed := publish(&atClaim{
+	second, failed := publish(&atLease{
 		before: func() {
 			go func() {
 				defer close(ended)
-				first, err = publish(&atClaim{before: func() {}, after: func() { close(claimed); <-tried }})
+				first, err = publish(&atLease{before: func() {}, after: func() { close(leased); <-tried }})
 			}()
-			<-claimed
+			<-leased
 		},
 		after: func() { close(tried) },
 	})

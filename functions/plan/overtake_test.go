@@ -38,7 +38,7 @@ func TestPublishIsOvertaken(t *testing.T) {
 		always := func(string) error { return nil }
 
 		overtaking := &intruder{intrude: func() {
-			s.Clock.Advance(time.Minute) // so that a claim of the slow publish has ended
+			s.Clock.Advance(time.Minute) // so that a lease of the slow publish has ended
 			call(t, s, key, "update_plan_item", map[string]any{"itemId": goes, "status": "archived"})
 			call(t, s, key, "update_plan_item", map[string]any{"itemId": comes, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {

@@ -12,7 +12,7 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// overtaking edits the board once the publish that it carries has claimed it, and then refuses the first call that has all of the
+// overtaking edits the board once the publish that it carries has leased it, and then refuses the first call that has all of the
 // given words in its name and body.
 type overtaking struct {
 	edit    func()
@@ -63,8 +63,8 @@ func TestOvertakenPublishThatCannotCleanUp(t *testing.T) {
 				t.Errorf("the publish returns %v", err)
 			}
 			board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})
-			if c := claimOf(t, s); c != nil || board["publishedVersion"] != nil {
-				t.Errorf("the board has the claim %v and the version %v", c, board["publishedVersion"])
+			if c := leaseOf(t, s); c != nil || board["publishedVersion"] != nil {
+				t.Errorf("the board has the lease %v and the version %v", c, board["publishedVersion"])
 			}
 			done, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
 			if err != nil || done.PublishedVersion != 1 || done.ItemCount != 2 {

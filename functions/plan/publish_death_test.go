@@ -195,7 +195,7 @@ func (b *roadmap) publishDying(t *testing.T, calls int, during bool) (died, publ
 		t.Errorf("%s: an acknowledged publish is lost", where)
 	}
 	if !published {
-		b.Clock.Advance(time.Minute) // so that the claim of the dead publish has ended
+		b.Clock.Advance(time.Minute) // so that the lease of the dead publish has ended
 		b.publish(t, where)
 	}
 	return m.Died(), published

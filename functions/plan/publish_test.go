@@ -164,7 +164,7 @@ func TestPublishDies(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := store.Publish(ctx, s.CompanyID, "brd_1", func(string) error { return nil })
 		cancel()
-		s.Clock.Advance(time.Minute) // so that its claim has ended
+		s.Clock.Advance(time.Minute) // so that its lease has ended
 
 		board := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"]
 		before := call(t, s, key, "get_plan_item", map[string]any{"itemId": live["id"]})["publishedVersion"]
@@ -207,7 +207,7 @@ func TestPublishRaces(t *testing.T) {
 	for n := range 12 {
 		itemIDs = append(itemIDs, create(t, s, key, map[string]any{"title": fmt.Sprint("I", n), "status": "published"})["id"])
 	}
-	counter := &apitest.RoundTripCounter{} // so that no publish takes longer than its claim lasts
+	counter := &apitest.RoundTripCounter{} // so that no publish takes longer than its lease lasts
 	editors := apitest.NewOver(t, plan.Operations, counter)
 	editors.CompanyID = s.CompanyID
 	counter.Count(t, func(t *testing.T) {

@@ -134,7 +134,7 @@ func TestRetentionDies(t *testing.T) {
 		breaking := &crash{next: http.DefaultTransport}
 		breaking.left.Store(calls)
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Publish(t.Context(), s.CompanyID, "brd_1", always)
-		s.Clock.Advance(time.Minute) // so that its claim has ended
+		s.Clock.Advance(time.Minute) // so that its lease has ended
 		live := call(t, s, key, "get_plan_board", map[string]any{"boardId": "brd_1"})["publishedVersion"].(float64)
 		if (live == 55) != (err == nil) {
 			t.Errorf("died after %d calls: version %v, %v", calls, live, err)

@@ -36,7 +36,7 @@ func TestRollbackDies(t *testing.T) {
 		breaking := &crash{next: http.DefaultTransport}
 		breaking.left.Store(calls)
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, breaking).Table).Rollback(t.Context(), s.CompanyID, "brd_1", 1)
-		s.Clock.Advance(time.Minute) // so that its claim has ended
+		s.Clock.Advance(time.Minute) // so that its lease has ended
 
 		state := func() string {
 			versions, err := plan.NewStore(s.Table).Versions(t.Context(), s.CompanyID, "brd_1")
@@ -85,7 +85,7 @@ func TestRollbackIsOvertaken(t *testing.T) {
 		s, key, first, second := twoVersions(t)
 		third := create(t, s, key, map[string]any{"title": "Third"})["id"]
 		overtaking := &intruder{intrude: func() {
-			s.Clock.Advance(time.Minute) // so that a claim of the slow rollback has ended
+			s.Clock.Advance(time.Minute) // so that a lease of the slow rollback has ended
 			call(t, s, key, "update_plan_item", map[string]any{"itemId": third, "status": "published"})
 			if _, err := plan.NewStore(s.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err != nil {
 				t.Error(err)

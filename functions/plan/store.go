@@ -81,8 +81,8 @@ type storedBoard struct {
 	SnapshotID      *string `store:"snapshotId"`
 	SnapshotChunks  *int64  `store:"snapshotChunks"`
 	SnapshotDigest  *string `store:"snapshotDigest"`
-	Claim           *string `store:"claim"` // the snapshot that a publish is about to commit
-	ClaimAt         *string `store:"claimAt"`
+	Lease           *string `store:"claim"` // the publish that works on the board, by the snapshot that it is about to commit
+	LeaseAt         *string `store:"claimAt"`
 }
 
 func keysOfBoard(b storedBoard) table.Keys { return boards.Keys(b.Board) }
@@ -121,7 +121,7 @@ func (s Store) board(ctx context.Context, companyID, boardID string) (storedBoar
 	return table.Get[storedBoard](ctx, s.table, boardKey(companyID, boardID))
 }
 
-// boardStore stores boards. Modify writes only what changes, so it neither takes the claim from a publish under way nor moves the
+// boardStore stores boards. Modify writes only what changes, so it neither takes the lease from a publish under way nor moves the
 // board back to an earlier version. A publish that it meets commits afterwards, at a later time.
 type boardStore struct {
 	record.Store[Board]

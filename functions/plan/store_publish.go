@@ -17,8 +17,8 @@ import (
 // five steps, and each has a method below:
 //
 //  1. collect: read the board and its items. check may reject the digest of their content.
-//  2. claim: lock the board for this publish, and write the snapshot under the next version, where
-//     nobody reads it yet. While another publish has a fresh claim, wait and start again.
+//  2. lease: lock the board for this publish, and write the snapshot under the next version, where
+//     nobody reads it yet. While another publish has a fresh lease, wait and start again.
 //  3. collectAgain: if the content is the same, it was the state of the board at one moment between
 //     both reads.
 //  4. prepareItems: write the coming live state of the items that appear or disappear. Readers
@@ -50,11 +50,11 @@ var (
 
 // publishWithRetry publishes what plan returns, which is step 1 of Publish.
 func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error)) (Publication, error) {
-	own, stale := "", "" // claims that an attempt may replace: that of the attempt before, and that of a publish that died
+	own, stale := "", "" // leases that an attempt may replace: that of the attempt before, and that of a publish that died
 	for range publishAttemptsMax {
 		p, err := plan()
 		if err != nil || !p.changes() {
-			if p.board.claimedBy(own) {
+			if p.board.leasedBy(own) {
 				s.release(ctx, p.board, own)
 			}
 			if err != nil {
@@ -63,8 +63,8 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error
 			return p.result(*p.board.PublishedVersion, *p.board.PublishedAt, false), nil
 		}
 		// Another publish may still commit.
-		if s.claimIsFresh(p.board) && !p.board.claimedBy(own) && !p.board.claimedBy(stale) {
-			if stale, err = s.waitForClaim(ctx, p.board); err != nil {
+		if s.leaseIsFresh(p.board) && !p.board.leasedBy(own) && !p.board.leasedBy(stale) {
+			if stale, err = s.waitForLease(ctx, p.board); err != nil {
 				return Publication{}, err
 			}
 			continue
@@ -82,27 +82,27 @@ func (s Store) publishWithRetry(ctx context.Context, plan func() (Planned, error
 	return Publication{}, errBusy
 }
 
-// attempt is one pass through the steps. Its claim is also the id of the snapshot that it writes.
+// attempt is one pass through the steps. Its lease is also the id of the snapshot that it writes.
 type attempt struct {
 	Planned
 
 	version int64 // that it publishes
-	claim   string
+	lease   string
 	chunks  []chunk
 }
 
 // publish does steps 2 to 5. After errConflict nothing was published, and the board may still have
-// the claim.
-func (s Store) publish(ctx context.Context, p Planned, claim string) (Publication, error) {
+// the lease.
+func (s Store) publish(ctx context.Context, p Planned, lease string) (Publication, error) {
 	chunks, err := p.content.chunks()
 	if err != nil {
 		return Publication{}, err
 	}
-	a := attempt{p, p.next(), claim, chunks}
+	a := attempt{p, p.next(), lease, chunks}
 	a.difference = a.difference.committed(a.version)
 	at, err := s.makeLive(ctx, a)
 	if errors.Is(err, errConflict) {
-		if err := s.deleteChunks(ctx, a.board, a.version, claim); err != nil {
+		if err := s.deleteChunks(ctx, a.board, a.version, lease); err != nil {
 			return Publication{}, err
 		}
 	}
@@ -115,7 +115,7 @@ func (s Store) publish(ctx context.Context, p Planned, claim string) (Publicatio
 
 // makeLive does steps 2 to 5 and returns the time of the publish.
 func (s Store) makeLive(ctx context.Context, a attempt) (at string, err error) {
-	if err := s.claim(ctx, a); err != nil {
+	if err := s.lease(ctx, a); err != nil {
 		return "", err
 	}
 	a, err = s.collectAgain(ctx, a)
@@ -197,57 +197,57 @@ func (s Store) collect(ctx context.Context, companyID, boardID string) (p Planne
 	return p, err
 }
 
-// Conditions on the record of a board, with :claim for the claim of this publish.
+// Conditions on the record of a board. Its lease is stored as claim; :claim is the lease of this publish.
 const (
 	boardExists    = "attribute_exists(pk)"
 	neverPublished = "attribute_not_exists(publishedVersion)"
 	sameVersion    = "publishedVersion = :version"
-	unclaimed      = "attribute_not_exists(claim)"
-	sameClaim      = "claim = :old"
-	ownClaim       = "claim = :claim"
+	noLease        = "attribute_not_exists(claim)"
+	sameLease      = "claim = :old"
+	ownLease       = "claim = :claim"
 	editedBefore   = "(attribute_not_exists(updatedAt) OR updatedAt < :at)"
 )
 
 // chunksAtOnce is how many chunks are written in one transaction, which DynamoDB bounds at 4 MB.
 const chunksAtOnce = 10
 
-// claim is step 2. It claims the board, and writes the chunks of the snapshot in the same
-// transaction, or in more that check the claim. So no chunk is written for a board that was
-// removed. The claim replaces the one that was read, whose publish can then no longer commit; the
-// chunks of that publish are deleted. Returns errConflict when others claimed, published or removed
+// lease is step 2. It leases the board, and writes the chunks of the snapshot in the same
+// transaction, or in more that check the lease. So no chunk is written for a board that was
+// removed. The lease replaces the one that was read, whose publish can then no longer commit; the
+// chunks of that publish are deleted. Returns errConflict when others leased, published or removed
 // the board since it was read.
-func (s Store) claim(ctx context.Context, a attempt) error {
+func (s Store) lease(ctx context.Context, a attempt) error {
 	b := a.board
-	values := table.Item{":claim": table.String(a.claim), ":at": table.String(s.table.Now())}
-	version, claim := neverPublished, unclaimed
+	values := table.Item{":claim": table.String(a.lease), ":at": table.String(s.table.Now())}
+	version, lease := neverPublished, noLease
 	if b.PublishedVersion != nil {
 		version, values[":version"] = sameVersion, table.Number(*b.PublishedVersion)
 	}
-	if b.Claim != nil {
-		claim, values[":old"] = sameClaim, table.String(*b.Claim)
+	if b.Lease != nil {
+		lease, values[":old"] = sameLease, table.String(*b.Lease)
 	}
-	// A retry after a lost response finds its own claim.
-	condition := boardExists + " AND " + version + " AND (" + ownClaim + " OR " + claim + ")"
+	// A retry after a lost response finds its own lease.
+	condition := boardExists + " AND " + version + " AND (" + ownLease + " OR " + lease + ")"
 	owner := s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "SET claim = :claim, claimAt = :at", condition, nil, values)
 	for n := 0; n < len(a.chunks); n += chunksAtOnce {
 		writes := []table.Write{owner}
 		for m := n; m < min(n+chunksAtOnce, len(a.chunks)); m++ {
-			writes = append(writes, s.table.WriteAny(table.Keys{Key: chunkKey(b.CompanyID, b.ID, a.version, a.claim, m)}, a.chunks[m]))
+			writes = append(writes, s.table.WriteAny(table.Keys{Key: chunkKey(b.CompanyID, b.ID, a.version, a.lease, m)}, a.chunks[m]))
 		}
 		if err := conflictOf(s.table.Transact(ctx, writes...)); err != nil {
 			return err
 		}
-		owner = s.checkClaim(a)
+		owner = s.checkLease(a)
 	}
-	if b.Claim != nil {
-		return s.deleteChunks(ctx, b, a.version, *b.Claim)
+	if b.Lease != nil {
+		return s.deleteChunks(ctx, b, a.version, *b.Lease)
 	}
 	return nil
 }
 
-// checkClaim returns the check that the board still has the claim.
-func (s Store) checkClaim(a attempt) table.Write {
-	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownClaim, nil, table.Item{":claim": table.String(a.claim)})
+// checkLease returns the check that the board still has the lease.
+func (s Store) checkLease(a attempt) table.Write {
+	return s.table.WriteCheck(boardKey(a.board.CompanyID, a.board.ID), ownLease, nil, table.Item{":claim": table.String(a.lease)})
 }
 
 // collectAgain is step 3. It returns the attempt with the board and the items as they are now.
@@ -266,8 +266,8 @@ func (s Store) collectAgain(ctx context.Context, a attempt) (attempt, error) {
 }
 
 // prepareItems is step 4. It writes the live state of the items that this version adds or removes,
-// in transactions that check the claim. It skips items that were deleted meanwhile. Returns
-// errConflict when the board no longer has the claim.
+// in transactions that check the lease. It skips items that were deleted meanwhile. Returns
+// errConflict when the board no longer has the lease.
 func (s Store) prepareItems(ctx context.Context, a attempt) error {
 	live := make(map[string]bool, len(a.content))
 	for _, i := range a.content {
@@ -281,7 +281,7 @@ func (s Store) prepareItems(ctx context.Context, a attempt) error {
 	}
 	for len(writes) > 0 {
 		batch := writes[:min(len(writes), table.TransactionMax-1)]
-		err := s.table.Transact(ctx, append([]table.Write{s.checkClaim(a)}, batch...)...)
+		err := s.table.Transact(ctx, append([]table.Write{s.checkLease(a)}, batch...)...)
 		var canceled *table.CanceledError
 		switch {
 		case err == nil:
@@ -322,22 +322,22 @@ const commitBoard = "SET publishedVersion = :version, publishedAt = :at, updated
 	"REMOVE claim, claimAt ADD rev :one"
 
 // commit is step 5. It moves the board to the snapshot. Returns errConflict when the board no
-// longer has the claim, or was edited at that time or later.
+// longer has the lease, or was edited at that time or later.
 func (s Store) commit(ctx context.Context, a attempt, at string) error {
 	b, chunks := a.board, int64(len(a.chunks))
 	err := conflictOf(idempotency.Transact(ctx, s.table, a.result(a.version, at, true),
-		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitBoard, ownClaim+" AND "+editedBefore, nil, table.Item{
-			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.claim),
+		s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), commitBoard, ownLease+" AND "+editedBefore, nil, table.Item{
+			":version": table.Number(a.version), ":at": table.String(at), ":claim": table.String(a.lease),
 			":chunks": table.Number(chunks), ":digest": table.String(a.digest), ":one": table.Number(1),
 		}),
 		s.writeLiveVersion(b.CompanyID, b.ID, a.version, at),
 		s.writeVersion(b.CompanyID, b.ID, storedVersion{
 			Version: a.version, PublishedAt: at, ItemCount: int64(len(a.content)), Restores: a.restores,
-			SnapshotID: a.claim, SnapshotChunks: chunks,
+			SnapshotID: a.lease, SnapshotChunks: chunks,
 		}),
 	))
 	if errors.Is(err, errConflict) {
-		if done, failed := s.committed(ctx, b, a.version, a.claim); done || failed != nil {
+		if done, failed := s.committed(ctx, b, a.version, a.lease); done || failed != nil {
 			return failed
 		}
 	}
@@ -354,48 +354,48 @@ func conflictOf(err error) error {
 	return err
 }
 
-// A publish waits while another one has claimed the board. So of many at once each finishes: the
-// others then find their content live, or claim the board in turn. A claim that is as old as
-// claimLease belongs to a process that died or hangs, and is replaced.
+// A publish waits while another one has leased the board. So of many at once each finishes: the
+// others then find their content live, or lease the board in turn. A lease that is as old as
+// leaseTime belongs to a process that died or hangs, and is replaced.
 const (
-	claimLease = 2 * time.Second
-	claimPause = 25 * time.Millisecond // between two reads of the claim
+	leaseTime  = 2 * time.Second
+	leasePause = 25 * time.Millisecond // between two reads of the lease
 )
 
-func (b storedBoard) claimedBy(claim string) bool { return b.Claim != nil && *b.Claim == claim }
+func (b storedBoard) leasedBy(lease string) bool { return b.Lease != nil && *b.Lease == lease }
 
-// claimIsFresh reports whether a board has a claim that is younger than claimLease, by this
+// leaseIsFresh reports whether a board has a lease that is younger than leaseTime, by this
 // process's clock.
-func (s Store) claimIsFresh(b storedBoard) bool {
-	if b.Claim == nil || b.ClaimAt == nil {
+func (s Store) leaseIsFresh(b storedBoard) bool {
+	if b.Lease == nil || b.LeaseAt == nil {
 		return false
 	}
-	at, err := time.Parse(time.RFC3339, *b.ClaimAt)
-	return err == nil && s.table.Clock()().Sub(at) < claimLease
+	at, err := time.Parse(time.RFC3339, *b.LeaseAt)
+	return err == nil && s.table.Clock()().Sub(at) < leaseTime
 }
 
-// waitForClaim waits until a board no longer has the claim that was read. A board that still has it
-// after claimLease is not waited for any longer, even if the claim looks fresh because clocks
-// differ: stale is that claim then, and else empty. Returns errBusy when the request's time is
+// waitForLease waits until a board no longer has the lease that was read. A board that still has it
+// after leaseTime is not waited for any longer, even if the lease looks fresh because clocks
+// differ: stale is that lease then, and else empty. Returns errBusy when the request's time is
 // over.
-func (s Store) waitForClaim(ctx context.Context, b storedBoard) (stale string, err error) {
-	for range int(claimLease / claimPause) {
-		if table.Pause(ctx, claimPause) != nil {
+func (s Store) waitForLease(ctx context.Context, b storedBoard) (stale string, err error) {
+	for range int(leaseTime / leasePause) {
+		if table.Pause(ctx, leasePause) != nil {
 			return "", errBusy
 		}
 		now, err := s.board(ctx, b.CompanyID, b.ID)
-		if err != nil || !now.claimedBy(*b.Claim) {
+		if err != nil || !now.leasedBy(*b.Lease) {
 			return "", err
 		}
 	}
-	return *b.Claim, nil
+	return *b.Lease, nil
 }
 
-// release removes a claim that will not be committed, so that nobody waits for it. A claim that
-// others have replaced stays. A failure is noted in the log and delays others by claimLease.
-func (s Store) release(ctx context.Context, b storedBoard, claim string) {
-	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownClaim, nil,
-		table.Item{":claim": table.String(claim)})))
+// release removes a lease that will not be committed, so that nobody waits for it. A lease that
+// others have replaced stays. A failure is noted in the log and delays others by leaseTime.
+func (s Store) release(ctx context.Context, b storedBoard, lease string) {
+	err := conflictOf(s.table.Transact(ctx, s.table.WriteUpdate(boardKey(b.CompanyID, b.ID), "REMOVE claim, claimAt", ownLease, nil,
+		table.Item{":claim": table.String(lease)})))
 	if err != nil && !errors.Is(err, errConflict) {
 		table.RequestOf(ctx).Note(fmt.Errorf("release the board: %w", err))
 	}

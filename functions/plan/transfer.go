@@ -101,7 +101,7 @@ func (s Store) importBoards(ctx context.Context, companyID string, boards []move
 		if !kept {
 			stored = storedBoard{}
 		}
-		stored.Board, stored.Claim, stored.ClaimAt = b.Board, nil, nil
+		stored.Board, stored.Lease, stored.LeaseAt = b.Board, nil, nil
 		var writes []table.Write
 		if b.Snapshot != nil {
 			version, err := s.importSnapshot(ctx, &stored, b.Snapshot)

@@ -14,8 +14,8 @@ import (
 	"growthworkspace/shared/testkit/apitest"
 )
 
-// claimOf returns the claim of the board, nil when it has none.
-func claimOf(t *testing.T, s *apitest.Service) any {
+// leaseOf returns the lease of the board, nil when it has none.
+func leaseOf(t *testing.T, s *apitest.Service) any {
 	t.Helper()
 	board, err := table.GetItem(t.Context(), s.Table, table.Key{PK: table.Partition(s.CompanyID, "plan"), SK: "board#brd_1"})
 	if err != nil {
@@ -27,9 +27,9 @@ func claimOf(t *testing.T, s *apitest.Service) any {
 	return []any{board["claim"], board["claimAt"]}
 }
 
-// Ensure a publish that gives up after its claim, because the content is no longer the reviewed one, releases the board, and so does
+// Ensure a publish that gives up after its lease, because the content is no longer the reviewed one, releases the board, and so does
 // one that finds its content live.
-func TestClaimIsReleased(t *testing.T) {
+func TestLeaseIsReleased(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("changed since the review")
 	for name, intrude := range map[string]string{"edited": "Other", "edited back": "Live"} {
@@ -57,8 +57,8 @@ func TestClaimIsReleased(t *testing.T) {
 				if err != nil && !errors.Is(err, refused) {
 					t.Errorf("before call %d: %v", at, err)
 				}
-				if c := claimOf(t, s); c != nil {
-					t.Errorf("before call %d: the board still has the claim %v", at, c)
+				if c := leaseOf(t, s); c != nil {
+					t.Errorf("before call %d: the board still has the lease %v", at, c)
 				}
 				reached = edits.calls.Load() >= at
 			}
@@ -88,8 +88,8 @@ func TestFailedPublishIsReleased(t *testing.T) {
 		create(t, s, key, map[string]any{"title": "New", "status": "published"})
 		refuses := &refusing{at: at}
 		_, err := plan.NewStore(apitest.NewOver(t, plan.Operations, refuses).Table).Publish(t.Context(), s.CompanyID, "brd_1", func(string) error { return nil })
-		if c := claimOf(t, s); c != nil {
-			t.Errorf("call %d refused: the board still has the claim %v", at, c)
+		if c := leaseOf(t, s); c != nil {
+			t.Errorf("call %d refused: the board still has the lease %v", at, c)
 		}
 		if err == nil {
 			break
@@ -101,9 +101,9 @@ func TestFailedPublishIsReleased(t *testing.T) {
 	}
 }
 
-// Ensure a publish waits for another one and then succeeds, and that it replaces the claim of one that has died: at once when the
-// claim is old by the clock, else after it has seen it for as long as a claim lasts.
-func TestClaimOfADeadPublish(t *testing.T) {
+// Ensure a publish waits for another one and then succeeds, and that it replaces the lease of one that has died: at once when the
+// lease is old by the clock, else after it has seen it for as long as a lease lasts.
+func TestLeaseOfADeadPublish(t *testing.T) {
 	t.Parallel()
 	apitest.Slow(t)
 	for name, c := range map[string]struct {
@@ -115,11 +115,11 @@ func TestClaimOfADeadPublish(t *testing.T) {
 			s, key := start(t)
 			create(t, s, key, map[string]any{"title": "A", "status": "published"})
 			breaking := &crash{next: http.DefaultTransport}
-			breaking.left.Store(4) // dies after its claim
+			breaking.left.Store(4) // dies after its lease
 			dying := apitest.NewOver(t, plan.Operations, breaking)
 			dying.Clock.Advance(-c.ago)
-			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err == nil || claimOf(t, s) == nil {
-				t.Fatalf("the publish did not die after its claim: %v", err)
+			if _, err := plan.NewStore(dying.Table).Publish(t.Context(), s.CompanyID, "brd_1", always); err == nil || leaseOf(t, s) == nil {
+				t.Fatalf("the publish did not die after its lease: %v", err)
 			}
 			counter := &apitest.RoundTripCounter{}
 			store := plan.NewStore(apitest.NewOver(t, plan.Operations, counter).Table)
@@ -133,8 +133,8 @@ func TestClaimOfADeadPublish(t *testing.T) {
 					t.Errorf("the publish took %s, want %s to %s", took, c.least, c.most)
 				}
 			})
-			if c := claimOf(t, s); c != nil {
-				t.Errorf("the board still has the claim %v", c)
+			if c := leaseOf(t, s); c != nil {
+				t.Errorf("the board still has the lease %v", c)
 			}
 		})
 	}
